@@ -1,0 +1,62 @@
+/**
+ * What the proxy must know of a stored answer to send it again without looking into its body.
+ */
+export interface Head {
+  /** The status the indexer answered with: 200, or 404 for a true absence. */
+  readonly status: number;
+  /** The indexer's `Content-Type`, byte for byte. */
+  readonly contentType: string;
+  /** The indexer's `X-API-Version`, when it sent one. */
+  readonly apiVersion: string | undefined;
+  /** Strong entity tag over the body, with its quotes (RFC 9110 8.8.3). */
+  readonly etag: string;
+  /** The answer class (`final`, `growing`, `live`, ...), for metrics. */
+  readonly answerClass: string;
+  /** `max-age` for clients, in whole seconds; 0 means `no-store`. */
+  readonly maxAgeSeconds: number;
+}
+
+/**
+ * A stored answer: immutable bytes with the instants that decide what they are still good for. All instants are epoch
+ * milliseconds; `askedAt <= freshUntil`, and both stale windows end at or after `freshUntil`.
+ */
+export interface Entry {
+  /** The whole canonical key: compared on every read, so that a digest collision or a foreign value is a miss. */
+  readonly key: string;
+  readonly head: Head;
+  /** Shared by all readers, never written to; memory of its own, not a slice of a read chunk. */
+  readonly body: Buffer;
+  /** When the indexer was asked: `Age` and "which of two is newer" count from here. */
+  readonly askedAt: number;
+  /** End of the lifetime, which began when the answer was received. */
+  readonly freshUntil: number;
+  /** Until here a stale copy is served at once while one refresh runs (RFC 5861 3). */
+  readonly staleWhileRevalidateUntil: number;
+  /** Until here a stale copy is served when the indexer fails or a request is shed (RFC 5861 4). */
+  readonly staleIfErrorUntil: number;
+  /** How long a memory copy answers before Redis is asked again, in milliseconds. */
+  readonly beforeRedisMs: number;
+}
+
+/** What an entry is good for at an instant: the three windows follow each other. */
+export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
+
+/** Judges an entry at `now` (epoch ms). Only ever moves forward as `now` grows. */
+export function freshnessOf(entry: Entry, now: number): Freshness {
+  if (now < entry.freshUntil) return 'fresh';
+  if (now < entry.staleWhileRevalidateUntil) return 'stale-while-revalidate';
+  if (now < entry.staleIfErrorUntil) return 'stale-if-error';
+  return 'expired';
+}
+
+/** The instant after which an entry is of no use at all; Redis expiry and the memory copy both end here. */
+export function usableUntil(entry: Entry): number {
+  return Math.max(entry.staleWhileRevalidateUntil, entry.staleIfErrorUntil);
+}
+
+/** Copies bytes into an allocation of their own: a slice would keep its whole read chunk alive (measured: 32x the memory). */
+export function ownedCopy(bytes: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.byteLength);
+  copy.set(bytes);
+  return copy;
+}

@@ -1,0 +1,45 @@
+/** Every way a request can fail, in one closed list: a new code does not compile until `http/send-error.ts` gives it a status. */
+export type ErrorCode =
+  | 'invalid-request'
+  | 'not-found'
+  | 'method-not-allowed'
+  | 'overloaded'
+  | 'shutting-down'
+  | 'upstream-error'
+  | 'upstream-invalid'
+  | 'upstream-rate-limited'
+  | 'upstream-redirect'
+  | 'upstream-refused-key'
+  | 'upstream-timeout'
+  | 'upstream-too-large'
+  | 'upstream-unreachable'
+  | 'client-left'
+  | 'internal';
+
+/** What else is known of a failure, beside its code and message. */
+export interface ErrorDetails {
+  readonly cause?: unknown;
+  /** The status the indexer answered with, when it answered. */
+  readonly upstreamStatus?: number;
+  /** The indexer's own error body, passed on as it is. Only for `upstream-error`. */
+  readonly upstreamBody?: Buffer;
+  /** Seconds a client should wait before it asks again. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** A failure that a client is told about. Its message is sent to the client: it never holds a secret or another client's words. */
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  readonly code: ErrorCode;
+  readonly upstreamStatus: number | undefined;
+  readonly upstreamBody: Buffer | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    this.upstreamStatus = details.upstreamStatus;
+    this.upstreamBody = details.upstreamBody;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
