@@ -42,4 +42,9 @@ export class ProxyError extends Error {
     this.upstreamBody = details.upstreamBody;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
+
+  /** Whether the indexer was asked, or would not answer: the code says so. */
+  get wentForward(): boolean {
+    return this.code.startsWith('upstream-');
+  }
 }

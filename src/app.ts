@@ -1,0 +1,193 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { AdmissionGate } from './admission/admission-gate.ts';
+import { MemoryTier } from './cache/memory-tier.ts';
+import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
+import { TieredCache } from './cache/tiered-cache.ts';
+import { SingleFlight } from './coalescing/single-flight.ts';
+import type { Settings } from './config/schema.ts';
+import { createAdminServer } from './http/admin-server.ts';
+import { PublicServer } from './http/public-server.ts';
+import type { ProxyEvent } from './proxy/events.ts';
+import { RequestHandler } from './proxy/handle-request.ts';
+import { EntryLoader, type Load } from './proxy/load-entry.ts';
+import { refreshStaleWith } from './proxy/refresh-stale.ts';
+import { connectRedis, type RedisConnection } from './redis/connect.ts';
+import { EventLog } from './telemetry/log-events.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { SCHEMA_VERSION } from './ton/cache-key.ts';
+import type { LifetimePolicies, LifetimePolicy } from './ton/lifetime.ts';
+import { UpstreamClient } from './upstream/upstream-client.ts';
+import { UpstreamPause } from './upstream/upstream-pause.ts';
+
+export interface AppOptions {
+  readonly settings: Settings;
+  readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly now?: () => number;
+  /** 0 to 1: jitter and `Retry-After`. */
+  readonly random?: () => number;
+}
+
+/** Where the two ports came to listen. */
+export interface Listening {
+  readonly publicUrl: string;
+  readonly adminUrl: string;
+}
+
+/** The whole proxy as an object: one process has one, tests have many. */
+export interface App {
+  /** Opens both ports. Rejects when one is in use. */
+  listen(): Promise<Listening>;
+  /** Loses no answer in flight: see {@link PublicServer.drain}. Afterwards everything is closed. */
+  close(): Promise<void>;
+}
+
+/** The only place where components are built and connected. */
+export function createApp({ settings, logger, now = Date.now, random = Math.random }: AppOptions): App {
+  const { upstream, http, coalescing, network } = settings;
+  const monotonic = () => performance.now();
+  const log = new EventLog(logger);
+  const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
+  const gate = new AdmissionGate({ maxConcurrency: upstream.maxConcurrency, maxQueue: upstream.maxQueue });
+  const redis = openRedis(settings, now, (event) => {
+    metrics.onRedisEvent(event);
+    log.onRedisEvent(event);
+  });
+  const metrics = new Metrics({
+    memoryBytes: () => memory.sizeBytes,
+    memoryEntries: () => memory.count,
+    permitsInUse: () => gate.inUse,
+    queued: () => gate.queued,
+    redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
+  });
+  const report = (event: ProxyEvent) => {
+    metrics.onProxyEvent(event);
+    log.onProxyEvent(event);
+  };
+  const onBug = (error: unknown) => report({ name: 'bug', error });
+
+  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, now });
+  const client = new UpstreamClient({
+    baseUrl: new URL(upstream.url),
+    apiKey: upstream.apiKey,
+    timeoutMs: upstream.timeout,
+    maxConnections: upstream.maxConcurrency,
+    maxBodyBytes: upstream.maxBodySize,
+    keepAliveMs: upstream.keepAlive,
+    connectionLifetimeMs: upstream.connectionLifetime,
+    now,
+  });
+  const loader = new EntryLoader({
+    cache,
+    gate,
+    upstream: client,
+    pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
+    policies: policiesOf(settings),
+    random,
+    monotonic,
+    report,
+  });
+  const flights = new SingleFlight<Load>({
+    joinableMs: coalescing.joinable,
+    restMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.restAfterFailure : 0),
+    now: monotonic,
+  });
+  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug });
+  const handler = new RequestHandler({ network, cache, flights, loader, refreshStale, now, random, report });
+
+  let ready = false;
+  const publicServer = new PublicServer({
+    handle: (request) => handler.handle(request),
+    waitMs: upstream.timeout,
+    maxHeaderBytes: http.maxHeaderSize,
+    headerTimeoutMs: http.headerTimeout,
+    keepAliveMs: http.keepAlive,
+    now,
+    onBug,
+  });
+  const adminServer = createAdminServer({ isReady: () => ready, metrics: () => metrics.page(), onBug });
+
+  return {
+    listen: async () => {
+      const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
+      const publicUrl = await listen(publicServer.server, http.host, http.port);
+      ready = true;
+      return { publicUrl, adminUrl };
+    },
+    close: async () => {
+      ready = false;
+      await publicServer.drain(http.drain);
+      await client.close();
+      // What the last requests learned is still worth having; every write ends within the command timeout.
+      await redis?.tier.idle();
+      await redis?.connection.close();
+      adminServer.close();
+      adminServer.closeAllConnections();
+    },
+  };
+}
+
+function openRedis(
+  { redis, network }: Settings,
+  now: () => number,
+  report: (event: RedisTierEvent) => void,
+): { tier: RedisTier; connection: RedisConnection } | undefined {
+  if (redis.url === undefined) return undefined;
+  const connection = connectRedis({
+    url: redis.url,
+    connectTimeoutMs: redis.connectTimeout,
+    commandTimeoutMs: redis.budget,
+  });
+  const tier = new RedisTier({
+    connection,
+    keyPrefix: `toncache:${SCHEMA_VERSION}:${network}:`,
+    budgetMs: redis.budget,
+    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
+    maxPendingWrites: redis.maxPendingWrites,
+    maxPendingWriteBytes: redis.maxPendingWriteSize,
+    now,
+    report,
+  });
+  return { tier, connection };
+}
+
+type Times = Settings['lifetimes']['shardsFinal'];
+
+function policiesOf({ lifetimes }: Settings): LifetimePolicies {
+  const windows = ({ beforeRedis, staleWhileRevalidate, staleIfError }: Omit<Times, 'lifetime'>) => ({
+    beforeRedisMs: beforeRedis,
+    staleWhileRevalidateMs: staleWhileRevalidate,
+    staleIfErrorMs: staleIfError,
+  });
+  const policy = (times: Times): LifetimePolicy => ({ lifetimeMs: times.lifetime, ...windows(times) });
+  const { adjacentGrowing } = lifetimes;
+  return {
+    shardsFinal: policy(lifetimes.shardsFinal),
+    shardsFinalPage: policy(lifetimes.shardsFinalPage),
+    shardsLive: policy(lifetimes.shardsLive),
+    adjacentFinal: policy(lifetimes.adjacentFinal),
+    adjacentLive: policy(lifetimes.adjacentLive),
+    pendingFinalized: policy(lifetimes.pendingFinalized),
+    pendingLive: policy(lifetimes.pendingLive),
+    empty: policy(lifetimes.empty),
+    notFound: policy(lifetimes.notFound),
+    adjacentGrowing: {
+      ...windows(adjacentGrowing),
+      shortestLifetimeMs: adjacentGrowing.shortestLifetime,
+      longestLifetimeMs: adjacentGrowing.longestLifetime,
+      ageDivisor: adjacentGrowing.ageDivisor,
+    },
+  };
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port }, resolve);
+  await promise;
+  server.off('error', reject);
+  const { address, family, port: actual } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`;
+}

@@ -1,0 +1,167 @@
+import { promisify } from 'node:util';
+import { constants, crc32, zstdCompress, zstdDecompress } from 'node:zlib';
+import { type Entry, type Head, ownedCopy } from './entry.ts';
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+/** "TNC" and the version of this layout: bytes of another version are of no use to this one, both ways. */
+const MAGIC = 0x54_4e_43_01;
+
+/** Bodies below this size are stored as they are: compressing them costs more than it saves. */
+const COMPRESS_FROM_BYTES = 1024;
+
+/** The largest body that is decoded, whatever the bytes declare. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+/** No entry is usable for longer than this after it was asked for; a number beyond it is garbage. */
+const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
+
+const MAX_EPOCH_MS = 8.64e15;
+
+const FLAG_COMPRESSED = 1;
+const FLAG_API_VERSION = 2;
+
+// The layout, big-endian: this block, then the five strings in UTF-8, then the body to the end.
+const AT = {
+  magic: 0,
+  checksum: 4,
+  flags: 8,
+  status: 9,
+  maxAgeSeconds: 11,
+  askedAt: 15,
+  freshUntil: 23,
+  staleWhileRevalidateUntil: 31,
+  staleIfErrorUntil: 39,
+  beforeRedisMs: 47,
+  bodyLength: 55,
+  stringLengths: 59,
+} as const;
+const STRING_COUNT = 5;
+const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
+
+interface Fields {
+  readonly entry: Omit<Entry, 'body'>;
+  readonly compressed: boolean;
+  readonly bodyLength: number;
+  /** The body as stored, still a slice of the input. */
+  readonly stored: Buffer;
+}
+
+/**
+ * An entry as bytes: versioned, checksummed (CRC-32 over all that follows the checksum), the body compressed off the
+ * event loop where that makes it smaller. Rejects for an entry that the layout cannot hold, such as a negative status.
+ */
+export async function encodeEntry(entry: Entry): Promise<Buffer> {
+  const { head, body } = entry;
+  const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
+  const compressed = packed.byteLength < body.byteLength;
+  const strings = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass].map((text) =>
+    Buffer.from(text),
+  );
+
+  const fixed = Buffer.alloc(FIXED_BYTES);
+  fixed.writeUInt32BE(MAGIC, AT.magic);
+  fixed.writeUInt8(
+    (compressed ? FLAG_COMPRESSED : 0) | (head.apiVersion === undefined ? 0 : FLAG_API_VERSION),
+    AT.flags,
+  );
+  fixed.writeUInt16BE(head.status, AT.status);
+  fixed.writeUInt32BE(head.maxAgeSeconds, AT.maxAgeSeconds);
+  fixed.writeDoubleBE(entry.askedAt, AT.askedAt);
+  fixed.writeDoubleBE(entry.freshUntil, AT.freshUntil);
+  fixed.writeDoubleBE(entry.staleWhileRevalidateUntil, AT.staleWhileRevalidateUntil);
+  fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
+  fixed.writeDoubleBE(entry.beforeRedisMs, AT.beforeRedisMs);
+  fixed.writeUInt32BE(body.byteLength, AT.bodyLength);
+  for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
+
+  const bytes = Buffer.concat([fixed, ...strings, compressed ? packed : body]);
+  bytes.writeUInt32BE(crc32(bytes.subarray(AT.flags)), AT.checksum);
+  return bytes;
+}
+
+/**
+ * The entry that was encoded under this key; its body has memory of its own. `undefined` for anything else: another
+ * version, damaged or foreign bytes, another key, numbers that make no sense. Never rejects.
+ */
+export async function decodeEntry(bytes: Buffer, key: string): Promise<Entry | undefined> {
+  const fields = readFields(bytes, key);
+  if (fields === undefined) return undefined;
+  const body = fields.compressed ? await unpackBody(fields.stored, fields.bodyLength) : fields.stored;
+  if (body?.byteLength !== fields.bodyLength) return undefined;
+  return { ...fields.entry, body: ownedCopy(body) };
+}
+
+function readFields(bytes: Buffer, key: string): Fields | undefined {
+  if (bytes.byteLength < FIXED_BYTES || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
+  if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.flags))) return undefined;
+
+  const strings: Buffer[] = [];
+  let end = FIXED_BYTES;
+  for (let index = 0; index < STRING_COUNT; index++) {
+    const start = end;
+    end += bytes.readUInt32BE(AT.stringLengths + 4 * index);
+    if (end > bytes.byteLength) return undefined;
+    strings.push(bytes.subarray(start, end));
+  }
+  const [keyBytes, contentType, apiVersion, etag, answerClass] = strings;
+  if (!keyBytes?.equals(Buffer.from(key))) return undefined;
+
+  const flags = bytes.readUInt8(AT.flags);
+  const entry = {
+    key,
+    head: {
+      status: bytes.readUInt16BE(AT.status),
+      contentType: String(contentType),
+      apiVersion: flags & FLAG_API_VERSION ? String(apiVersion) : undefined,
+      etag: String(etag),
+      answerClass: String(answerClass),
+      maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
+    },
+    askedAt: bytes.readDoubleBE(AT.askedAt),
+    freshUntil: bytes.readDoubleBE(AT.freshUntil),
+    staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
+    staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
+    beforeRedisMs: bytes.readDoubleBE(AT.beforeRedisMs),
+  };
+  const bodyLength = bytes.readUInt32BE(AT.bodyLength);
+  if (flags > (FLAG_COMPRESSED | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !makesSense(entry))
+    return undefined;
+  return { entry, compressed: (flags & FLAG_COMPRESSED) !== 0, bodyLength, stored: bytes.subarray(end) };
+}
+
+// Written so that NaN fails every comparison.
+function makesSense(entry: Omit<Entry, 'body'>): boolean {
+  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, beforeRedisMs } = entry;
+  const latest = askedAt + MAX_SPAN_MS;
+  return (
+    isStatus(entry.head) &&
+    askedAt >= 0 &&
+    askedAt <= MAX_EPOCH_MS &&
+    freshUntil >= askedAt &&
+    staleWhileRevalidateUntil >= freshUntil &&
+    staleIfErrorUntil >= freshUntil &&
+    staleWhileRevalidateUntil <= latest &&
+    staleIfErrorUntil <= latest &&
+    beforeRedisMs >= 0 &&
+    beforeRedisMs <= MAX_SPAN_MS
+  );
+}
+
+function isStatus(head: Head): boolean {
+  return head.status >= 200 && head.status <= 599;
+}
+
+function packBody(body: Buffer): Promise<Buffer> {
+  return compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+}
+
+// One byte of room beyond the declared length lets zlib end in one pass of the thread pool and still see too long a body.
+async function unpackBody(stored: Buffer, bodyLength: number): Promise<Buffer | undefined> {
+  try {
+    return await decompress(stored, { maxOutputLength: bodyLength, chunkSize: bodyLength + 1 });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { LRUCache } from 'lru-cache';
+import { type Entry, usableUntil } from './entry.ts';
+import type { Tier, TierRead } from './tier.ts';
+
+/** What an entry costs beside its key and body: objects, a Buffer of its own, a slot of the LRU (measured: about 970 bytes). */
+const OVERHEAD_BYTES = 1000;
+
+/** No single entry may push out more than this share of the others. */
+const MAX_ENTRY_SHARE = 1 / 16;
+
+/** What a `MemoryTier` is built from. */
+export interface MemoryTierOptions {
+  /** The bound over all entries: bodies, keys and overhead. */
+  readonly maxSizeBytes: number;
+  /** The wall clock, in epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** An entry in memory, with the instant from which Redis is to be asked again before it is used. */
+export interface MemoryCopy {
+  readonly entry: Entry;
+  /** Epoch ms; starts at `beforeRedisMs` after the entry was kept, and may be moved by whoever has asked Redis. */
+  askRedisAt: number;
+}
+
+/**
+ * The tier in this process: bounded by bytes, the least recently used goes first. An entry larger than a sixteenth of
+ * the bound is not kept, and neither is one that was asked for earlier than the usable one that is there.
+ */
+export class MemoryTier implements Tier {
+  readonly #copies: LRUCache<string, MemoryCopy>;
+  readonly #now: () => number;
+
+  constructor(options: MemoryTierOptions) {
+    this.#now = options.now;
+    this.#copies = new LRUCache({
+      maxSize: options.maxSizeBytes,
+      maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
+      sizeCalculation: ({ entry }, key) => entry.body.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
+    });
+  }
+
+  get(key: string): TierRead {
+    const copy = this.peek(key);
+    return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
+  }
+
+  /** The usable copy of a key, and a use of it: `get` for whoever must also decide whether Redis is to be asked. */
+  peek(key: string): MemoryCopy | undefined {
+    const copy = this.#copies.get(key);
+    if (copy === undefined || this.#now() < usableUntil(copy.entry)) return copy;
+    this.#copies.delete(key);
+    return undefined;
+  }
+
+  set(entry: Entry): void {
+    const now = this.#now();
+    if (usableUntil(entry) <= now) return;
+    const kept = this.#copies.peek(entry.key);
+    if (kept !== undefined && kept.entry.askedAt > entry.askedAt && now < usableUntil(kept.entry)) return;
+    this.#copies.set(entry.key, { entry, askRedisAt: now + entry.beforeRedisMs });
+  }
+
+  delete(key: string): void {
+    this.#copies.delete(key);
+  }
+
+  /** What the kept entries cost, in the measure of `maxSizeBytes`. */
+  get sizeBytes(): number {
+    return this.#copies.calculatedSize;
+  }
+
+  /** How many entries are kept, expired ones included until they are looked up or pushed out. */
+  get count(): number {
+    return this.#copies.size;
+  }
+}

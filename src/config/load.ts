@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type Settings, settingsSchema } from './schema.ts';
+import type { SettingMeta } from './values.ts';
+
+/** One leaf of the schema: where it stands, and what it carries. */
+export interface Setting extends SettingMeta {
+  readonly path: readonly string[];
+  readonly schema: z.ZodType;
+}
+
+/** Settings that are wrong: every problem at once, each with its name. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** What was loaded, and whether the network was not named anywhere. */
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly networkIsAssumed: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Nested = { [name: string]: unknown };
+
+/**
+ * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. The result is
+ * deep-frozen. Throws a {@link SettingsError}; its problems never hold a secret.
+ */
+export function loadSettings(environment: Environment): LoadedSettings {
+  const given = readFile(environment['CONFIG_FILE']);
+  const problems: string[] = [];
+  for (const { env, envOnly, path } of listSettings()) {
+    if (envOnly && valueAt(given, path) !== undefined) {
+      problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
+    }
+    const value = env === undefined ? undefined : environment[env];
+    if (value !== undefined && value !== '') setAt(given, path, value);
+  }
+  const parsed = settingsSchema.safeParse(withGroups(given));
+  for (const issue of parsed.error?.issues ?? []) problems.push(describe(issue));
+  if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
+  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined };
+}
+
+/** Every setting of the schema, in its order. */
+export function listSettings(): Setting[] {
+  const walk = (schema: z.ZodType, path: readonly string[]): Setting[] => {
+    const inner = unwrap(schema);
+    if (inner instanceof z.ZodObject) {
+      return Object.entries(inner.shape).flatMap(([name, child]) => walk(child as z.ZodType, [...path, name]));
+    }
+    const meta = schema.meta() as SettingMeta | undefined;
+    return [{ description: '', ...meta, path, schema }];
+  };
+  return walk(settingsSchema, []).filter(({ path }) => path[0] !== '$schema');
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodPrefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
+}
+
+function readFile(path: string | undefined): Nested {
+  if (path === undefined || path === '') return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new SettingsError([`CONFIG_FILE: ${path} is not a readable JSON file (${(error as Error).message})`]);
+  }
+  if (!isNested(parsed)) throw new SettingsError([`CONFIG_FILE: ${path} must hold a JSON object`]);
+  return parsed;
+}
+
+/** `upstream` has a required member, so it has no default of its own. */
+function withGroups(given: Nested): Nested {
+  return { upstream: {}, ...given };
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: is no setting`).join('\n');
+  }
+  const path = issue.path.map(String);
+  const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
+  const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
+  const missing = issue.code === 'invalid_type' && issue.input === undefined;
+  return `${name}: ${missing ? 'is required' : issue.message}`;
+}
+
+function valueAt(nested: Nested, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isNested(at) ? at[name] : undefined), nested);
+}
+
+function setAt(nested: Nested, path: readonly string[], value: string): void {
+  const [name = '', ...rest] = path;
+  if (rest.length === 0) {
+    nested[name] = value;
+    return;
+  }
+  if (nested[name] === undefined) nested[name] = {};
+  const child = nested[name];
+  if (isNested(child)) setAt(child, rest, value);
+}
+
+function isNested(value: unknown): value is Nested {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    Object.values(value).forEach(deepFreeze);
+    Object.freeze(value);
+  }
+  return value;
+}

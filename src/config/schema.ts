@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import {
+  duration,
+  headerValue,
+  integer,
+  listenHost,
+  redisUrl,
+  type SettingMeta,
+  size,
+  upstreamUrl,
+  word,
+} from './values.ts';
+
+const about = (
+  description: string,
+  rest: Omit<SettingMeta, 'description'> = {},
+): SettingMeta & Record<string, unknown> => ({
+  description,
+  ...rest,
+});
+
+/** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
+const lifetime = () => duration('1ms', '30d');
+const window = () => duration('0ms', '30d');
+
+function rule(description: string, times: { lifetime: string; beforeRedis: string; swr: string; sie: string }) {
+  return z
+    .strictObject({
+      lifetime: lifetime().prefault(times.lifetime).meta(about('How long the answer is fresh.')),
+      beforeRedis: window()
+        .prefault(times.beforeRedis)
+        .meta(about('How long a memory copy answers before Redis is asked again.')),
+      staleWhileRevalidate: window()
+        .prefault(times.swr)
+        .meta(about('How long after that it is served while it is refreshed; at most the lifetime.')),
+      staleIfError: window()
+        .prefault(times.sie)
+        .meta(about('How long after its lifetime it is served when the indexer fails or a request is shed.')),
+    })
+    .prefault({})
+    .meta(about(description));
+}
+
+const growing = z
+  .strictObject({
+    shortestLifetime: lifetime().prefault('1s').meta(about('The lifetime of the youngest answer.')),
+    longestLifetime: lifetime().prefault('1h').meta(about('The lifetime of the oldest answer.')),
+    ageDivisor: integer(1, 1000).prefault(10).meta(about('Between them the lifetime is the age divided by this.')),
+    beforeRedis: window().prefault('10min').meta(about('How long a memory copy answers before Redis is asked again.')),
+    staleWhileRevalidate: window()
+      .prefault('30s')
+      .meta(about('How long after that it is served while it is refreshed; at most the lifetime.')),
+    staleIfError: window()
+      .prefault('10min')
+      .meta(about('How long after its lifetime it is served when the indexer fails or a request is shed.')),
+  })
+  .refine(({ shortestLifetime, longestLifetime }) => shortestLifetime <= longestLifetime, {
+    error: 'shortestLifetime must not be longer than longestLifetime',
+  })
+  .prefault({})
+  .meta(about('Adjacent transactions that can gain children.'));
+
+const lifetimes = z
+  .strictObject({
+    shardsFinal: rule('A complete round of a masterchain block.', {
+      lifetime: '24h',
+      beforeRedis: '1h',
+      swr: '10min',
+      sie: '24h',
+    }),
+    shardsFinalPage: rule('A page of a round.', { lifetime: '10min', beforeRedis: '10min', swr: '10min', sie: '1h' }),
+    shardsLive: rule('A list of blocks that may be incomplete.', {
+      lifetime: '400ms',
+      beforeRedis: '400ms',
+      swr: '0s',
+      sie: '0s',
+    }),
+    adjacentFinal: rule('The one parent of a transaction.', {
+      lifetime: '1h',
+      beforeRedis: '10min',
+      swr: '10min',
+      sie: '24h',
+    }),
+    adjacentGrowing: growing,
+    adjacentLive: rule('Adjacent transactions that are not final yet.', {
+      lifetime: '400ms',
+      beforeRedis: '400ms',
+      swr: '0s',
+      sie: '2s',
+    }),
+    pendingFinalized: rule('Traces all of whose transactions are final.', {
+      lifetime: '1s',
+      beforeRedis: '1s',
+      swr: '1s',
+      sie: '2s',
+    }),
+    pendingLive: rule('Traces under way.', { lifetime: '400ms', beforeRedis: '400ms', swr: '400ms', sie: '2s' }),
+    empty: rule('An empty list.', { lifetime: '250ms', beforeRedis: '250ms', swr: '0s', sie: '0s' }),
+    notFound: rule('A 404.', { lifetime: '300ms', beforeRedis: '300ms', swr: '0s', sie: '0s' }),
+  })
+  .prefault({})
+  .meta(about('How long answers live, by what they are (see the table of lifetimes).'));
+
+const upstream = z.strictObject({
+  url: upstreamUrl.meta(about('The indexer, with or without `/api/v3`.', { env: 'UPSTREAM_URL' })),
+  apiKey: headerValue
+    .optional()
+    .meta(about('Sent to the indexer as `X-Api-Key`.', { env: 'UPSTREAM_API_KEY', envOnly: true })),
+  timeout: duration('10ms', '5min')
+    .prefault('5s')
+    .meta(
+      about('How long the indexer may take for an answer, and a client waits for one.', { env: 'UPSTREAM_TIMEOUT' }),
+    ),
+  maxConcurrency: integer(1, 10_000)
+    .prefault(64)
+    .meta(about('The most requests at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' })),
+  maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),
+  maxBodySize: size('1KiB', '256MiB').prefault('32MiB').meta(about('The largest answer that is read.')),
+  keepAlive: duration('1ms', '10min')
+    .prefault('4s')
+    .meta(about('How long an idle connection is kept; must be shorter than the indexer keeps it.')),
+  connectionLifetime: duration('1s', '24h')
+    .prefault('5min')
+    .meta(about('After this a connection is replaced, so that DNS changes are followed.')),
+  pause: duration('1ms', '10min')
+    .prefault('1s')
+    .meta(about('How long misses pause after a 429 without `Retry-After`.')),
+  longestPause: duration('1ms', '1h').prefault('60s').meta(about('The longest `Retry-After` that is believed.')),
+});
+
+const redis = z
+  .strictObject({
+    url: redisUrl
+      .optional()
+      .meta(about('Redis, the second tier; memory alone when not set.', { env: 'REDIS_URL', envOnly: true })),
+    budget: duration('1ms', '10s').prefault('50ms').meta(about('The time that all Redis work of one request shares.')),
+    connectTimeout: duration('10ms', '1min').prefault('1s').meta(about('How long a connection may take to open.')),
+    failuresToOpen: integer(1, 1000).prefault(3).meta(about('Failures in a row after which Redis is left alone.')),
+    retryAfter: duration('10ms', '5min')
+      .prefault('1s')
+      .meta(about('How long it is left alone before one call tries it.')),
+    maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
+    maxPendingWriteSize: size('1KiB', '1GiB')
+      .prefault('16MiB')
+      .meta(about('The most bytes of bodies that wait to be written.')),
+  })
+  .prefault({});
+
+const http = z
+  .strictObject({
+    host: listenHost.prefault('127.0.0.1').meta(about('Where the public port listens.', { env: 'HOST' })),
+    port: integer(0, 65_535)
+      .prefault(8080)
+      .meta(about('The public port.', { env: 'PORT' })),
+    adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
+    adminPort: integer(0, 65_535)
+      .prefault(9464)
+      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`.', { env: 'ADMIN_PORT' })),
+    maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
+    headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a head.')),
+    keepAlive: duration('1ms', '1h')
+      .prefault('65s')
+      .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
+    drain: duration('100ms', '5min')
+      .prefault('9s')
+      .meta(about('How long requests in flight have to end after SIGTERM.')),
+  })
+  .prefault({});
+
+const memory = z
+  .strictObject({
+    maxSize: size('1MiB', '1024GiB')
+      .prefault('256MiB')
+      .meta(about('What the memory tier may hold, overhead included.', { env: 'MEMORY_MAX_SIZE' })),
+  })
+  .prefault({});
+
+const coalescing = z
+  .strictObject({
+    joinable: duration('1ms', '1min').prefault('1s').meta(about('How long a flight takes followers.')),
+    restAfterFailure: duration('0ms', '1min')
+      .prefault('250ms')
+      .meta(about('How long a key rests after its flight failed.')),
+  })
+  .prefault({});
+
+/**
+ * Everything that can be set: type, default, bounds, unit and description stand here and nowhere else. The JSON Schema
+ * for editors and the README's table are made from it.
+ */
+export const settingsSchema = z.strictObject({
+  $schema: z.string().optional().meta(about('For editors.')),
+  network: word.prefault('mainnet').meta(about('The chain, part of every key.', { env: 'NETWORK' })),
+  logLevel: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .prefault('info')
+    .meta(about('The least severe level that is logged.', { env: 'LOG_LEVEL' })),
+  upstream,
+  redis,
+  memory,
+  http,
+  coalescing,
+  lifetimes,
+});
+
+/** All settings, validated: durations in milliseconds, sizes in bytes. */
+export type Settings = z.output<typeof settingsSchema>;

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+
+/** What a setting carries beside its type: the README's table and the loader read it from here. */
+export interface SettingMeta {
+  readonly description: string;
+  /** The environment variable that sets it; settings without one are policy and stand in the file only. */
+  readonly env?: string;
+  /** Never read from the file: secrets and what holds them. */
+  readonly envOnly?: boolean;
+}
+
+function quantity<U extends string>(
+  units: Readonly<Record<U, number>>,
+  example: string,
+  minimum: string,
+  maximum: string,
+) {
+  const names = Object.keys(units) as U[];
+  const pattern = new RegExp(`^([0-9]+(?:\\.[0-9]+)?) ?(${names.join('|')})$`);
+  const read = (text: string): number | undefined => {
+    const [, amount, unit] = pattern.exec(text) ?? [];
+    return amount === undefined ? undefined : Math.round(Number(amount) * units[unit as U]);
+  };
+  const [least = 0, most = Number.POSITIVE_INFINITY] = [read(minimum), read(maximum)];
+  return z.string().transform((text, ctx): number => {
+    const value = read(text.trim());
+    if (value !== undefined && value >= least && value <= most) return value;
+    ctx.addIssue(`must be ${minimum} to ${maximum}, written like "${example}" (units: ${names.join(', ')})`);
+    return z.NEVER;
+  });
+}
+
+/** A duration as people write it, to milliseconds. The bounds are inclusive. */
+export function duration(minimum: string, maximum: string) {
+  return quantity(MS_BY_UNIT, '400ms', minimum, maximum);
+}
+
+/** A size as people write it, to bytes. The bounds are inclusive. */
+export function size(minimum: string, maximum: string) {
+  return quantity(BYTES_BY_UNIT, '256MiB', minimum, maximum);
+}
+
+/** A whole number; the environment can only give its digits. */
+export function integer(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^[0-9]+$/)
+          .transform(Number),
+      ],
+      { error: message },
+    )
+    .pipe(z.int({ error: message }).min(minimum, { error: message }).max(maximum, { error: message }));
+}
+
+/** The indexer's address: with or without a trailing `/api/v3`, which is not kept. */
+export const upstreamUrl = z.string().transform((text, ctx): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    ctx.addIssue('must be an http or https URL, like "http://indexer:8081"');
+    return z.NEVER;
+  }
+  // An empty query or fragment leaves only its mark in the text.
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    ctx.addIssue('must be without userinfo, query and fragment (a key goes into UPSTREAM_API_KEY)');
+    return z.NEVER;
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
+});
+
+/** Where Redis is. Never echoed: it may hold a password. */
+export const redisUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && ['redis:', 'rediss:'].includes(new URL(text).protocol), {
+    error: 'must be a redis:// or rediss:// URL',
+  });
+
+/** A word that can stand in keys. */
+export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
+  error: 'must be 1 to 32 of a-z, 0-9 and -, like "mainnet"',
+});
+
+/** What can be sent in a header. */
+export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
+
+/** An address to listen on. */
+export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
+  error: 'must be an IP address or a host name',
+});

@@ -1,0 +1,65 @@
+import type { Account } from './accounts.ts';
+
+/** What names a block. `shard` is 16 hexadecimal digits. */
+export interface BlockId {
+  readonly workchain: number;
+  readonly shard: string;
+  readonly seqno: number;
+}
+
+/** The whole of a workchain that was never split, and of the masterchain. */
+export const WHOLE_SHARD = '8000000000000000';
+
+// How the basechain is split, for as long as SPLIT_ROUNDS, in turn. A shard's prefix ends in its lowest 1 bit.
+const SPLITS: readonly (readonly string[])[] = [['4', 'c'], [WHOLE_SHARD], ['4', 'a', 'e'], ['2', '6', 'a', 'e']].map(
+  (split) => split.map((digits) => digits.padEnd(16, '0')),
+);
+const SPLIT_ROUNDS = 40;
+
+function splitAt(seqno: number): readonly string[] {
+  return SPLITS[Math.floor(seqno / SPLIT_ROUNDS) % SPLITS.length] ?? [WHOLE_SHARD];
+}
+
+/** The masterchain block of a round. */
+export function masterchainBlock(seqno: number): BlockId {
+  return { workchain: -1, shard: WHOLE_SHARD, seqno };
+}
+
+/** The 1 to 4 shard blocks that a masterchain round commits, each with its own shard and seqno. */
+export function shardBlocks(seqno: number): readonly BlockId[] {
+  // Each shard counts on its own: later in the chain than the masterchain, and apart from each other.
+  return splitAt(seqno).map((shard) => ({
+    workchain: 0,
+    shard,
+    seqno: seqno + 5_000_000 + Number.parseInt(shard.charAt(0), 16) * 10_000,
+  }));
+}
+
+// The first hexadecimal digits of addresses that a shard holds: from `low` up to, and without, `high`.
+function digitsOf(shard: string): { low: number; high: number } {
+  const marker = Number.parseInt(shard.charAt(0), 16);
+  const lowestBit = marker & -marker;
+  return { low: marker - lowestBit, high: marker + lowestBit };
+}
+
+/** The block of a round in which an account's transactions are. */
+export function blockOf(account: Account, seqno: number): BlockId {
+  if (account.workchain === -1) return masterchainBlock(seqno);
+  const digit = account.hash.readUInt8(0) >> 4;
+  const block = shardBlocks(seqno).find(({ shard }) => {
+    const { low, high } = digitsOf(shard);
+    return low <= digit && digit < high;
+  });
+  if (block === undefined) throw new Error(`no shard of round ${seqno} holds ${account.address}`);
+  return block;
+}
+
+/** The blocks that come directly before a block of a round: its own shard's, the one it was split from, or the two it was merged from. */
+export function previousBlocks(block: BlockId, seqno: number): readonly BlockId[] {
+  if (block.workchain === -1) return [masterchainBlock(seqno - 1)];
+  const { low, high } = digitsOf(block.shard);
+  return shardBlocks(seqno - 1).filter(({ shard }) => {
+    const before = digitsOf(shard);
+    return before.low < high && low < before.high;
+  });
+}

@@ -1,0 +1,119 @@
+import type { Answer, IndexerOperation } from './question.ts';
+
+/** One way to go wrong instead of, or while, sending the true answer. */
+export type Fault =
+  /** Another answer in place of the true one. */
+  | ({ readonly kind: 'answer' } & Answer)
+  /** No answer, ever; the connection stays open. */
+  | { readonly kind: 'hang' }
+  /** The connection is reset (RST) before the first byte of an answer. */
+  | { readonly kind: 'reset' }
+  /** The true answer, and the connection closed after half of its body. */
+  | { readonly kind: 'cut'; readonly framing: 'content-length' | 'chunked' }
+  /** The true answer, made that many bytes long by a `padding` member: still valid JSON with its list. */
+  | { readonly kind: 'huge'; readonly bytes: number; readonly framing?: 'content-length' | 'chunked' }
+  /** The true answer in pieces, with a pause before each. */
+  | { readonly kind: 'slow'; readonly chunkBytes: number; readonly pauseMs: number };
+
+/** Which requests a fault befalls; by default all. */
+export interface FaultScope {
+  readonly operation?: IndexerOperation;
+  /** Only the next so many of them. */
+  readonly times?: number;
+}
+
+/** A fault that was injected. */
+export interface InjectedFault {
+  /** How many requests it has befallen. */
+  readonly hits: number;
+  /** Ends it; requests that it has befallen already stay as they are. */
+  remove(): void;
+}
+
+/** How the indexer is slow and wrong: read anew for each request, so that all of it may change while it runs. */
+export class Faults {
+  /** Every request waits that long before its answer is made, ms. */
+  latencyMs = 0;
+  /** And at random up to that much longer, ms. */
+  jitterMs = 0;
+  /** Requests are worked on by so many workers, first come first served; a query goes on after its client has left. */
+  workers: { readonly count: number; readonly serviceMs: number } | undefined;
+  /** `pendingTraces` with several traces comes in another order each time. */
+  shuffle = false;
+  /** Answers are compressed for clients that accept it, unlike the real ones. */
+  compression: 'gzip' | 'br' | undefined;
+  readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
+
+  /** Lets a fault befall requests from the next one on. Of several that apply, the one injected first does. */
+  inject(fault: Fault, scope: FaultScope = {}): InjectedFault {
+    const injected = { fault, scope, hits: 0 };
+    this.#injected.add(injected);
+    return {
+      get hits() {
+        return injected.hits;
+      },
+      remove: () => void this.#injected.delete(injected),
+    };
+  }
+
+  /** Ends all injected faults; latency, workers, order and compression stay. */
+  clear(): void {
+    this.#injected.clear();
+  }
+
+  /** The fault that befalls a request that has come just now, counted as a hit. */
+  take(operation: IndexerOperation): Fault | undefined {
+    for (const injected of this.#injected) {
+      const { operation: only, times = Number.POSITIVE_INFINITY } = injected.scope;
+      if (only !== undefined && only !== operation) continue;
+      injected.hits++;
+      if (injected.hits >= times) this.#injected.delete(injected);
+      return injected.fault;
+    }
+    return undefined;
+  }
+}
+
+const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
+
+function retryHeaders(retryAfter: string | undefined): Record<string, string> {
+  return retryAfter === undefined ? {} : { 'Retry-After': retryAfter };
+}
+
+/** An answer with that status, in the indexer's own form or as plain text. */
+export function failed(status: number, form: 'json' | 'text' = 'json', retryAfter?: string): Fault {
+  const retry = retryHeaders(retryAfter);
+  return form === 'json'
+    ? { kind: 'answer', status, body: JSON.stringify({ error: `simulated failure ${status}` }), headers: retry }
+    : { kind: 'answer', status, body: `simulated failure ${status}`, headers: { ...TEXT, ...retry } };
+}
+
+/** 429 as providers in front of the indexer send it. */
+export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
+  const retry = retryHeaders(retryAfter);
+  return form === 'json'
+    ? { kind: 'answer', status: 429, body: '{"ok":false,"result":"Ratelimit exceed","code":429}', headers: retry }
+    : { kind: 'answer', status: 429, body: 'Too Many Requests', headers: { ...TEXT, ...retry } };
+}
+
+/** A provider that does not take the API key. */
+export function refusedKey(status: 401 | 403): Fault {
+  return { kind: 'answer', status, body: `{"ok":false,"error":"API key does not exist","code":${status}}` };
+}
+
+/** Status 200 with a body that is not JSON. */
+export function garbage(form: 'html' | 'not-json' | 'empty'): Fault {
+  const bodies = { html: '<!doctype html><title>welcome</title>', 'not-json': '{"traces":[', empty: '' };
+  const headers = form === 'html' ? { 'Content-Type': 'text/html' } : {};
+  return { kind: 'answer', status: 200, body: bodies[form], headers };
+}
+
+/** A redirect, 302. */
+export function redirect(location: string): Fault {
+  return { kind: 'answer', status: 302, body: '', headers: { Location: location } };
+}
+
+/** Status 200 with JSON that lacks the operation's list. */
+export function withoutList(): Fault {
+  return { kind: 'answer', status: 200, body: '{"ok":true}' };
+}

@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer } from './answer.ts';
+import { Chain } from './chain.ts';
+import { DIALECTS, type Dialect } from './dialect.ts';
+import { Faults } from './faults.ts';
+import { Gate } from './gate.ts';
+import { type IndexerOperation, operationOf, Question } from './question.ts';
+import { RequestLog } from './request-log.ts';
+import { sendAnswer } from './send-answer.ts';
+import { Workers } from './workers.ts';
+
+/** How to start a simulated indexer. */
+export interface IndexerOptions {
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Default `1.3`. */
+  readonly dialect?: Dialect;
+  /** Default: a new chain with seed 1 and 60 rounds of history. */
+  readonly chain?: Chain;
+  /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+const HISTORY_ROUNDS = 60;
+const MAX_BODY_BYTES = 1024 * 1024;
+
+async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | 'too large'> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks) : 'too large';
+}
+
+/** A running simulated indexer: a real HTTP server on 127.0.0.1 that tells what its chain holds, or fails as told to. */
+export class Indexer {
+  readonly dialect: Dialect;
+  readonly faults = new Faults();
+  readonly requests = new RequestLog();
+  readonly #now: () => number;
+  readonly #chain: Chain;
+  readonly #server: Server;
+  readonly #closing = new AbortController();
+  readonly #workers = new Workers(this.#closing.signal);
+  readonly #gates = new Set<{ gate: Gate; operation: IndexerOperation | undefined }>();
+
+  constructor(options: IndexerOptions) {
+    this.dialect = options.dialect ?? '1.3';
+    this.#now = options.now ?? Date.now;
+    this.#chain = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_ROUNDS * 400 });
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  /** The chain, advanced to the present. */
+  get chain(): Chain {
+    this.#chain.advanceTo(this.#now());
+    return this.#chain;
+  }
+
+  /** 0 when it does not listen. */
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  /** `http://127.0.0.1:PORT`, without `/api/v3`. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Requests that wait for a worker. */
+  get queued(): number {
+    return this.#workers.queued;
+  }
+
+  /** Listens; rejects when the port is taken. Called once, by `startIndexer`. */
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  /** From now on requests, of one operation or all, wait at the gate that this returns. */
+  hold(operation?: IndexerOperation): Gate {
+    const gate = new Gate(() => void this.#gates.delete(held));
+    const held = { gate, operation };
+    this.#gates.add(held);
+    return gate;
+  }
+
+  /** Ends the listener, every connection and every wait. A new indexer may take its port and its chain. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const closed = once(this.#server, 'close');
+    this.#closing.abort();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const { gate } of this.#gates) gate.release();
+    await closed;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const body = await bodyOf(request);
+      if (body === 'too large')
+        response.writeHead(413, { Connection: 'close' }).end('{"error":"Request Entity Too Large"}');
+      else await this.#answer(request, response, body);
+    } catch (error) {
+      // A client that left, or an indexer that closes, ends whatever was under way; anything else is our own mistake.
+      const ended = request.socket.destroyed || this.#closing.signal.aborted;
+      request.socket.destroy();
+      if (!ended) throw error;
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const { method = 'GET', url: target = '/', headers } = request;
+    const operation = operationOf(target);
+    const signal = this.#closing.signal;
+    const startedAt = performance.now();
+    const left = new Promise<void>((resolve) => void response.once('close', resolve));
+    // Writing to a client that has left is no event here.
+    response.on('error', () => {});
+    const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
+    try {
+      const fault = this.faults.take(operation);
+      await this.#gateOf(operation)?.pass();
+      await this.#work(signal);
+      if (fault?.kind === 'hang') return void (await left);
+      if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
+      const turn = this.faults.shuffle ? this.requests.total : 0;
+      const question = new Question({ method, target, headers, body }, this.chain, this.dialect);
+      response.sendDate = false;
+      response.setHeader('Date', new Date(this.#now()).toUTCString());
+      response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
+      response.setHeader('Server-timing', `total;dur=${(performance.now() - startedAt).toFixed(3)}`);
+      const said = fault?.kind === 'answer' ? fault : answer(question, turn);
+      await sendAnswer(request, response, said, { fault, compression: this.faults.compression, signal });
+      await left;
+    } finally {
+      done();
+    }
+  }
+
+  #gateOf(operation: IndexerOperation): Gate | undefined {
+    for (const held of this.#gates) {
+      if (held.operation === undefined || held.operation === operation) return held.gate;
+    }
+    return undefined;
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { latencyMs, jitterMs, workers } = this.faults;
+    const waitMs = latencyMs + Math.random() * jitterMs;
+    if (waitMs > 0) await delay(waitMs, undefined, { signal });
+    if (workers !== undefined) await this.#workers.work(workers);
+  }
+}
+
+/** Starts a simulated indexer that listens on 127.0.0.1 only; rejects when its port is taken. */
+export async function startIndexer(options: IndexerOptions = {}): Promise<Indexer> {
+  const indexer = new Indexer(options);
+  await indexer.listen(options.port ?? 0);
+  return indexer;
+}

@@ -1,0 +1,95 @@
+import type { Dialect } from './dialect.ts';
+import { renderTransaction } from './render-transaction.ts';
+import { digest } from './seeded-random.ts';
+import { finalityAt, knownTransactions, type Trace, type Transaction } from './trace.ts';
+
+/** Under which conditions a trace is rendered. */
+export interface TraceView {
+  readonly dialect: Dialect;
+  /** Epoch ms. */
+  readonly instant: number;
+  /** The action types that the client can read; undefined for those of the first version. */
+  readonly actionTypes: readonly string[] | undefined;
+}
+
+const FIRST_ACTION_TYPES = ['ton_transfer', 'jetton_transfer'];
+const LATER_ACTION_TYPES = [...FIRST_ACTION_TYPES, 'contract_call'];
+
+/** What an `X-Actions-Version` or the list of `supported_action_types` stands for. */
+export function expandActionTypes(values: readonly string[]): readonly string[] {
+  return values.flatMap((value) => {
+    if (value === 'v1') return FIRST_ACTION_TYPES;
+    return value === 'latest' || /^v\d+$/.test(value) ? LATER_ACTION_TYPES : [value];
+  });
+}
+
+function actionType(trace: Trace): string {
+  if (trace.transactions.length <= 2) return 'ton_transfer';
+  return trace.transactions.length === 5 ? 'jetton_transfer' : 'contract_call';
+}
+
+function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
+  const type = actionType(trace);
+  const [first] = known;
+  const last = known.at(-1);
+  if (first === undefined || last === undefined || !actionTypes.includes(type)) return [];
+  return [
+    {
+      trace_id: trace.id,
+      action_id: digest(trace.id, 'action'),
+      start_lt: String(first.lt),
+      end_lt: String(last.lt),
+      start_utime: first.now,
+      end_utime: last.now,
+      transactions: known.map(({ hash }) => hash),
+      success: true,
+      type,
+      details: { source: first.account.address, destination: last.account.address, value: '250000000', comment: null },
+      trace_external_hash: trace.externalHash,
+    },
+  ];
+}
+
+function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): object {
+  return {
+    tx_hash: transaction.hash,
+    in_msg_hash: transaction.inMessage?.hash,
+    children: transaction.children.filter((child) => known.has(child)).map((child) => renderNode(child, known)),
+  };
+}
+
+/** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
+export function renderTrace(trace: Trace, { dialect, instant, actionTypes = FIRST_ACTION_TYPES }: TraceView): object {
+  const known = knownTransactions(trace, instant);
+  const [root] = known;
+  const last = known.at(-1);
+  const pendingMessages = known.flatMap(({ children }) => children).length - (known.length - 1);
+  const byHash = known.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+  return {
+    trace_id: trace.id,
+    external_hash: trace.externalHash,
+    mc_seqno_start: String(root?.seqno),
+    mc_seqno_end: String(last?.seqno),
+    start_lt: String(root?.lt),
+    start_utime: root?.now,
+    end_lt: String(last?.lt),
+    end_utime: last?.now,
+    trace_info: {
+      trace_state: pendingMessages > 0 ? 'pending' : 'complete',
+      messages: known.length + pendingMessages,
+      transactions: known.length,
+      pending_messages: pendingMessages,
+      classification_state: 'ok',
+    },
+    is_incomplete: pendingMessages > 0,
+    actions: renderActions(trace, known, actionTypes),
+    trace: root === undefined ? null : renderNode(root, new Set(known)),
+    transactions_order: known.map(({ hash }) => hash),
+    transactions: Object.fromEntries(
+      byHash.map((transaction) => [
+        transaction.hash,
+        renderTransaction(transaction, finalityAt(transaction, instant) ?? 'pending', dialect),
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,91 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { IndexerOperation } from './question.ts';
+
+/** A request as it came over the wire. */
+export interface LoggedRequest {
+  readonly method: string;
+  /** Path and query, byte for byte. */
+  readonly target: string;
+  readonly operation: IndexerOperation;
+  readonly headers: IncomingHttpHeaders;
+  /** Empty for requests without one. */
+  readonly body: Buffer;
+  /** By the indexer's clock, epoch ms. */
+  readonly at: number;
+}
+
+const KEPT = 1_000;
+
+/** What has arrived at the simulated indexer. Emits `request` for each, before it is answered. */
+export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
+  #total = 0;
+  #byOperation = new Map<IndexerOperation, number>();
+  #recent: LoggedRequest[] = [];
+  #inHand = 0;
+  #maxInHand = 0;
+
+  constructor() {
+    super();
+    // As many may wait for a request as like.
+    this.setMaxListeners(0);
+  }
+
+  /** Requests since the start or the last `reset`. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** The last 1,000 of them, oldest first. */
+  get recent(): readonly LoggedRequest[] {
+    return this.#recent;
+  }
+
+  /** Requests that came and are not done; one whose client has left counts until its query ends. */
+  get inHand(): number {
+    return this.#inHand;
+  }
+
+  /** The most that were in hand at once. */
+  get maxInHand(): number {
+    return this.#maxInHand;
+  }
+
+  /** How many were of an operation. */
+  count(operation: IndexerOperation): number {
+    return this.#byOperation.get(operation) ?? 0;
+  }
+
+  /** Resolves as soon as `total` has reached a number. */
+  arrived(total: number): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (this.#total < total) return;
+        this.off('request', look);
+        resolve();
+      };
+      this.on('request', look);
+      look();
+    });
+  }
+
+  /** Counts from zero again; what is in hand stays in hand. */
+  reset(): void {
+    this.#total = 0;
+    this.#byOperation.clear();
+    this.#recent = [];
+    this.#maxInHand = this.#inHand;
+  }
+
+  /** Takes a request in; the function that it returns says that the request is done. */
+  begin(request: LoggedRequest): () => void {
+    this.#total++;
+    this.#byOperation.set(request.operation, this.count(request.operation) + 1);
+    this.#recent.push(request);
+    if (this.#recent.length > KEPT) this.#recent.shift();
+    this.#inHand++;
+    this.#maxInHand = Math.max(this.#maxInHand, this.#inHand);
+    this.emit('request', request);
+    return () => void this.#inHand--;
+  }
+}

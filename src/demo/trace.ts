@@ -1,0 +1,152 @@
+import type { Account, Accounts } from './accounts.ts';
+import { type BlockId, blockOf } from './blocks.ts';
+import type { RoundClock } from './round-clock.ts';
+import { digest, type SeededRandom } from './seeded-random.ts';
+
+/** How sure a transaction is, in the indexer's own words. */
+export type Finality = 'pending' | 'confirmed' | 'finalized';
+
+/** A message between two accounts; an external one has no source. */
+export interface Message {
+  /** Canonical hash. */
+  readonly hash: string;
+  readonly source: Account | undefined;
+  readonly destination: Account;
+  readonly createdLt: number;
+  readonly createdAt: number;
+}
+
+/** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
+export interface Transaction {
+  /** Canonical hash. */
+  readonly hash: string;
+  readonly account: Account;
+  /** Undefined for the masterchain's own tick-tock transactions. */
+  readonly inMessage: Message | undefined;
+  /** Undefined for the first of a trace. */
+  readonly parent: Transaction | undefined;
+  readonly children: readonly Transaction[];
+  /** The masterchain round that commits it. */
+  readonly seqno: number;
+  readonly block: BlockId;
+  readonly lt: number;
+  /** Generation time of its block, unix seconds. */
+  readonly now: number;
+  readonly emulatedAt: number;
+  readonly confirmedAt: number;
+  readonly finalizedAt: number;
+}
+
+/** What one external message sets off. */
+export interface Trace {
+  /** Hash of the first transaction. */
+  readonly id: string;
+  /** Hash of the external message. */
+  readonly externalHash: string;
+  /** In the order of their logical times; a parent is before its children. */
+  readonly transactions: readonly Transaction[];
+  readonly emulatedAt: number;
+  /** From then on it is not among the pending traces: all of it is final, or it was invalidated. */
+  readonly goneAt: number;
+  /** An invalidated trace is emulated and then gone; no round ever commits it. */
+  readonly invalidated: boolean;
+}
+
+/** What a trace grows from. */
+export interface TraceSeed {
+  readonly sender: Account;
+  /** Canonical hash of the external message. */
+  readonly externalHash: string;
+  readonly sentAt: number;
+  /** One part of the tree executes seconds after the rest. */
+  readonly late: boolean;
+  readonly invalidated: boolean;
+}
+
+// The parent (by its place) of each transaction after the first: a plain transfer, a jetton transfer with its
+// notification and excesses, and an external message that starts nothing.
+const ALONE: readonly number[] = [];
+const TRANSFER: readonly number[] = [0];
+const JETTON_TRANSFER: readonly number[] = [0, 1, 2, 2];
+const MAX_TRANSACTIONS = 12;
+
+function parentsOf(random: SeededRandom): readonly number[] {
+  const drawn = random.next();
+  if (drawn < 0.08) return ALONE;
+  if (drawn < 0.3) return TRANSFER;
+  if (drawn < 0.6) return JETTON_TRANSFER;
+  const size = random.int(6, MAX_TRANSACTIONS);
+  return Array.from({ length: size - 1 }, (_, before) => random.int(Math.max(0, before - 2), before));
+}
+
+function receiver(place: number, size: number, accounts: Accounts, random: SeededRandom): Account {
+  if (size === 2) return random.chance(0.1) ? random.pick(accounts.masterchain) : random.pick(accounts.wallets);
+  if (place >= size - 2) return random.pick(accounts.wallets);
+  return random.pick(random.chance(0.6) ? accounts.jettonWallets : accounts.contracts);
+}
+
+/** Draws the whole life of a trace beforehand: who takes part, in which rounds, and when each of it becomes known. */
+export function planTrace(seed: TraceSeed, clock: RoundClock, accounts: Accounts, random: SeededRandom): Trace {
+  const { blockMs } = clock;
+  const parents = parentsOf(random);
+  const size = parents.length + 1;
+  const latePlace = seed.late && size > 1 ? random.int(1, size - 1) : undefined;
+  const emulatedAt = seed.sentAt + blockMs / 4;
+  const transactions: (Transaction & { readonly children: Transaction[] })[] = [];
+
+  for (let place = 0; place < size; place++) {
+    const parent = place === 0 ? undefined : transactions[parents[place - 1] ?? 0];
+    const delay = place === latePlace ? random.int(6, 20) : random.chance(0.6) ? 0 : random.int(1, 2);
+    // An external message is in a committed round two block times after it was sent.
+    const seqno = parent === undefined ? clock.roundFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
+    const committedAt = clock.committedAt(seqno);
+    const isLate = place === latePlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
+    const account = parent === undefined ? seed.sender : receiver(place, size, accounts, random);
+    const createdLt = clock.nextLt(seqno);
+    const transaction = {
+      hash: digest(seed.externalHash, 'transaction', place),
+      account,
+      inMessage: {
+        hash: parent === undefined ? seed.externalHash : digest(seed.externalHash, 'message', place),
+        source: parent?.account,
+        destination: account,
+        createdLt,
+        createdAt: Math.floor(committedAt / 1000),
+      },
+      parent,
+      children: [],
+      seqno,
+      block: blockOf(account, seqno),
+      lt: clock.nextLt(seqno),
+      now: Math.floor(committedAt / 1000),
+      emulatedAt: isLate ? Math.max(committedAt - 1.75 * blockMs, parent?.emulatedAt ?? 0) : emulatedAt,
+      confirmedAt: seed.invalidated ? Number.POSITIVE_INFINITY : committedAt - blockMs,
+      finalizedAt: seed.invalidated ? Number.POSITIVE_INFINITY : committedAt,
+    };
+    parent?.children.push(transaction);
+    transactions.push(transaction);
+  }
+
+  const lastCommittedAt = Math.max(...transactions.map(({ seqno }) => clock.committedAt(seqno)));
+  return {
+    id: transactions[0]?.hash ?? seed.externalHash,
+    externalHash: seed.externalHash,
+    transactions: transactions.toSorted((a, b) => a.lt - b.lt),
+    emulatedAt,
+    // Longer than a round can be late in the database, so that a trace is never nowhere.
+    goneAt: seed.invalidated ? emulatedAt + 3 * blockMs : lastCommittedAt + 3 * blockMs,
+    invalidated: seed.invalidated,
+  };
+}
+
+/** How sure a transaction is at an instant (epoch ms); undefined before it is known at all. */
+export function finalityAt(transaction: Transaction, instant: number): Finality | undefined {
+  if (instant >= transaction.finalizedAt) return 'finalized';
+  if (instant >= transaction.confirmedAt) return 'confirmed';
+  return instant >= transaction.emulatedAt ? 'pending' : undefined;
+}
+
+/** The part of a trace that is known at an instant (epoch ms), parents before children. */
+export function knownTransactions(trace: Trace, instant: number): readonly Transaction[] {
+  return trace.transactions.filter((transaction) => finalityAt(transaction, instant) !== undefined);
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** The two halves of a request's target. */
+export interface Target {
+  readonly path: string;
+  /** What follows `?`, undecoded; empty when there is none. */
+  readonly rawQuery: string;
+}
+
+/** Splits the request target, in origin form or absolute form (RFC 9112 3.2). */
+export function parseTarget(url: string): Target {
+  const origin = /^https?:\/\/[^/?]*/i.exec(url)?.[0] ?? '';
+  const mark = url.indexOf('?');
+  const end = mark < 0 ? url.length : mark;
+  return { path: url.slice(origin.length, end), rawQuery: url.slice(end + 1) };
+}
+
+/** The client's own request id when it is fit to be repeated, else a new one. */
+export function requestId(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+/**
+ * Whether `If-None-Match` holds the tag (RFC 9110 13.1.2): `*`, or a list compared weakly, so that `W/"x"` is `"x"`.
+ */
+export function noneMatch(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  // Not split at commas: an entity tag may hold one.
+  return ifNoneMatch.match(/(?:W\/)?"[^"]*"/g)?.some((tag) => tag.replace(/^W\//, '') === etag) ?? false;
+}

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { ProxyError } from '../errors.ts';
+import type { Answer } from '../proxy/answer.ts';
+import type { ProxyRequest } from '../proxy/handle-request.ts';
+import { findOperation, type Operation } from '../ton/operations.ts';
+import { OpenWaits, type Wait } from './open-waits.ts';
+import { parseTarget, requestId } from './parse-request.ts';
+import { sendError } from './send-error.ts';
+import { type ResponseContext, sendEntry, sendPreflight } from './send-response.ts';
+
+export interface PublicServerOptions {
+  readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
+  /** How long a request may wait for its answer, in milliseconds. */
+  readonly waitMs: number;
+  readonly maxHeaderBytes: number;
+  readonly headerTimeoutMs: number;
+  readonly keepAliveMs: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Told of what should never happen. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** How long the answers of those who were given up have to leave the process. */
+const LAST_WORDS_MS = 500;
+
+/** The public port: the three operations over HTTP, and a drain that loses no answer. */
+export class PublicServer {
+  readonly #options: PublicServerOptions;
+  readonly #waits: OpenWaits;
+  readonly server: Server;
+  #draining = false;
+
+  constructor(options: PublicServerOptions) {
+    this.#options = options;
+    this.#waits = new OpenWaits(options.waitMs);
+    this.server = createServer(
+      {
+        maxHeaderSize: options.maxHeaderBytes,
+        headersTimeout: options.headerTimeoutMs,
+        requestTimeout: options.headerTimeoutMs,
+        keepAliveTimeout: options.keepAliveMs,
+        connectionsCheckingInterval: 1000,
+      },
+      (request, response) => this.#serve(request, response),
+    );
+  }
+
+  /**
+   * Takes no new connections, answers what is in flight with `Connection: close`, and resolves when all connections
+   * have ended; those still waiting after `limitMs` are answered 503 and cut soon after.
+   */
+  async drain(limitMs: number): Promise<void> {
+    this.#draining = true;
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
+    const cut = setTimeout(() => this.server.closeAllConnections(), limitMs + LAST_WORDS_MS);
+    await closed;
+    clearTimeout(giveUp);
+    clearTimeout(cut);
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { path, rawQuery } = parseTarget(request.url ?? '');
+    const operation = findOperation(path);
+    if (operation === undefined) {
+      this.#fail(request, response, '', new ProxyError('not-found', `nothing is served at this path`));
+    } else if (request.method === 'OPTIONS') {
+      sendPreflight(response, this.#draining);
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      this.#fail(
+        request,
+        response,
+        operation.vary,
+        new ProxyError('method-not-allowed', 'accepted: GET, HEAD, OPTIONS'),
+      );
+    } else {
+      this.#answer(request, response, operation, rawQuery);
+    }
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, operation: Operation, rawQuery: string): void {
+    let wait: Wait | undefined;
+    const openWait = () => {
+      wait = this.#waits.open(response);
+      return wait.signal;
+    };
+    try {
+      const { headers } = request;
+      const answer = this.#options.handle({ operation, rawQuery, headers, openWait });
+      if (!(answer instanceof Promise)) {
+        this.#send(request, response, operation, answer);
+        return;
+      }
+      answer
+        .then((landed) => this.#send(request, response, operation, landed))
+        .catch((error: unknown) => this.#fail(request, response, operation.vary, error))
+        .finally(() => wait?.close());
+    } catch (error) {
+      this.#fail(request, response, operation.vary, error);
+    }
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, { vary }: Operation, answer: Answer): void {
+    const { cacheStatus } = answer;
+    const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
+    const context = this.#context(cacheStatus, vary, fromMemory ? undefined : requestId(request));
+    if (answer.kind === 'entry') sendEntry(request, response, answer.entry, context, this.#options.now());
+    else if (!response.destroyed) sendError(request, response, answer.error, context);
+  }
+
+  #fail(request: IncomingMessage, response: ServerResponse, vary: string, error: unknown): void {
+    const known = error instanceof ProxyError;
+    if (!known) this.#options.onBug(error);
+    const told = known ? error : new ProxyError('internal', 'internal error', { cause: error });
+    if (response.headersSent) response.destroy();
+    else sendError(request, response, told, this.#context({ detail: told.code }, vary, requestId(request)));
+  }
+
+  #context(cacheStatus: Answer['cacheStatus'], vary: string, id: string | undefined): ResponseContext {
+    return { cacheStatus, vary, requestId: id, closing: this.#draining };
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorCode, ProxyError } from '../errors.ts';
+import { ALLOWED_METHODS } from './cors.ts';
+import { commonHeaders, type ResponseContext } from './send-response.ts';
+
+/** The status of each failure; `upstream-error` keeps the indexer's own. */
+const STATUS: Record<ErrorCode, number> = {
+  'invalid-request': 422,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  overloaded: 503,
+  'shutting-down': 503,
+  'upstream-error': 502,
+  'upstream-invalid': 502,
+  'upstream-rate-limited': 503,
+  'upstream-redirect': 502,
+  'upstream-refused-key': 502,
+  'upstream-timeout': 504,
+  'upstream-too-large': 502,
+  'upstream-unreachable': 502,
+  // Nobody is there to read it.
+  'client-left': 503,
+  internal: 500,
+};
+
+/** Sends a failure in the indexer's own shape, `{"error":"..."}`; never to be cached by anyone. */
+export function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: ProxyError,
+  context: ResponseContext,
+): void {
+  const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
+  const body = error.upstreamBody ?? Buffer.from(JSON.stringify({ error: error.message }));
+  const headers = commonHeaders(context);
+  headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
+  if (error.code === 'method-not-allowed') headers.push('Allow', ALLOWED_METHODS);
+  if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
+  response.writeHead(status, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

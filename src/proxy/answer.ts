@@ -1,0 +1,22 @@
+import type { Entry } from '../cache/entry.ts';
+import type { ProxyError } from '../errors.ts';
+
+/** How the cache handled a request: the parameters of `Cache-Status` (RFC 9211 2). */
+export interface CacheStatus {
+  /** Answered from a tier without going forward. Excludes `fwd`. */
+  readonly hit?: true;
+  readonly fwd?: 'miss' | 'stale';
+  /** What the indexer answered, when it did. */
+  readonly fwdStatus?: number | undefined;
+  readonly stored?: boolean;
+  readonly collapsed?: boolean;
+  /** Remaining lifetime in whole seconds, negative when stale. */
+  readonly ttl?: number;
+  /** The tier of a hit, or why an answer was not stored. */
+  readonly detail?: string;
+}
+
+/** What a request comes to: an entry to send, or a failure to tell. */
+export type Answer =
+  | { readonly kind: 'entry'; readonly entry: Entry; readonly cacheStatus: CacheStatus }
+  | { readonly kind: 'failure'; readonly error: ProxyError; readonly cacheStatus: CacheStatus };

@@ -1,0 +1,32 @@
+import type { ErrorCode } from '../errors.ts';
+import type { OperationName } from '../ton/operations.ts';
+
+/** How a request was answered, in one word. */
+export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed';
+
+/** Why a request for the indexer was not sent. */
+export type ShedReason = 'queue-full' | 'deadline' | 'paused';
+
+/** What happens on a request's way, for those who count and log. */
+export type ProxyEvent =
+  | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: Outcome }
+  | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
+  | { readonly name: 'shed'; readonly operation: OperationName; readonly reason: ShedReason }
+  | {
+      readonly name: 'upstream-answered';
+      readonly operation: OperationName;
+      readonly status: number;
+      readonly ms: number;
+    }
+  | {
+      readonly name: 'upstream-failed';
+      readonly operation: OperationName;
+      readonly code: ErrorCode;
+      readonly ms: number;
+      readonly cause: unknown;
+    }
+  | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
+  | { readonly name: 'key-refused'; readonly status: number }
+  | { readonly name: 'bug'; readonly error: unknown };
+
+export type Report = (event: ProxyEvent) => void;

@@ -1,0 +1,139 @@
+import { type Entry, freshnessOf } from '../cache/entry.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { SingleFlight, Wait } from '../coalescing/single-flight.ts';
+import { ProxyError } from '../errors.ts';
+import { cacheKey } from '../ton/cache-key.ts';
+import type { Operation } from '../ton/operations.ts';
+import { type Call, parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+import type { Answer, CacheStatus } from './answer.ts';
+import type { Outcome, Report } from './events.ts';
+import { type EntryLoader, type Load, overloaded } from './load-entry.ts';
+import type { RefreshStale } from './refresh-stale.ts';
+
+/** A request for one of the operations, not yet looked into. */
+export interface ProxyRequest {
+  readonly operation: Operation;
+  /** What follows `?`, as it came. */
+  readonly rawQuery: string;
+  readonly headers: RequestHeaders;
+  /**
+   * Gives the signal that ends this request's wait; its reason is a {@link ProxyError}. Called at most once, and not
+   * for what memory answers: a hit needs no deadline.
+   */
+  readonly openWait: () => AbortSignal;
+}
+
+export interface RequestHandlerOptions {
+  readonly network: string;
+  readonly cache: TieredCache;
+  readonly flights: SingleFlight<Load>;
+  readonly loader: EntryLoader;
+  readonly refreshStale: RefreshStale;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly report: Report;
+}
+
+/** The story of one request, from its parameters to its answer. */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions;
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers at once what memory holds, and otherwise when the flight lands or the wait ends. Throws a
+   * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
+   */
+  handle(request: ProxyRequest): Answer | Promise<Answer> {
+    const call = parseCall(request.operation, request.rawQuery, request.headers);
+    const key = cacheKey(this.#options.network, call);
+    const found = this.#options.cache.lookInMemory(key);
+    if (found.state === 'fresh') return this.#hit(call, found.entry, 'memory');
+    if (found.state === 'stale-while-revalidate') {
+      this.#options.refreshStale(call, key);
+      return this.#hit(call, found.entry, 'memory');
+    }
+    return this.#join(call, key, found.state === 'miss' ? 'miss' : 'stale', request.openWait());
+  }
+
+  async #join(call: Call, key: string, fwd: 'miss' | 'stale', signal: AbortSignal): Promise<Answer> {
+    const { flights, loader } = this.#options;
+    const wait = await flights.join(key, signal, (flight) => loader.load(call, key, flight, true));
+    const { collapsed } = wait;
+    const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, signal);
+    switch (load.from) {
+      case 'upstream':
+        return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
+          fwd,
+          fwdStatus: load.entry.head.status,
+          stored: load.stored,
+          collapsed,
+          ...(load.stored ? {} : { detail: 'too-large' }),
+        });
+      case 'nowhere':
+        return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
+      default:
+        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') this.#options.refreshStale(call, key);
+        return this.#hit(call, load.entry, load.from);
+    }
+  }
+
+  /** This waiter's time is over, though the flight may still be under way. */
+  #leave(call: Call, key: string, wait: Wait<Load> & { state: 'left' }, signal: AbortSignal): Load {
+    const { cache, random, report } = this.#options;
+    const reason: unknown = signal.reason;
+    let error = reason instanceof ProxyError ? reason : new ProxyError('internal', 'internal error', { cause: reason });
+    if (error.code === 'upstream-timeout' && !wait.departed) {
+      // The indexer was not even asked: the whole time went by in the queue.
+      report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
+      error = overloaded(random);
+    }
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+  }
+
+  #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
+    const fresh = this.#options.now() < entry.freshUntil;
+    const outcome = fresh ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, { hit: true, ttl: this.#ttl(entry), detail: tier });
+  }
+
+  #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
+    if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
+    const { entry, tier } = fallback;
+    // A failure rests on its key for a while, and the fallback may have expired meanwhile.
+    if (freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
+    const ttl = this.#ttl(entry);
+    return this.#answer(
+      call,
+      entry,
+      'stale',
+      error.wentForward
+        ? { fwd: 'stale', fwdStatus: error.upstreamStatus, collapsed, ttl, detail: error.code }
+        : { hit: true, ttl, detail: tier },
+    );
+  }
+
+  #answer(call: Call, entry: Entry, outcome: Outcome, cacheStatus: CacheStatus): Answer {
+    this.#options.report({ name: 'answered', operation: call.operation.name, outcome });
+    return { kind: 'entry', entry, cacheStatus };
+  }
+
+  #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
+    const operation = call.operation.name;
+    this.#options.report({ name: 'answered', operation, outcome: 'failed' });
+    this.#options.report({ name: 'failed', operation, code: error.code });
+    const { code: detail, upstreamStatus: fwdStatus } = error;
+    return {
+      kind: 'failure',
+      error,
+      cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
+    };
+  }
+
+  #ttl(entry: Entry): number {
+    return Math.floor((entry.freshUntil - this.#options.now()) / 1000);
+  }
+}

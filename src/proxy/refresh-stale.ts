@@ -1,0 +1,27 @@
+import type { SingleFlight } from '../coalescing/single-flight.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { EntryLoader, Load } from './load-entry.ts';
+
+/** Refreshes a key in the background. Never throws, and may be called for every stale answer: flights coalesce. */
+export type RefreshStale = (call: Call, key: string) => void;
+
+export interface RefreshStaleOptions {
+  readonly flights: SingleFlight<Load>;
+  readonly loader: EntryLoader;
+  /** How long a refresh may wait for its permit, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Builds the background half of stale-while-revalidate (RFC 5861 3). A refresh that fails leaves the stale copy be. */
+export function refreshStaleWith({ flights, loader, timeoutMs, onBug }: RefreshStaleOptions): RefreshStale {
+  const refreshing = new Set<string>();
+  return (call, key) => {
+    if (refreshing.has(key)) return;
+    refreshing.add(key);
+    flights
+      .join(key, AbortSignal.timeout(timeoutMs), (flight) => loader.load(call, key, flight, false))
+      .catch(onBug)
+      .finally(() => refreshing.delete(key));
+  };
+}

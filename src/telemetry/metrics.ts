@@ -1,0 +1,117 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RedisTierEvent } from '../cache/redis-tier.ts';
+import type { ProxyEvent } from '../proxy/events.ts';
+
+/** What is read when the page is asked for. */
+export interface MetricSources {
+  readonly memoryBytes: () => number;
+  readonly memoryEntries: () => number;
+  readonly permitsInUse: () => number;
+  readonly queued: () => number;
+  readonly redisWritesPending: () => number;
+}
+
+/** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The counters, in a registry of their own: what happens is told by events, what is so is read at each scrape. */
+export class Metrics {
+  readonly #registry = new Registry();
+  /** Requests for an operation, each counted once when it is answered. */
+  readonly #answered = this.#counter('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
+  /** Of those, the ones that no entry could answer. */
+  readonly #failed = this.#counter('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
+  /** Flights (and waits) that were not let through to the indexer; their requests may still get a stale answer. */
+  readonly #shed = this.#counter('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
+  /** Every request that reached the indexer or tried to. */
+  readonly #upstream = this.#counter('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
+  readonly #upstreamSeconds = new Histogram({
+    name: 'toncache_upstream_request_seconds',
+    help: 'From sending a request to the indexer to the end of its answer.',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers: [this.#registry],
+  });
+  readonly #stored = this.#counter('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  readonly #redisCalls = this.#counter('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
+  readonly #redisSeconds = new Histogram({
+    name: 'toncache_redis_call_seconds',
+    help: 'How long Redis calls took, decoding and encoding included.',
+    labelNames: ['call'],
+    buckets: SECONDS,
+    registers: [this.#registry],
+  });
+  readonly #redisAvailable = new Gauge({
+    name: 'toncache_redis_available',
+    help: 'Whether Redis is used (1) or left alone after faults (0).',
+    labelNames: ['call'],
+    registers: [this.#registry],
+  });
+
+  constructor(sources: MetricSources) {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
+    this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
+    this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);
+    this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
+    this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+  }
+
+  readonly onProxyEvent = (event: ProxyEvent): void => {
+    switch (event.name) {
+      case 'answered':
+        this.#answered.inc({ operation: event.operation, outcome: event.outcome });
+        break;
+      case 'failed':
+        this.#failed.inc({ operation: event.operation, code: event.code });
+        break;
+      case 'shed':
+        this.#shed.inc({ operation: event.operation, reason: event.reason });
+        break;
+      case 'upstream-answered':
+        this.#upstream.inc({ operation: event.operation, result: event.status });
+        this.#upstreamSeconds.observe({ operation: event.operation }, event.ms / 1000);
+        break;
+      case 'upstream-failed':
+        this.#upstream.inc({ operation: event.operation, result: event.code });
+        this.#upstreamSeconds.observe({ operation: event.operation }, event.ms / 1000);
+        break;
+      case 'stored':
+        this.#stored.inc({ operation: event.operation, class: event.answerClass });
+        break;
+      case 'key-refused':
+      case 'bug':
+        break;
+    }
+  };
+
+  readonly onRedisEvent = (event: RedisTierEvent): void => {
+    if (event.name === 'redis-available') {
+      this.#redisAvailable.set({ call: event.operation }, event.available ? 1 : 0);
+      return;
+    }
+    const call = event.name === 'redis-read' ? 'read' : 'write';
+    this.#redisCalls.inc({ call, outcome: event.outcome });
+    this.#redisSeconds.observe({ call }, event.durationMs / 1000);
+  };
+
+  /** The page in Prometheus' text format. */
+  async page(): Promise<{ contentType: string; body: string }> {
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name: `toncache_${name}`, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `toncache_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import type { CanonicalRequest, OperationName } from './operations.ts';
+import type { Call } from './parse-call.ts';
+
+/**
+ * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but which rows a page holds is
+ * the database's choice; `growing`: adjacent transactions that can gain children; `live`: changes from block to block;
+ * `absent`: nothing there yet.
+ */
+export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
+
+/** The row of the table of lifetimes that an answer falls under. */
+export type LifetimeRule =
+  | 'shardsFinal'
+  | 'shardsFinalPage'
+  | 'shardsLive'
+  | 'adjacentFinal'
+  | 'adjacentGrowing'
+  | 'adjacentLive'
+  | 'pendingFinalized'
+  | 'pendingLive'
+  | 'empty'
+  | 'notFound';
+
+/** The judgement of one answer. */
+export interface Finality {
+  readonly answerClass: AnswerClass;
+  readonly rule: LifetimeRule;
+  /** The newest transaction's `now` in a growing answer, in unix seconds. */
+  readonly newestNow?: number;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Judges a body that the indexer sent, already parsed, by position and never by substring: a comment in a transaction
+ * can spell anything. `undefined` means that it is no answer to this call at all (and must not be stored).
+ */
+export function judgeFinality(call: Call, status: number, body: unknown): Finality | undefined {
+  if (!isObject(body)) return undefined;
+  if (status === 404) {
+    return typeof body['error'] === 'string' ? { answerClass: 'absent', rule: 'notFound' } : undefined;
+  }
+  const name = call.operation.lists.find((list) => list in body);
+  const list = name === undefined ? undefined : body[name];
+  if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
+  return Array.isArray(list) ? JUDGES[call.operation.name](list, call.request, name === 'blocks') : undefined;
+}
+
+type Judge = (list: readonly unknown[], request: CanonicalRequest, isBlocks: boolean) => Finality;
+
+const JUDGES: Record<OperationName, Judge> = {
+  masterchainBlockShards: (list, request, isBlocks) => (isBlocks ? judgeBlocks : judgeRound)(list, request),
+  adjacentTransactions: judgeAdjacent,
+  pendingTraces: judgeTraces,
+};
+
+/**
+ * The indexer commits a round in one database transaction, so a list that holds the masterchain block N itself and was
+ * not cut by a page is complete. There is no ORDER BY: a cut list may hold it too.
+ */
+function judgeBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
+  const seqno = Number(parameter(request, 'seqno'));
+  const isFirstPage = Number(parameter(request, 'offset') ?? 0) === 0;
+  const isMasterchainBlock = (block: unknown) =>
+    isObject(block) && block['workchain'] === -1 && block['seqno'] === seqno;
+  if (isFirstPage && isShort(blocks, request) && blocks.some(isMasterchainBlock)) {
+    return { answerClass: 'final', rule: 'shardsFinal' };
+  }
+  const isOfRound = (block: unknown) =>
+    isMasterchainBlock(block) ||
+    (isObject(block) && isObject(block['masterchain_block_ref']) && block['masterchain_block_ref']['seqno'] === seqno);
+  return (!isFirstPage || isFull(blocks, request)) && blocks.every(isOfRound)
+    ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
+    : { answerClass: 'live', rule: 'shardsLive' };
+}
+
+/** The specification's shape of the same operation: the transactions of round N. */
+function judgeRound(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+  const seqno = Number(parameter(request, 'seqno'));
+  return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
+    ? { answerClass: 'final', rule: 'shardsFinal' }
+    : { answerClass: 'live', rule: 'shardsLive' };
+}
+
+/** There is at most one parent, so one final row answers `in` for good; children can always still come. */
+function judgeAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+  if (parameter(request, 'direction') === 'in') {
+    return transactions.length === 1 && isFinal(transactions[0])
+      ? { answerClass: 'final', rule: 'adjacentFinal' }
+      : { answerClass: 'live', rule: 'adjacentLive' };
+  }
+  let newestNow = Number.NEGATIVE_INFINITY;
+  for (const transaction of transactions) {
+    const now = isFinal(transaction) ? transaction['now'] : undefined;
+    if (typeof now !== 'number' || !Number.isSafeInteger(now)) return { answerClass: 'live', rule: 'adjacentLive' };
+    newestNow = Math.max(newestNow, now);
+  }
+  return { answerClass: 'growing', rule: 'adjacentGrowing', newestNow };
+}
+
+function judgeTraces(traces: readonly unknown[]): Finality {
+  const isSettled = (trace: unknown) => {
+    if (!isObject(trace) || !isObject(trace['transactions'])) return false;
+    const transactions = Object.values(trace['transactions']);
+    return transactions.length > 0 && transactions.every(isFinal);
+  };
+  return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
+}
+
+/** An unknown `finality` word means not final; older indexers send none. */
+function isFinal(transaction: unknown): transaction is JsonObject {
+  if (!isObject(transaction)) return false;
+  const { emulated, mc_block_seqno: seqno, finality } = transaction;
+  return (
+    (emulated === undefined || emulated === false) &&
+    typeof seqno === 'number' &&
+    (finality === undefined || finality === 'finalized')
+  );
+}
+
+/** Page sizes that could be the indexer's default: 100 in its code, 10 in its document. */
+const POSSIBLE_DEFAULT_LIMITS: readonly number[] = [10, 100];
+
+function isShort(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  const limit = parameter(request, 'limit');
+  return limit === undefined ? !isFull(rows, request) : rows.length < Number(limit);
+}
+
+function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  const limit = parameter(request, 'limit');
+  return limit === undefined ? POSSIBLE_DEFAULT_LIMITS.includes(rows.length) : rows.length === Number(limit);
+}
+
+function parameter(request: CanonicalRequest, name: string): string | undefined {
+  return request.query.find(([given]) => given === name)?.[1];
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

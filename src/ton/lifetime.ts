@@ -1,0 +1,88 @@
+import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
+
+/** How long answers of one rule live. All in milliseconds, all counted from the end of the window before. */
+export interface LifetimePolicy {
+  readonly lifetimeMs: number;
+  /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */
+  readonly beforeRedisMs: number;
+  /** RFC 5861 3; never longer than the lifetime. */
+  readonly staleWhileRevalidateMs: number;
+  /** RFC 5861 4, and when a request is shed. */
+  readonly staleIfErrorMs: number;
+}
+
+/** A growing answer lives a part of its age: the older it is, the less likely another child becomes. */
+export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetimeMs'> {
+  readonly shortestLifetimeMs: number;
+  readonly longestLifetimeMs: number;
+  /** The lifetime is the age divided by this. */
+  readonly ageDivisor: number;
+}
+
+/** The table of lifetimes: one row per rule. */
+export type LifetimePolicies = Readonly<
+  Record<Exclude<LifetimeRule, 'adjacentGrowing'>, LifetimePolicy> & Record<'adjacentGrowing', GrowingPolicy>
+>;
+
+/** When an answer came to be. Epoch milliseconds. */
+export interface AnswerInstants {
+  readonly askedAt: number;
+  readonly receivedAt: number;
+  /** The indexer's `Date`, when it sent one: its clock made `now`, so its clock tells the age. */
+  readonly dateAt: number | undefined;
+}
+
+/** The instants of an entry, and what clients are told. */
+export interface Lifetime {
+  readonly askedAt: number;
+  readonly freshUntil: number;
+  readonly staleWhileRevalidateUntil: number;
+  readonly staleIfErrorUntil: number;
+  readonly beforeRedisMs: number;
+  readonly maxAgeSeconds: number;
+}
+
+/** From this lifetime up, entries stored together are spread over up to a tenth of it, so that they do not end together. */
+const JITTER_FROM_MS = 10_000;
+const JITTER_SHARE = 0.1;
+
+/** The longest `max-age` by class: a purge cannot reach clients, and what may change is not theirs to keep. */
+const LONGEST_MAX_AGE_SECONDS: Record<AnswerClass, number> = {
+  final: 3600,
+  'final-page': 3600,
+  growing: 60,
+  live: 0,
+  absent: 0,
+};
+
+/**
+ * Turns a judgement into instants. The lifetime starts when the answer was received, shortened by up to 10 % by
+ * `random` (0 to 1).
+ */
+export function lifetimeOf(
+  finality: Finality,
+  policies: LifetimePolicies,
+  instants: AnswerInstants,
+  random: () => number,
+): Lifetime {
+  const { lifetimeMs, ...windows } = policyFor(finality, policies, instants);
+  const jitterMs = lifetimeMs < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetimeMs);
+  const keptMs = lifetimeMs - jitterMs;
+  const freshUntil = instants.receivedAt + keptMs;
+  return {
+    askedAt: instants.askedAt,
+    freshUntil,
+    staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidateMs, lifetimeMs),
+    staleIfErrorUntil: freshUntil + windows.staleIfErrorMs,
+    beforeRedisMs: Math.min(windows.beforeRedisMs, keptMs),
+    maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_MAX_AGE_SECONDS[finality.answerClass]),
+  };
+}
+
+function policyFor(finality: Finality, policies: LifetimePolicies, instants: AnswerInstants): LifetimePolicy {
+  if (finality.rule !== 'adjacentGrowing') return policies[finality.rule];
+  const { shortestLifetimeMs, longestLifetimeMs, ageDivisor, ...windows } = policies.adjacentGrowing;
+  const ageMs = (instants.dateAt ?? instants.receivedAt) - (finality.newestNow ?? 0) * 1000;
+  const grownMs = Math.floor(Math.max(0, ageMs) / ageDivisor);
+  return { ...windows, lifetimeMs: Math.min(Math.max(grownMs, shortestLifetimeMs), longestLifetimeMs) };
+}

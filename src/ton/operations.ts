@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import {
+  accounts,
+  actionsVersion,
+  actionTypes,
+  direction,
+  flag,
+  hash,
+  hashSet,
+  limit,
+  offset,
+  seqno,
+  sort,
+} from './parameters.ts';
+
+/** The operations that are cached. */
+export type OperationName = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/**
+ * The one form of a request that stands for all its spellings: what the key is made of and what goes upstream, in a
+ * fixed order.
+ */
+export interface CanonicalRequest {
+  readonly query: Pairs;
+  readonly headers: Pairs;
+}
+
+/** One cached operation of the indexer's API. */
+export interface Operation {
+  readonly name: OperationName;
+  /** Names of the query parameters that are read, in lower case; all others are dropped. */
+  readonly queryNames: ReadonlySet<string>;
+  /** Names of the request headers that change the answer, in lower case; all others are dropped. */
+  readonly headerNames: ReadonlySet<string>;
+  /** The value of `Vary`: exactly the headers that are read; empty when there are none. */
+  readonly vary: string;
+  /** Names of the lists one of which a 200 must hold: the indexer's versions differ. */
+  readonly lists: readonly string[];
+  /** Values as given, by name (lower case), to the canonical request. */
+  readonly schema: z.ZodType<CanonicalRequest>;
+}
+
+type Value = string | number | undefined;
+
+function pairs(values: Record<string, Value | readonly string[]>): Pairs {
+  return Object.entries(values).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return Array.isArray(value) ? value.map((item: string) => [name, item] as const) : [[name, String(value)] as const];
+  });
+}
+
+/** Header and query spellings are one; where both are given the header wins, as it does in the indexer. */
+function flagHeader(name: string, header: boolean | undefined, query: boolean | undefined): Pairs {
+  return (header ?? query) ? [[name, 'true']] : [];
+}
+
+/** A query that names one version alone is the header's other spelling. */
+function actionsInput(version: string | undefined, types: readonly string[]): { header: Pairs; query: Pairs } {
+  const only = types.length === 1 ? types[0] : undefined;
+  const named = version ?? (only !== undefined && actionsVersion.safeParse([only]).success ? only : undefined);
+  if (named !== undefined) return { header: [['X-Actions-Version', named]], query: [] };
+  return { header: [], query: types.length === 0 ? [] : [['supported_action_types', types.join(',')]] };
+}
+
+const pendingTraces = z
+  .object({
+    account: accounts,
+    ext_msg_hash: hashSet,
+    supported_action_types: actionTypes,
+    x_no_address_book: flag,
+    x_no_metadata: flag,
+    'x-actions-version': actionsVersion,
+    'x-no-address-book': flag,
+    'x-no-metadata': flag,
+  })
+  .transform((given, ctx): CanonicalRequest => {
+    if (given.account.length === 0 && given.ext_msg_hash.length === 0) {
+      ctx.addIssue('account or ext_msg_hash should be specified');
+      return z.NEVER;
+    }
+    const actions = actionsInput(given['x-actions-version'], given.supported_action_types);
+    return {
+      query: [...pairs({ account: given.account, ext_msg_hash: given.ext_msg_hash }), ...actions.query],
+      headers: [
+        ...actions.header,
+        ...flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),
+        ...flagHeader('X-No-Metadata', given['x-no-metadata'], given.x_no_metadata),
+      ],
+    };
+  });
+
+const adjacentTransactions = z
+  .object({ hash, direction, x_no_address_book: flag, 'x-no-address-book': flag })
+  .transform(
+    (given): CanonicalRequest => ({
+      query: pairs({ hash: given.hash, direction: given.direction }),
+      headers: flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),
+    }),
+  );
+
+const masterchainBlockShards = z
+  .object({ seqno, limit, offset, sort })
+  .transform((given): CanonicalRequest => ({ query: pairs(given), headers: [] }));
+
+/** Header names are told from query names by their hyphens. */
+function operation(
+  name: OperationName,
+  lists: readonly string[],
+  vary: string,
+  schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>,
+): Operation {
+  const names = Object.keys(schema.in.shape);
+  return {
+    name,
+    lists,
+    vary,
+    schema,
+    queryNames: new Set(names.filter((given) => !given.includes('-'))),
+    headerNames: new Set(names.filter((given) => given.includes('-'))),
+  };
+}
+
+const OPERATIONS: readonly Operation[] = [
+  operation('pendingTraces', ['traces'], 'X-Actions-Version, X-No-Address-Book, X-No-Metadata', pendingTraces),
+  operation('adjacentTransactions', ['transactions'], 'X-No-Address-Book', adjacentTransactions),
+  operation('masterchainBlockShards', ['blocks', 'transactions'], '', masterchainBlockShards),
+];
+
+const BY_PATH = new Map(OPERATIONS.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+
+/** The operation at a request path (any case, with or without a trailing slash); `undefined` when it is none of ours. */
+export function findOperation(path: string): Operation | undefined {
+  const lowered = path.toLowerCase();
+  return BY_PATH.get(lowered.endsWith('/') ? lowered.slice(0, -1) : lowered);
+}

@@ -1,0 +1,186 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip } from 'node:zlib';
+import { type Dispatcher, errors, Pool } from 'undici';
+import { ProxyError } from '../errors.ts';
+
+export interface UpstreamClientOptions {
+  /** The indexer's address, up to and without `/api/v3`. */
+  readonly baseUrl: URL;
+  /** Sent as `X-Api-Key` when given. */
+  readonly apiKey: string | undefined;
+  /** From sending a request to the last byte of its answer, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxConnections: number;
+  /** The largest body that is read, before and after decompression. */
+  readonly maxBodyBytes: number;
+  /** How long an idle connection is kept: must be below the indexer's own, or a request meets a closing connection. */
+  readonly keepAliveMs: number;
+  /** After this long a connection is replaced, so that a changed DNS record is followed. */
+  readonly connectionLifetimeMs: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** One request to the indexer, parameters in canonical form and not yet encoded. */
+export interface UpstreamRequest {
+  readonly operation: string;
+  readonly query: Pairs;
+  readonly headers: Pairs;
+}
+
+/** What the indexer answered, whatever the status. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly apiVersion: string | undefined;
+  readonly retryAfter: string | undefined;
+  /** Its `Date`, epoch milliseconds. */
+  readonly dateAt: number | undefined;
+  /** Complete and decompressed. */
+  readonly body: Buffer;
+  /** Epoch milliseconds. */
+  readonly askedAt: number;
+  readonly receivedAt: number;
+}
+
+const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
+
+/** The indexer's API over one pool of kept connections. Redirects are not followed, cookies not kept. */
+export class UpstreamClient {
+  readonly #options: UpstreamClientOptions;
+  readonly #pool: Pool;
+  readonly #basePath: string;
+
+  constructor(options: UpstreamClientOptions) {
+    this.#options = options;
+    this.#basePath = options.baseUrl.pathname.replace(/\/$/, '');
+    this.#pool = new Pool(options.baseUrl.origin, {
+      connections: options.maxConnections,
+      pipelining: 1,
+      keepAliveTimeout: options.keepAliveMs,
+      keepAliveMaxTimeout: options.keepAliveMs,
+      clientTtl: options.connectionLifetimeMs,
+      autoSelectFamily: true,
+      allowH2: false,
+      connectTimeout: options.timeoutMs,
+      // One timer covers the whole request; undici's own would only add two more.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /**
+   * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
+   * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short or does not
+   * decompress.
+   */
+  async fetch(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const askedAt = this.#options.now();
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const response = await this.#send(request, signal);
+    const raw = await this.#read(response.body, signal);
+    const body = await decode(raw, header(response, 'content-encoding'), this.#options.maxBodyBytes);
+    return {
+      status: response.statusCode,
+      contentType: header(response, 'content-type'),
+      apiVersion: header(response, 'x-api-version'),
+      retryAfter: header(response, 'retry-after'),
+      dateAt: parseDate(header(response, 'date')),
+      body,
+      askedAt,
+      receivedAt: this.#options.now(),
+    };
+  }
+
+  /** Ends all connections; requests under way fail. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #send(request: UpstreamRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    try {
+      return await this.#pool.request({
+        method: 'GET',
+        path: this.#path(request),
+        headers: this.#headers(request),
+        signal,
+      });
+    } catch (cause) {
+      if (signal.aborted) throw timedOut(cause);
+      throw cause instanceof errors.HTTPParserError
+        ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
+        : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
+    }
+  }
+
+  async #read(body: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of body) {
+        bytes += chunk.length;
+        if (bytes > this.#options.maxBodyBytes) throw tooLarge(this.#options.maxBodyBytes);
+        chunks.push(chunk);
+      }
+    } catch (cause) {
+      if (cause instanceof ProxyError) throw cause;
+      if (signal.aborted) throw timedOut(cause);
+      throw new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
+    }
+    return Buffer.concat(chunks, bytes);
+  }
+
+  #path({ operation, query }: UpstreamRequest): string {
+    const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    return `${this.#basePath}/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  }
+
+  #headers({ headers }: UpstreamRequest): Record<string, string> {
+    const { apiKey } = this.#options;
+    return {
+      accept: 'application/json',
+      'accept-encoding': 'gzip, br',
+      'user-agent': 'toncache',
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+      ...Object.fromEntries(headers),
+    };
+  }
+}
+
+async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: number): Promise<Buffer> {
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (name === 'identity' || name === '') return body;
+  if (name !== 'gzip' && name !== 'br') {
+    throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
+  }
+  try {
+    return await decompress[name](body, { maxOutputLength: maxBodyBytes });
+  } catch (cause) {
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
+    throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
+  }
+}
+
+function header(response: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function parseDate(text: string | undefined): number | undefined {
+  const at = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function timedOut(cause: unknown): ProxyError {
+  return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
+}
+
+function tooLarge(maxBodyBytes: number): ProxyError {
+  return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { type Entry, usableUntil } from '../../src/cache/entry.ts';
+import { MemoryTier } from '../../src/cache/memory-tier.ts';
+import { RedisTier } from '../../src/cache/redis-tier.ts';
+import type { Tier } from '../../src/cache/tier.ts';
+import { anEntry } from '../support/entry.ts';
+import { connectedRedis } from '../support/observed-redis-tier.ts';
+
+/** What the suite needs of a tier: itself, a clock to turn, and a way to wait until what was set is kept. */
+interface Subject {
+  readonly tier: Tier;
+  readonly clock: { now: number };
+  readonly settled: () => Promise<void>;
+}
+
+const connection = await connectedRedis(inject('redisUrl'));
+afterAll(() => connection.close());
+
+function memoryTier(): Subject {
+  const clock = { now: Date.now() };
+  const tier = new MemoryTier({ maxSizeBytes: 256 * 1024 * 1024, now: () => clock.now });
+  return { tier, clock, settled: async () => {} };
+}
+
+function redisTier(): Subject {
+  const clock = { now: Date.now() };
+  const tier = new RedisTier({
+    connection,
+    keyPrefix: `test:contract:${randomUUID()}:`,
+    budgetMs: 5000,
+    breaker: { faults: 3, restMs: 1000 },
+    maxPendingWrites: 1000,
+    maxPendingWriteBytes: 256 * 1024 * 1024,
+    now: () => clock.now,
+    report: () => {},
+  });
+  return { tier, clock, settled: () => tier.idle() };
+}
+
+describe.each([
+  ['memory', memoryTier],
+  ['Redis', redisTier],
+])('the %s tier', (_, start) => {
+  const keep = async ({ tier, settled }: Subject, ...entries: Entry[]) => {
+    for (const entry of entries) tier.set(entry);
+    await settled();
+  };
+
+  test('holds nothing under a key that was never set', async () => {
+    expect(await start().tier.get('never set')).toEqual({ state: 'absent' });
+  });
+
+  test('gives back what was set, to the last byte and instant', async () => {
+    const subject = start();
+    const entry = anEntry({ askedAt: subject.clock.now, body: Buffer.from([0, 255, 10, 13, 0xc3, 0x28]) });
+    await keep(subject, entry);
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+  });
+
+  test.each([0, 1, 1023, 1024, 100_000, 1_500_000])('gives back a body of %d bytes', async (size) => {
+    const subject = start();
+    const entry = anEntry({
+      askedAt: subject.clock.now,
+      body: Buffer.from('0123456789'.repeat(size)).subarray(0, size),
+    });
+    await keep(subject, entry);
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+  });
+
+  test('gives back an absence with its status, and no API version where there was none', async () => {
+    const subject = start();
+    const entry = anEntry({
+      askedAt: subject.clock.now,
+      head: { status: 404, apiVersion: undefined, maxAgeSeconds: 0 },
+    });
+    await keep(subject, entry);
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+  });
+
+  test('holds an entry until the instant when it is of no more use', async () => {
+    const subject = start();
+    const entry = anEntry({ askedAt: subject.clock.now });
+    await keep(subject, entry);
+    subject.clock.now = usableUntil(entry) - 1;
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+    subject.clock.now = usableUntil(entry);
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'absent' });
+  });
+
+  test('does not take an entry that is of no more use', async () => {
+    const subject = start();
+    const entry = anEntry({ askedAt: subject.clock.now });
+    subject.clock.now = usableUntil(entry);
+    await keep(subject, entry);
+    subject.clock.now = entry.askedAt;
+    expect(await subject.tier.get(entry.key)).toEqual({ state: 'absent' });
+  });
+
+  test('replaces an entry by one that was asked for later', async () => {
+    const subject = start();
+    const earlier = anEntry({ askedAt: subject.clock.now, body: Buffer.from('earlier') });
+    const later = anEntry({ askedAt: subject.clock.now + 1, body: Buffer.from('later') });
+    await keep(subject, earlier);
+    await keep(subject, later);
+    expect(await subject.tier.get(later.key)).toEqual({ state: 'found', entry: later });
+  });
+
+  test('holds under each key what was last set under it, and nothing under the others', async () => {
+    const key = fc.oneof(fc.constantFrom('a', 'A', 'a ', 'a{b}', '{a}b', ''), fc.string({ unit: 'grapheme' }));
+    const sets = fc.array(fc.record({ key, body: fc.uint8Array({ maxLength: 2000 }) }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(sets, fc.array(key), async (given, others) => {
+        const subject = start();
+        const expected = new Map<string, Entry>();
+        for (const [index, { key, body }] of given.entries()) {
+          const entry = anEntry({ key, body: Buffer.from(body), askedAt: subject.clock.now + index });
+          expected.set(key, entry);
+          await keep(subject, entry);
+        }
+        for (const key of [...expected.keys(), ...others]) {
+          const entry = expected.get(key);
+          expect(await subject.tier.get(key)).toEqual(entry ? { state: 'found', entry } : { state: 'absent' });
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

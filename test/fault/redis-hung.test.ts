@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { anEntry } from '../support/entry.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const GUARD_MS = 10 * ObservedRedisTier.BUDGET_MS;
+const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(1000)) });
+
+async function failWithinBudget(observed: ObservedRedisTier, key: string, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    const startedAt = performance.now();
+    expect(await observed.tier.get(key)).toEqual({ state: 'failed' });
+    expect(performance.now() - startedAt).toBeLessThan(GUARD_MS);
+  }
+}
+
+test('Redis that hangs costs a few look-ups their budget and the others nothing, until it answers again', async () => {
+  await using redis = await startRedis();
+  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+  const stored = entry();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+
+  await redis.pause();
+  await failWithinBudget(observed, stored.key, 200);
+  expect(observed.count('redis-read', 'failed')).toBe(3);
+  expect(observed.availability('read')).toEqual([false]);
+  await redis.resume();
+});
+
+test('Redis that hung is used again by itself, on a new connection where the old one stayed silent', async () => {
+  await using redis = await startRedis();
+  await using observed = new ObservedRedisTier(redis.url);
+  const stored = entry();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+
+  await redis.pause();
+  await failWithinBudget(observed, stored.key, 5);
+  await observed.untilConnection('disconnected');
+  await failWithinBudget(observed, stored.key, 100);
+  await redis.resume();
+  await observed.untilRead(stored.key, 'found');
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(observed.availability('read')).toEqual([false, true]);
+  expect(observed.connectionTransitions.map(({ state }) => state)).toEqual(['connected', 'disconnected', 'connected']);
+});
+
+test('Redis that hangs when it is first spoken to is used once it answers', async () => {
+  await using redis = await startRedis();
+  await redis.pause();
+  await using observed = new ObservedRedisTier(redis.url);
+  const stored = entry();
+  await failWithinBudget(observed, stored.key, 50);
+  await observed.untilConnection('disconnected');
+  await redis.resume();
+  await observed.untilRead(stored.key, 'absent');
+  expect(observed.availability('read')).toEqual([false, true]);
+});
+
+test('writes to a hung Redis stay within their bounds, end by themselves, and are made again later', async () => {
+  await using redis = await startRedis();
+  await using observed = new ObservedRedisTier(redis.url, { maxPendingWrites: 4 });
+  const stored = entry();
+  await observed.untilConnection('connected');
+
+  await redis.pause();
+  for (let time = 0; time < 100; time++) {
+    observed.tier.set(stored);
+    expect(observed.tier.pendingWrites).toBeLessThanOrEqual(4);
+  }
+  expect(observed.count('redis-write', 'dropped')).toBe(96);
+  await observed.tier.idle();
+  expect(observed.count('redis-write', 'failed')).toBe(4);
+  await redis.resume();
+  await observed.untilStored(stored);
+  expect(observed.availability('write')).toEqual([false, true]);
+});

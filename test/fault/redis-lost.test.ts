@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { anEntry } from '../support/entry.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const entry = () => anEntry({ askedAt: Date.now(), body: randomBytes(200_000) });
+
+test('Redis that is down at the start is used as soon as it is there', async () => {
+  await using redis = await startRedis();
+  await redis.kill();
+  await using observed = new ObservedRedisTier(redis.url);
+  const stored = entry();
+  for (let time = 0; time < 50; time++) {
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
+    observed.tier.set(stored);
+    await observed.tier.idle();
+  }
+  expect(observed.count('redis-read', 'rejected-by-breaker')).toBeGreaterThan(0);
+
+  await redis.restart();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(observed.availability('read')).toEqual([false, true]);
+  expect(observed.availability('write')).toEqual([false, true]);
+  expect(observed.connectionTransitions).toEqual([
+    { state: 'disconnected', reason: expect.stringContaining('ECONNREFUSED') },
+    { state: 'connected' },
+  ]);
+});
+
+test('Redis that is killed under load fails every look-up at once, and is used again when it is back', async () => {
+  await using redis = await startRedis();
+  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
+  const stored = entry();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+
+  const underWay = Array.from({ length: 50 }, () => observed.tier.get(stored.key));
+  await redis.kill();
+  for (const read of await Promise.all(underWay)) expect(['found', 'failed']).toContain(read.state);
+  await observed.untilRead(stored.key, 'failed');
+  for (let time = 0; time < 100; time++) {
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
+    observed.tier.set(stored);
+  }
+  await observed.tier.idle();
+
+  await redis.restart();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(observed.availability('read')).toEqual([false, true]);
+  expect(observed.connectionTransitions.map(({ state }) => state)).toEqual(['connected', 'disconnected', 'connected']);
+});
+
+test('a connection that is reset in mid-reply fails that look-up only', async () => {
+  await using redis = await startRedis();
+  await using proxy = await resettingProxy(redis.port);
+  await using observed = new ObservedRedisTier(proxy.url, { budgetMs: 5000 });
+  const stored = entry();
+  await observed.untilConnection('connected');
+  await observed.untilStored(stored);
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+
+  proxy.resetNextReplyAfterBytes(100_000);
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
+  await observed.untilRead(stored.key, 'found');
+  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(observed.count('redis-read', 'corrupt')).toBe(0);
+});
+
+test('a connection can be closed while there is none', async () => {
+  await using redis = await startRedis();
+  await redis.kill();
+  const { promise: disconnected, resolve } = Promise.withResolvers<void>();
+  const connection = connectRedis({
+    url: redis.url,
+    connectTimeoutMs: 500,
+    commandTimeoutMs: 500,
+    onTransition: () => resolve(),
+  });
+  await disconnected;
+  await connection.close();
+  await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
+});
+
+/** Stands between a client and Redis, and can cut a reply: what came through is there, then the connection is reset. */
+async function resettingProxy(redisPort: number) {
+  const sockets = new Set<Socket>();
+  let bytesLeft = Number.POSITIVE_INFINITY;
+  const server = createServer((client) => {
+    const upstream = connect(redisPort, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on('data', (chunk: Buffer) => {
+      if (chunk.byteLength < bytesLeft) {
+        bytesLeft -= chunk.byteLength;
+        client.write(chunk);
+      } else {
+        client.write(chunk.subarray(0, bytesLeft), () => client.resetAndDestroy());
+        bytesLeft = Number.POSITIVE_INFINITY;
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    resetNextReplyAfterBytes: (bytes: number) => {
+      bytesLeft = bytes;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { anEntry } from '../support/entry.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+
+const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(1000)) });
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+async function asAdmin<T>(server: RedisServer, work: (admin: Redis) => Promise<T>): Promise<T> {
+  const admin = new Redis(server.url);
+  try {
+    return await work(admin);
+  } finally {
+    admin.disconnect();
+  }
+}
+
+/** How many SETs Redis has seen, refused ones included. */
+async function setsSeenBy(server: RedisServer): Promise<number> {
+  const stats = await asAdmin(server, (admin) => admin.info('commandstats'));
+  const line = /^cmdstat_set:calls=(\d+),.*rejected_calls=(\d+)/m.exec(stats);
+  return Number(line?.[1] ?? 0) + Number(line?.[2] ?? 0);
+}
+
+async function writeOften(observed: ObservedRedisTier, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    observed.tier.set(entry());
+    await observed.tier.idle();
+  }
+}
+
+describe('a read-only replica', () => {
+  const demote = (server: RedisServer) => asAdmin(server, (admin) => admin.replicaof('127.0.0.1', 1));
+  const promote = (server: RedisServer) => asAdmin(server, (admin) => admin.replicaof('NO', 'ONE'));
+
+  test('serves reads, is written to rarely, and again when it is a primary', async () => {
+    await using redis = await startRedis();
+    await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+    const stored = entry();
+    await observed.untilConnection('connected');
+    await observed.untilStored(stored);
+    await demote(redis);
+    await writeOften(observed, 100);
+    expect(await setsSeenBy(redis)).toBeLessThanOrEqual(1 + 3);
+    expect(observed.availability('write')).toEqual([false]);
+    expect(observed.availability('read')).toEqual([]);
+    await observed.untilRead(stored.key, 'found');
+
+    await using patient = new ObservedRedisTier(redis.url);
+    await patient.untilConnection('connected');
+    await writeOften(patient, 20);
+    await promote(redis);
+    await patient.untilStored(stored);
+    expect(patient.availability('write')).toEqual([false, true]);
+  });
+
+  test('does not cost the reads their connection at each refused write', async () => {
+    await using redis = await startRedis();
+    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 1000, restMs: 1 } });
+    const stored = entry();
+    await observed.untilConnection('connected');
+    await observed.untilStored(stored);
+    await demote(redis);
+    await writeOften(observed, 1);
+    await observed.untilConnection('disconnected');
+    await observed.untilRead(stored.key, 'found');
+    for (let time = 0; time < 30; time++) {
+      await writeOften(observed, 1);
+      expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found' });
+    }
+    expect(observed.connectionTransitions.map(({ state }) => state)).toEqual([
+      'connected',
+      'disconnected',
+      'connected',
+    ]);
+  });
+});
+
+test('a full Redis serves reads, and is written to rarely', async () => {
+  await using redis = await startRedis({ args: ['--maxmemory', '1mb', '--maxmemory-policy', 'noeviction'] });
+  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+  await observed.untilConnection('connected');
+  await writeOften(observed, 100);
+  expect(await setsSeenBy(redis)).toBe(3);
+  expect(observed.events).toContainEqual({
+    name: 'redis-available',
+    operation: 'write',
+    available: false,
+    reason: expect.stringContaining('OOM'),
+  });
+  await observed.untilRead('some key', 'absent');
+  expect(observed.availability('read')).toEqual([]);
+
+  await using patient = new ObservedRedisTier(redis.url);
+  await patient.untilConnection('connected');
+  await writeOften(patient, 20);
+  await asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '0'));
+  await patient.untilStored(entry());
+  expect(patient.availability('write')).toEqual([false, true]);
+});
+
+test('a wrong password is told once and never repeated, and Redis is used when it becomes right', async () => {
+  const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
+  await using redis = await startRedis({ args: ['--requirepass', 'the right one'] });
+  await using observed = new ObservedRedisTier(redis.url.replace('://', '://:s3cr%40t-w0rd@'));
+  await observed.untilConnection('disconnected');
+  for (let time = 0; time < 50; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
+  expect(observed.connectionTransitions).toEqual([
+    { state: 'disconnected', reason: expect.stringContaining('WRONGPASS') },
+  ]);
+
+  const admin = new Redis(redis.url.replace('://', '://:the%20right%20one@'));
+  await admin.config('SET', 'requirepass', 's3cr@t-w0rd');
+  admin.disconnect();
+  await observed.untilRead('key', 'absent');
+  expect(observed.availability('read')).toEqual([false, true]);
+  expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toMatch(/s3cr/);
+  for (const method of said) expect(method).not.toHaveBeenCalled();
+});
+
+describe('something else than Redis', () => {
+  const listen = async (server: Server): Promise<number> => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+
+  test.each<[string, () => Server]>([
+    ['that speaks HTTP', () => createHttpServer((_, response) => response.end('hello'))],
+    ['that says nothing', () => createServer(() => {})],
+    ['that hangs up', () => createServer((socket) => void socket.destroy())],
+    ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
+    ['that talks rubbish', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
+    ['that refuses with our own words', () => createServer((socket) => void socket.end('-ERR unknown s3cret\r\n'))],
+  ])('%s is a failed look-up, tried again seldom, and replaced by Redis in good time', async (_, start) => {
+    const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
+    const server = start();
+    const sockets = new Set<{ destroy(): void }>();
+    let connections = 0;
+    server.on('connection', (socket) => {
+      connections++;
+      sockets.add(socket);
+      socket.on('error', () => {});
+    });
+    const port = await listen(server);
+    await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`);
+    for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
+    expect(observed.availability('read')).toEqual([false]);
+    expect(connections).toBeLessThan(10);
+
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+    await using redis = await startRedis({ port, args: ['--requirepass', 's3cret'] });
+    await observed.untilRead('key', 'absent');
+    expect(redis.port).toBe(port);
+    expect(observed.availability('read')).toEqual([false, true]);
+    expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
+    for (const method of said) expect(method).not.toHaveBeenCalled();
+  });
+});

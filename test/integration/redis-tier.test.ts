@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { usableUntil } from '../../src/cache/entry.ts';
+import { anEntry } from '../support/entry.ts';
+import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
+
+const url = inject('redisUrl');
+const redis = new Redis(url);
+afterAll(() => redis.disconnect());
+
+const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(100)) });
+
+/** A tier of a budget that no noise of the machine can exceed, holding `stored`, and the one Redis key it made. */
+async function tierWith(stored = entry()) {
+  const subject = new ObservedRedisTier(url, { budgetMs: 5000 });
+  await subject.untilConnection('connected');
+  subject.tier.set(stored);
+  await subject.tier.idle();
+  const [redisKey = ''] = await redis.keys(`${subject.keyPrefix}*`);
+  return { subject, stored, redisKey };
+}
+
+describe('what is in Redis', () => {
+  test('expires when the entry is of no more use', async () => {
+    const { subject, stored, redisKey } = await tierWith();
+    await using _ = subject;
+    const expiresAt = await redis.pexpiretime(redisKey);
+    expect(Math.abs(expiresAt - usableUntil(stored))).toBeLessThan(10_000);
+  });
+
+  test('is smaller than the body', async () => {
+    const { subject, stored, redisKey } = await tierWith();
+    await using _ = subject;
+    expect(await redis.strlen(redisKey)).toBeLessThan(stored.body.byteLength / 2);
+  });
+
+  test('is found by every tier of the same prefix, and by none of another', async () => {
+    const { subject, stored } = await tierWith();
+    await using first = subject;
+    await using second = new ObservedRedisTier(url, { budgetMs: 5000, keyPrefix: first.keyPrefix });
+    await using stranger = new ObservedRedisTier(url, { budgetMs: 5000 });
+    await second.untilRead(stored.key, 'found');
+    await stranger.untilRead(stored.key, 'absent');
+    expect(await second.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  });
+});
+
+describe('a value that is not the entry', () => {
+  test.each<[string, (value: Buffer) => Buffer]>([
+    ['garbage', () => randomBytes(300)],
+    ['empty', () => Buffer.alloc(0)],
+    ['cut short', (value) => value.subarray(0, value.byteLength - 1)],
+    ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
+  ])('is absent, reported, and no fault of Redis: %s', async (_, damage) => {
+    const { subject, stored, redisKey } = await tierWith();
+    await using observed = subject;
+    const value = await redis.getBuffer(redisKey);
+    await redis.set(redisKey, damage(value ?? Buffer.alloc(0)));
+    for (let time = 0; time < ObservedRedisTier.FAULTS + 1; time++) {
+      expect(await observed.tier.get(stored.key)).toEqual({ state: 'absent' });
+    }
+    expect(observed.count('redis-read', 'corrupt')).toBe(ObservedRedisTier.FAULTS + 1);
+    observed.tier.set(stored);
+    await observed.tier.idle();
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  });
+
+  test('is absent when it belongs to another key', async () => {
+    const { subject, stored, redisKey } = await tierWith();
+    await using observed = subject;
+    const other = { ...stored, key: 'another key' };
+    observed.tier.set(other);
+    await observed.tier.idle();
+    const [otherKey = ''] = (await redis.keys(`${observed.keyPrefix}*`)).filter((name) => name !== redisKey);
+    await redis.copy(otherKey, redisKey, 'REPLACE');
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'absent' });
+    expect(await observed.tier.get(other.key)).toEqual({ state: 'found', entry: other });
+  });
+
+  test('is a failed look-up when Redis refuses to read it', async () => {
+    const { subject, stored, redisKey } = await tierWith();
+    await using observed = subject;
+    await redis.del(redisKey);
+    await redis.lpush(redisKey, 'a list');
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
+  });
+});
+
+test('a stalled event loop is not taken for a slow Redis', async () => {
+  const stored = anEntry({ askedAt: Date.now() });
+  await using observed = new ObservedRedisTier(url, { budgetMs: 50 });
+  await observed.untilConnection('connected');
+  observed.tier.set(stored);
+  await observed.tier.idle();
+  const reads = Array.from({ length: 10 }, () => observed.tier.get(stored.key));
+  // Redis answers into the socket meanwhile, and every budget has ended before the loop turns again.
+  for (const stallEndsAt = performance.now() + 200; performance.now() < stallEndsAt; );
+  expect(await Promise.all(reads)).toEqual(reads.map(() => ({ state: 'found', entry: stored })));
+});
+
+describe('a closed connection', () => {
+  test('answers no call, and is not made again', async () => {
+    const connection = await connectedRedis(url);
+    await connection.close();
+    await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
+    await expect(connection.set('key', Buffer.from('value'), 1000)).rejects.toThrow('not connected');
+  });
+
+  test('leaves no client behind at the server', async () => {
+    const connection = await connectedRedis(`${url}/7`);
+    const clients = async () =>
+      ((await redis.client('LIST')) as string).split('\n').filter((line) => /\bdb=7\b/.test(line));
+    expect(await clients()).toHaveLength(1);
+    await connection.close();
+    expect(await clients()).toHaveLength(0);
+  });
+});

@@ -1,0 +1,30 @@
+import type { Entry } from '../../src/cache/entry.ts';
+
+/** What `anEntry` may be told; the rest is a small, final answer. */
+export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
+  readonly head?: Partial<Entry['head']>;
+}
+
+/** A valid entry, asked for at `askedAt`, fresh for a minute and usable for two unless told otherwise. */
+export function anEntry(options: EntryOptions = {}): Entry {
+  const askedAt = options.askedAt ?? 1_700_000_000_000;
+  return {
+    key: 'v1 mainnet adjacentTransactions hash=AAAA',
+    body: Buffer.from('{"transactions":[]}'),
+    freshUntil: askedAt + 60_000,
+    staleWhileRevalidateUntil: askedAt + 70_000,
+    staleIfErrorUntil: askedAt + 120_000,
+    beforeRedisMs: 10_000,
+    ...options,
+    askedAt,
+    head: {
+      status: 200,
+      contentType: 'application/json',
+      apiVersion: '1.2.3',
+      etag: '"c29tZSB0YWc"',
+      answerClass: 'final',
+      maxAgeSeconds: 60,
+      ...options.head,
+    },
+  };
+}

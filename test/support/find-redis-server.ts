@@ -1,0 +1,60 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { dockerAnswers } from './redis-container.ts';
+
+const run = promisify(execFile);
+
+/**
+ * The path of a program that is a Redis server of version 7 or newer when it is started under the name (argv[0])
+ * `redis-server`, or undefined where only a container can be had. The steps: PATH, Docker, and as root on Debian an
+ * installation of redis-tools, announced on stderr. Rejects, with what to install, where no step leads to a Redis.
+ */
+export async function findRedisServer(): Promise<string | undefined> {
+  const installed = redisServerOn(process.env['PATH']);
+  if (installed !== undefined) return installed;
+  if (await dockerAnswers()) return undefined;
+  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
+    await installRedisTools();
+    const justInstalled = redisServerOn(process.env['PATH']);
+    if (justInstalled !== undefined) return justInstalled;
+  }
+  throw new Error(
+    'The tests need a real Redis, version 7 or newer, and found none. Install one (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), or start Docker.',
+  );
+}
+
+/** The first program on this search path (of the form of PATH) that acts as a Redis server of version 7 or newer. */
+export function redisServerOn(searchPath = ''): string | undefined {
+  const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
+  // Debian's redis-check-rdb, in redis-tools, is the whole server: its name alone decides what it does.
+  return ['redis-server', 'redis-check-rdb']
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((program) => existsSync(program) && versionOf(program) >= 7);
+}
+
+function versionOf(program: string): number {
+  const { stdout } = spawnSync(program, ['--version'], { argv0: 'redis-server', encoding: 'utf8' });
+  return Number(/^Redis server v=(\d+)/.exec(stdout ?? '')?.[1] ?? 0);
+}
+
+async function installRedisTools(): Promise<void> {
+  const command = ['apt-get', 'install', '--yes', '--no-install-recommends', 'redis-tools'];
+  process.stderr.write(
+    `No redis-server and no Docker here: running "${command.join(' ')}" (the server is in it; no service is installed or started).\n`,
+  );
+  try {
+    await apt(command.slice(1));
+  } catch {
+    // On a fresh machine the package lists are missing or out of date.
+    await apt(['update']);
+    await apt(command.slice(1));
+  }
+}
+
+function apt(args: string[]): Promise<unknown> {
+  return run('apt-get', ['--quiet', '--option', 'DPkg::Lock::Timeout=120', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+}

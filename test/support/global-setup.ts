@@ -1,0 +1,40 @@
+import { Redis } from 'ioredis';
+import type { TestProject } from 'vitest/node';
+import { findRedisServer } from './find-redis-server.ts';
+import { startRedis } from './redis-server.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** `inject('redisUrl')`: a real Redis that all test files share, so each keeps to keys of its own. */
+    redisUrl: string;
+  }
+}
+
+/** Before the first test: finds or starts the shared Redis, and fails the whole run where there is none. */
+export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const given = process.env['TEST_REDIS_URL'];
+  if (given) {
+    await mustAnswer(given);
+    // Fault tests start servers of their own: what that takes is installed here, once. Where it cannot be, they fail.
+    await findRedisServer().catch(() => undefined);
+    project.provide('redisUrl', given);
+    return undefined;
+  }
+  const server = await startRedis();
+  project.provide('redisUrl', server.url);
+  return () => server.stop();
+}
+
+async function mustAnswer(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  // Without a listener ioredis writes connection errors to the console; connect() rejects with them anyway.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.ping();
+  } catch (cause) {
+    throw new Error('TEST_REDIS_URL is set and no Redis answers there', { cause });
+  } finally {
+    client.disconnect();
+  }
+}

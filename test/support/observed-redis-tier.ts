@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { expect, vi } from 'vitest';
+import type { Entry } from '../../src/cache/entry.ts';
+import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src/cache/redis-tier.ts';
+import {
+  type ConnectRedisOptions,
+  connectRedis,
+  type RedisConnection,
+  type RedisTransition,
+} from '../../src/redis/connect.ts';
+
+const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
+
+/** A connection that is known to work, for tests that are not about its beginning. */
+export async function connectedRedis(
+  url: string,
+  options: Partial<ConnectRedisOptions> = {},
+): Promise<RedisConnection> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const connection = connectRedis({
+    ...TIMEOUTS,
+    ...options,
+    url,
+    onTransition: (transition) => {
+      if (transition.state === 'connected') resolve();
+      options.onTransition?.(transition);
+    },
+  });
+  await promise;
+  return connection;
+}
+
+/** A `RedisTier` on a connection of its own, with everything that both of them told. */
+export class ObservedRedisTier implements AsyncDisposable {
+  static readonly FAULTS = 3;
+  static readonly BUDGET_MS = 50;
+  static readonly REST_MS = 100;
+
+  readonly tier: RedisTier;
+  readonly keyPrefix = `test:${randomUUID()}:`;
+  readonly events: RedisTierEvent[] = [];
+  readonly connectionTransitions: RedisTransition[] = [];
+  readonly #connection: RedisConnection;
+
+  /** Connects to whatever is, or is not, at `url`; waits for nothing. */
+  constructor(url: string, options: Partial<RedisTierOptions> = {}) {
+    this.#connection = connectRedis({
+      ...TIMEOUTS,
+      url,
+      onTransition: (transition) => this.connectionTransitions.push(transition),
+    });
+    this.tier = new RedisTier({
+      connection: this.#connection,
+      keyPrefix: this.keyPrefix,
+      budgetMs: ObservedRedisTier.BUDGET_MS,
+      breaker: { faults: ObservedRedisTier.FAULTS, restMs: ObservedRedisTier.REST_MS },
+      maxPendingWrites: 100,
+      maxPendingWriteBytes: 64 * 1024 * 1024,
+      now: Date.now,
+      report: (event) => this.events.push(event),
+      ...options,
+    });
+  }
+
+  /** How often an operation ended so. */
+  count(name: 'redis-read' | 'redis-write', outcome: string): number {
+    return this.events.filter((event) => event.name === name && event.outcome === outcome).length;
+  }
+
+  /** The told changes of an operation, in their order. */
+  availability(operation: 'read' | 'write'): boolean[] {
+    return this.events.flatMap((event) =>
+      event.name === 'redis-available' && event.operation === operation ? [event.available] : [],
+    );
+  }
+
+  /** Looks `key` up, over and over, until the tier answers `state`: that is how a tier finds out that Redis is back. */
+  async untilRead(key: string, state: 'found' | 'absent' | 'failed'): Promise<void> {
+    await vi.waitFor(async () => expect(await this.tier.get(key)).toMatchObject({ state }), {
+      timeout: 20_000,
+      interval: 10,
+    });
+  }
+
+  /** Writes `entry`, over and over, until Redis has taken it. */
+  async untilStored(entry: Entry): Promise<void> {
+    const storedBefore = this.count('redis-write', 'stored');
+    await vi.waitFor(
+      async () => {
+        this.tier.set(entry);
+        await this.tier.idle();
+        expect(this.count('redis-write', 'stored')).toBeGreaterThan(storedBefore);
+      },
+      { timeout: 20_000, interval: 10 },
+    );
+  }
+
+  /** Until the connection has told that it came or went. */
+  async untilConnection(state: RedisTransition['state']): Promise<void> {
+    await vi.waitFor(() => expect(this.connectionTransitions.at(-1)?.state).toBe(state), {
+      timeout: 20_000,
+      interval: 10,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tier.idle();
+    await this.#connection.close();
+  }
+}

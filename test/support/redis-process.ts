@@ -1,0 +1,78 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+/** One launch of a Redis server, as a process or as a container: a restart is another launch. */
+export interface RunningRedis {
+  readonly host: string;
+  readonly pid: number;
+  /** Resolves once the server has ended, at once if it had ended before. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** The server keeps its connections and answers nothing (SIGSTOP). */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+}
+
+/** Where and how one Redis server is launched. */
+export interface Launch {
+  /** See {@link findRedisServer}. */
+  readonly program: string;
+  readonly port: number;
+  /** Working directory of the server; removed if this process ends without having killed it. */
+  readonly dir: string;
+  /** Redis options, such as `['--maxmemory', '1mb']`. */
+  readonly args: readonly string[];
+}
+
+/** Starts a server on 127.0.0.1 and resolves when it accepts connections; rejects with what it said if it never does. */
+export async function launchRedisProcess({ program, port, dir, args }: Launch): Promise<RunningRedis> {
+  const settings = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'no'];
+  const child = spawn(program, [...settings, ...args], { argv0: 'redis-server', stdio: ['ignore', 'pipe', 'pipe'] });
+  await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  const ended = once(child, 'exit');
+  const guard = killWithUs(pid, dir);
+  void ended.then(() => guard.kill('SIGKILL'));
+  await untilReady(child);
+
+  return {
+    host: '127.0.0.1',
+    pid,
+    kill: async (signal) => {
+      child.kill(signal);
+      await ended;
+    },
+    pause: async () => void child.kill('SIGSTOP'),
+    resume: async () => void child.kill('SIGCONT'),
+  };
+}
+
+/**
+ * A shell in a session of its own that kills the server when our end of its stdin closes, which happens however we
+ * end: exit handlers do not run when a test worker is killed, and a paused server heeds nothing but SIGKILL.
+ */
+function killWithUs(pid: number, dir: string): ChildProcess {
+  const script = 'read -r _; kill -9 "$1"; rm -rf "$2"';
+  const stdio: ['pipe', 'ignore', 'ignore'] = ['pipe', 'ignore', 'ignore'];
+  return spawn('sh', ['-c', script, 'guard', String(pid), dir], { stdio, detached: true });
+}
+
+async function untilReady(child: ChildProcessByStdio<null, Readable, Readable>): Promise<void> {
+  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  const said: string[] = [];
+  let ready = false;
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(line);
+    ready = line.includes('Ready to accept connections');
+    if (ready) break;
+  }
+  clearTimeout(timer);
+  if (!ready) {
+    throw new Error(`redis-server ended before it was ready:\n${said.join('\n')}${await text(child.stderr)}`);
+  }
+  // What is said later has to be read too: a full pipe would stop the server.
+  child.stdout.resume();
+  child.stderr.resume();
+}

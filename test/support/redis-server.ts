@@ -1,0 +1,124 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findRedisServer } from './find-redis-server.ts';
+import { launchRedisContainer } from './redis-container.ts';
+import { launchRedisProcess, type RunningRedis } from './redis-process.ts';
+
+/** What a test can ask of a server of its own. */
+export interface RedisOptions {
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Redis options, such as `['--maxmemory', '1mb']`; not `logfile` or `loglevel`: its log tells when it is ready. */
+  readonly args?: readonly string[];
+}
+
+/**
+ * Starts a Redis server that belongs to the caller: it keeps nothing on disk, and ends with this process at the latest.
+ * Resolves when it accepts connections; rejects with its own words if it does not start.
+ */
+export async function startRedis({ port, args = [] }: RedisOptions = {}): Promise<RedisServer> {
+  const program = await findRedisServer();
+  const dir = await mkdtemp(join(tmpdir(), 'toncache-redis-'));
+  for (let attempt = 1; ; attempt++) {
+    const chosen = port ?? (await freePort());
+    const launch = () =>
+      program === undefined
+        ? launchRedisContainer({ port: chosen, args })
+        : launchRedisProcess({ program, port: chosen, dir, args });
+    try {
+      return new RedisServer(chosen, dir, launch, await launch());
+    } catch (error) {
+      // Between the look and the launch another test may have taken the port.
+      if (
+        port !== undefined ||
+        attempt === 5 ||
+        !/address already in use|port is already allocated/i.test(`${error}`)
+      ) {
+        await rm(dir, { recursive: true, force: true });
+        throw error;
+      }
+    }
+  }
+}
+
+/** A real Redis server that a test may kill, pause and restart. */
+export class RedisServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #dir: string;
+  readonly #launch: () => Promise<RunningRedis>;
+  #running: RunningRedis;
+
+  constructor(port: number, dir: string, launch: () => Promise<RunningRedis>, running: RunningRedis) {
+    this.port = port;
+    this.#dir = dir;
+    this.#launch = launch;
+    this.#running = running;
+  }
+
+  /** Without user and password, whatever the arguments ask for. */
+  get url(): string {
+    return `redis://${this.#running.host}:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#running.pid;
+  }
+
+  /** Resolves once the server has ended, at once if it had ended before. */
+  kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    return this.#running.kill(signal);
+  }
+
+  /** The server keeps its connections, lets new ones queue, and answers nothing (SIGSTOP). */
+  pause(): Promise<void> {
+    return this.#running.pause();
+  }
+
+  /** Ends a pause: what was asked meanwhile is answered. */
+  resume(): Promise<void> {
+    return this.#running.resume();
+  }
+
+  /** Kills the server if it still runs and starts an empty one with the same port and arguments. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#running = await this.#launch();
+  }
+
+  /** Kills the server and removes its directory. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/**
+ * A port that nobody listens on, below the range that systems take ports of outgoing connections from: there a client
+ * that reconnects to a killed server could be given the server's own port, connect to itself and block the restart.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 20_000);
+    // A Redis Cluster node listens on its port + 10000 too.
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  try {
+    await once(probe.listen(port, '127.0.0.1'), 'listening');
+    probe.close();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { anEntry } from '../../support/entry.ts';
+
+const ASKED_AT = 1_700_000_000_000;
+const MIB = 1024 * 1024;
+
+function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
+  const clock = { now: startAt };
+  return { clock, tier: new MemoryTier({ maxSizeBytes, now: () => clock.now }) };
+}
+
+describe('the bound', () => {
+  test('holds whatever is set, and counts body, key and overhead', () => {
+    const set = fc.record({ key: fc.integer({ min: 0, max: 40 }), size: fc.integer({ min: 0, max: 9000 }) });
+    fc.assert(
+      fc.property(fc.array(set, { maxLength: 120 }), (sets) => {
+        const { tier } = tierAt(ASKED_AT, 64 * 1024);
+        for (const { key, size } of sets) {
+          const entry = anEntry({ key: `key ${key}`, body: Buffer.alloc(size) });
+          tier.set(entry);
+          expect(tier.sizeBytes).toBeLessThanOrEqual(64 * 1024);
+          expect(tier.sizeBytes).toBeGreaterThanOrEqual(tier.count * 1000);
+        }
+      }),
+    );
+  });
+
+  test('pushes out the entry that was used longest ago', () => {
+    const { tier } = tierAt(ASKED_AT, 20_000);
+    const entries = Array.from({ length: 19 }, (_, index) => anEntry({ key: `${index}`, body: Buffer.alloc(40) }));
+    for (const entry of entries.slice(0, 18)) tier.set(entry);
+    expect(tier.get('0').state).toBe('found');
+    tier.set(anEntry({ key: 'x', body: Buffer.alloc(40) }));
+    tier.set(anEntry({ key: 'y', body: Buffer.alloc(40) }));
+    expect(tier.get('0').state).toBe('found');
+    expect(tier.get('1').state).toBe('absent');
+  });
+
+  test('does not keep an entry over a sixteenth of it, nor the older one that it would have replaced', () => {
+    const { tier } = tierAt(ASKED_AT, 160_000);
+    const key = 'k';
+    tier.set(anEntry({ key, body: Buffer.alloc(8_999) }));
+    expect(tier.get(key).state).toBe('found');
+    tier.set(anEntry({ key, body: Buffer.alloc(9_000) }));
+    expect(tier.get(key).state).toBe('absent');
+    expect(tier).toMatchObject({ count: 0, sizeBytes: 0 });
+  });
+});
+
+describe('time', () => {
+  test('an entry is found until the instant when it is of no more use, and then its memory is given back', () => {
+    const { tier, clock } = tierAt();
+    const entry = anEntry({ askedAt: ASKED_AT });
+    tier.set(entry);
+    clock.now = entry.staleIfErrorUntil - 1;
+    expect(tier.get(entry.key)).toEqual({ state: 'found', entry });
+    clock.now = entry.staleIfErrorUntil;
+    expect(tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(tier.sizeBytes).toBe(0);
+  });
+
+  test('an entry that is of no more use is not kept at all', () => {
+    const { tier, clock } = tierAt();
+    const entry = anEntry({ askedAt: ASKED_AT });
+    clock.now = entry.staleIfErrorUntil;
+    tier.set(entry);
+    expect(tier.count).toBe(0);
+  });
+});
+
+describe('two answers to one key', () => {
+  const earlier = anEntry({ askedAt: ASKED_AT, body: Buffer.from('earlier') });
+  const later = anEntry({ askedAt: ASKED_AT + 1, body: Buffer.from('later') });
+
+  test('the one that was asked for later stays, in whichever order they come', () => {
+    const { tier } = tierAt(ASKED_AT + 1);
+    tier.set(earlier);
+    tier.set(later);
+    tier.set(earlier);
+    expect(tier.get(later.key)).toEqual({ state: 'found', entry: later });
+  });
+
+  test('one that is of no more use does not keep an earlier, longer-lived one out', () => {
+    const { tier, clock } = tierAt(ASKED_AT + 1);
+    tier.set(
+      anEntry({
+        askedAt: ASKED_AT + 1,
+        freshUntil: ASKED_AT + 2,
+        staleWhileRevalidateUntil: ASKED_AT + 2,
+        staleIfErrorUntil: ASKED_AT + 2,
+      }),
+    );
+    clock.now = ASKED_AT + 2;
+    tier.set(earlier);
+    expect(tier.get(earlier.key)).toEqual({ state: 'found', entry: earlier });
+  });
+});
+
+describe('the copy', () => {
+  test('says when Redis is to be asked again, counted from when it was kept', () => {
+    const { tier } = tierAt(ASKED_AT + 500);
+    tier.set(anEntry({ askedAt: ASKED_AT, beforeRedisMs: 10_000 }));
+    expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
+  });
+
+  test('remembers when that instant is moved', () => {
+    const { tier } = tierAt();
+    tier.set(anEntry({ askedAt: ASKED_AT }));
+    const copy = tier.peek(anEntry().key);
+    if (copy !== undefined) copy.askRedisAt = ASKED_AT + 77;
+    expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 77);
+  });
+
+  test('is gone once it is deleted', () => {
+    const { tier } = tierAt();
+    tier.set(anEntry({ askedAt: ASKED_AT }));
+    tier.delete(anEntry().key);
+    expect(tier.peek(anEntry().key)).toBeUndefined();
+  });
+});

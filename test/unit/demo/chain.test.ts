@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { blockOf, shardBlocks } from '../../../src/demo/blocks.ts';
+import { Chain, type ChainOptions } from '../../../src/demo/chain.ts';
+import { renderBlock } from '../../../src/demo/render-block.ts';
+import { renderTransaction } from '../../../src/demo/render-transaction.ts';
+import { finalityAt, type Trace, type Transaction } from '../../../src/demo/trace.ts';
+
+const START = 1_800_000_000_000;
+
+function chainAt(rounds: number, options: Partial<ChainOptions> = {}): Chain {
+  const chain = new Chain({ startAt: START, ...options });
+  chain.advanceTo(START + rounds * chain.clock.blockMs);
+  return chain;
+}
+
+function seqnos(chain: Chain): number[] {
+  return Array.from({ length: chain.headSeqno - chain.floorSeqno + 1 }, (_, n) => chain.floorSeqno + n);
+}
+
+function allTransactions(chain: Chain): readonly Transaction[] {
+  return seqnos(chain).flatMap((seqno) => chain.block(seqno)?.transactions ?? []);
+}
+
+function renderRound(chain: Chain, seqno: number): string {
+  const round = chain.block(seqno);
+  if (round === undefined) throw new Error(`round ${seqno} is not there`);
+  const blocks = round.blocks.map((block) => renderBlock(block, round));
+  const transactions = round.transactions.map((transaction) => renderTransaction(transaction, 'finalized', '1.3'));
+  return JSON.stringify({ blocks, transactions });
+}
+
+function allRounds(chain: Chain): string {
+  return seqnos(chain)
+    .map((seqno) => renderRound(chain, seqno))
+    .join('\n');
+}
+
+describe('the simulated chain', () => {
+  it('is the same for the same seed, in whatever steps its time goes on', () => {
+    const whole = allRounds(chainAt(40));
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 3000 }), { maxLength: 40 }), (steps) => {
+        const chain = new Chain({ startAt: START });
+        let instant = START;
+        for (const step of steps) {
+          instant = Math.min(instant + step, START + 16_000);
+          chain.advanceTo(instant);
+        }
+        chain.advanceTo(START + 16_000);
+        expect(allRounds(chain)).toBe(whole);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('is another one for another seed', () => {
+    expect(allRounds(chainAt(5, { seed: 2 }))).not.toBe(allRounds(chainAt(5)));
+  });
+
+  it('commits a masterchain block every block time, and never goes back', () => {
+    const chain = chainAt(0, { firstSeqno: 100 });
+    expect(chain.headSeqno).toBe(100);
+    chain.advanceTo(START + 399);
+    expect(chain.headSeqno).toBe(100);
+    chain.advanceTo(START + 400);
+    expect(chain.headSeqno).toBe(101);
+    chain.advanceTo(START);
+    expect(chain.headSeqno).toBe(101);
+    expect(chain.block(102)).toBeUndefined();
+  });
+
+  it('puts 1 to 4 shard blocks into a round, and every account into exactly one of its blocks', () => {
+    const chain = chainAt(0);
+    const counts = new Set<number>();
+    for (let seqno = 62_000_000; seqno < 62_000_200; seqno++) {
+      const shards = shardBlocks(seqno);
+      counts.add(shards.length);
+      expect(new Set(shards.map(({ shard }) => shard)).size).toBe(shards.length);
+      for (const account of chain.accounts.all) {
+        expect(account.workchain === -1 ? -1 : 0).toBe(blockOf(account, seqno).workchain);
+      }
+    }
+    expect([...counts].sort()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('has transactions of 1 to 12 in a trace, some of them in the masterchain, none of them lost', () => {
+    const chain = chainAt(400);
+    const transactions = allTransactions(chain);
+    const sizes = new Set(chain.recentTraces(500).map((trace) => trace.transactions.length));
+    expect(Math.min(...sizes)).toBe(1);
+    expect(Math.max(...sizes)).toBe(12);
+    expect(transactions.some(({ account, parent }) => account.workchain === -1 && parent !== undefined)).toBe(true);
+    for (const trace of chain.recentTraces(500)) {
+      if (trace.goneAt > chain.now) continue;
+      for (const transaction of trace.transactions) expect(chain.transaction(transaction.hash)).toBe(transaction);
+    }
+  });
+
+  it('has the parent of every child, earlier than the child and with it among its children', () => {
+    const chain = chainAt(300);
+    let children = 0;
+    for (const child of allTransactions(chain)) {
+      if (child.parent === undefined) continue;
+      children++;
+      const parent = chain.parent(child.hash);
+      expect(parent).toBeDefined();
+      expect(parent?.lt).toBeLessThan(child.lt);
+      expect(parent?.seqno).toBeLessThanOrEqual(child.seqno);
+      expect(parent?.account).toBe(child.inMessage?.source);
+      expect(chain.children(child.parent.hash)).toContain(child);
+    }
+    expect(children).toBeGreaterThan(500);
+  });
+
+  it('puts every transaction into a block of its round, in the order of logical times', () => {
+    const chain = chainAt(200);
+    for (const seqno of seqnos(chain)) {
+      const round = chain.block(seqno);
+      const lts = round?.transactions.map(({ lt }) => lt) ?? [];
+      expect(lts.length).toBeGreaterThan(0);
+      expect(lts).toEqual([...new Set(lts)].sort((a, b) => a - b));
+      for (const { block } of round?.transactions ?? []) expect(round?.blocks).toContainEqual(block);
+    }
+  });
+
+  it('never changes a finalized round', () => {
+    const chain = chainAt(30);
+    const then = new Map(seqnos(chain).map((seqno) => [seqno, renderRound(chain, seqno)]));
+    chain.advanceTo(chain.now + 300_000);
+    for (const [seqno, rendered] of then) expect(renderRound(chain, seqno)).toBe(rendered);
+  });
+
+  it('answers nothing from below its history floor, and keeps no more than its window', () => {
+    const chain = chainAt(10, { historyRounds: 50, firstSeqno: 1000 });
+    const [transaction] = chain.block(1000)?.transactions ?? [];
+    const [trace] = chain.recentTraces();
+    if (transaction === undefined || trace === undefined) throw new Error('an empty chain');
+    chain.advanceTo(START + 400 * 500);
+    expect(chain.floorSeqno).toBe(1500 - 49);
+    expect(chain.block(1450)).toBeUndefined();
+    expect(chain.block(1451)).toBeDefined();
+    expect(chain.transaction(transaction.hash)).toBeUndefined();
+    expect(chain.trace(trace.externalHash)).toBeUndefined();
+    expect(chain.recentTraces(10_000).length).toBeLessThan(50 * 4 + 100);
+  });
+});
+
+describe('the life of a trace', () => {
+  const RANKS = { pending: 1, confirmed: 2, finalized: 3 };
+
+  it('goes from pending over confirmed to finalized, and only forward', () => {
+    const chain = chainAt(20);
+    const ranks = new Map<string, number>();
+    const seen = new Set<string>();
+    for (let instant = chain.now; instant < START + 60_000; instant += 50) {
+      chain.advanceTo(instant);
+      for (const trace of chain.pendingTraces()) {
+        for (const transaction of trace.transactions) {
+          const finality = finalityAt(transaction, chain.now);
+          const rank = finality === undefined ? 0 : RANKS[finality];
+          expect(rank).toBeGreaterThanOrEqual(ranks.get(transaction.hash) ?? 0);
+          ranks.set(transaction.hash, rank);
+          seen.add(String(finality));
+        }
+      }
+    }
+    expect(seen).toEqual(new Set(['undefined', 'pending', 'confirmed', 'finalized']));
+  });
+
+  it('is among the pending traces from its emulation until all of it can be found in blocks', () => {
+    const chain = chainAt(20, { outOfOrder: true });
+    const externalHash = chain.send();
+    const trace = chain.trace(externalHash);
+    if (trace === undefined) throw new Error('not sent');
+    expect(chain.pendingTraces()).not.toContain(trace);
+    chain.advanceTo(trace.emulatedAt);
+    expect(chain.pendingTraces()).toContain(trace);
+    expect(chain.pendingTracesOf(trace.transactions[0]?.account.address ?? '')).toContain(trace);
+    expect(chain.transaction(trace.id)).toBeUndefined();
+    chain.advanceTo(trace.goneAt - 1);
+    expect(chain.pendingTraces()).toContain(trace);
+    for (const { hash } of trace.transactions) expect(chain.transaction(hash)).toBeDefined();
+    chain.advanceTo(trace.goneAt);
+    expect(chain.pendingTraces()).not.toContain(trace);
+    expect(chain.trace(externalHash)).toBe(trace);
+  });
+
+  it('gains children seconds after the rest of some traces was final', () => {
+    const chain = chainAt(300);
+    const lateBy = ({ transactions }: Trace) =>
+      Math.max(...transactions.map(({ parent, finalizedAt }) => finalizedAt - (parent?.finalizedAt ?? finalizedAt)));
+    const late = chain.recentTraces(500).filter((trace) => lateBy(trace) >= 2000);
+    expect(late.length).toBeGreaterThan(10);
+  });
+
+  it('shows children of a transaction as they execute, and never loses one again', () => {
+    const chain = chainAt(20, { lateShare: 1 });
+    const counts = new Map<string, number>();
+    let grown = 0;
+    for (let round = 0; round < 100; round++) {
+      chain.advanceTo(chain.now + 400);
+      for (const { hash } of allTransactions(chain)) {
+        const count = chain.children(hash).length;
+        const before = counts.get(hash);
+        expect(count).toBeGreaterThanOrEqual(before ?? 0);
+        if (before !== undefined && count > before) grown++;
+        counts.set(hash, count);
+      }
+    }
+    expect(grown).toBeGreaterThan(20);
+  });
+
+  it('ends without a block when the trace is invalidated', () => {
+    const chain = chainAt(200, { invalidatedShare: 0.3 });
+    const invalidated = chain.recentTraces(300).filter((trace) => trace.invalidated);
+    expect(invalidated.length).toBeGreaterThan(10);
+    chain.advanceTo(chain.now + 20_000);
+    for (const trace of invalidated) {
+      expect(chain.pendingTraces()).not.toContain(trace);
+      for (const { hash } of trace.transactions) expect(chain.transaction(hash)).toBeUndefined();
+    }
+  });
+
+  it('begins once for one external message, however often it is sent', () => {
+    const chain = chainAt(5);
+    const [wallet] = chain.accounts.wallets;
+    const hash = chain.send(wallet);
+    const trace = chain.trace(hash);
+    chain.send(wallet, hash);
+    expect(chain.trace(hash)).toBe(trace);
+    expect(trace?.transactions[0]?.account).toBe(wallet);
+    expect(chain.send(wallet)).not.toBe(hash);
+  });
+});
+
+describe('a chain whose rounds become visible out of order', () => {
+  it('shows a round after its successors, and then for ever', () => {
+    const chain = chainAt(20, { outOfOrder: true });
+    const late = Array.from({ length: 5 }, (_, n) => chain.headSeqno + 1 + n).find((seqno) => seqno % 5 === 3) ?? 0;
+    chain.advanceTo(chain.clock.committedAt(late + 1));
+    expect(chain.headSeqno).toBe(late + 1);
+    expect(chain.block(late)).toBeUndefined();
+    chain.advanceTo(chain.clock.committedAt(late + 3));
+    expect(chain.block(late)?.seqno).toBe(late);
+  });
+});

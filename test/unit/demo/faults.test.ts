@@ -1,0 +1,258 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Chain } from '../../../src/demo/chain.ts';
+import {
+  type Fault,
+  failed,
+  garbage,
+  rateLimited,
+  redirect,
+  refusedKey,
+  withoutList,
+} from '../../../src/demo/faults.ts';
+import { type Indexer, startIndexer } from '../../../src/demo/indexer.ts';
+import { ask, askJson } from './ask-indexer.ts';
+
+const INFO = '/api/v3/masterchainInfo';
+let indexer: Indexer;
+let shards = '';
+let wholeShards = '';
+
+beforeEach(async () => {
+  const chain = new Chain({ startAt: 1_800_000_000_000 });
+  indexer = await startIndexer({ chain, now: () => 1_800_000_060_000 });
+  shards = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
+  wholeShards = (await ask(indexer, shards)).text;
+  indexer.requests.reset();
+});
+
+afterEach(() => indexer.close());
+
+describe('an injected fault', () => {
+  it('befalls the requests of its scope, as often as it says', async () => {
+    const fault = indexer.faults.inject(failed(500), { operation: 'masterchainBlockShards', times: 2 });
+    const statuses: number[] = [];
+    for (const target of [INFO, shards, INFO, shards, shards]) statuses.push((await ask(indexer, target)).status);
+    expect(statuses).toEqual([200, 500, 200, 500, 200]);
+    expect(fault.hits).toBe(2);
+  });
+
+  it('goes on until it is removed, or all are cleared', async () => {
+    const fault = indexer.faults.inject(failed(503, 'text', '7'));
+    const down = await ask(indexer, shards);
+    expect([down.status, down.headers['retry-after'], down.headers['content-type']]).toEqual([
+      503,
+      '7',
+      'text/plain; charset=utf-8',
+    ]);
+    fault.remove();
+    expect((await ask(indexer, shards)).status).toBe(200);
+    indexer.faults.inject(failed(500));
+    indexer.faults.clear();
+    expect((await ask(indexer, shards)).status).toBe(200);
+  });
+
+  const answers: [string, Fault, number, string | RegExp][] = [
+    ['a failure in the indexer form', failed(500), 500, '{"error":"simulated failure 500"}'],
+    ['a rate limit in JSON', rateLimited('json'), 429, '{"ok":false,"result":"Ratelimit exceed","code":429}'],
+    ['a rate limit in text', rateLimited('text', '3'), 429, 'Too Many Requests'],
+    ['a refused key', refusedKey(401), 401, /"code":401/],
+    ['a forbidden key', refusedKey(403), 403, /"code":403/],
+    ['HTML', garbage('html'), 200, /^<!doctype/],
+    ['half a JSON', garbage('not-json'), 200, '{"traces":['],
+    ['nothing', garbage('empty'), 200, ''],
+    ['JSON without the list', withoutList(), 200, '{"ok":true}'],
+    ['a redirect', redirect('http://127.0.0.1:1/'), 302, ''],
+  ];
+  it.each(answers)('can be %s in place of the answer', async (_, fault, status, body) => {
+    indexer.faults.inject(fault);
+    const answered = await ask(indexer, shards);
+    expect(answered.status).toBe(status);
+    expect(answered.text).toEqual(typeof body === 'string' ? body : expect.stringMatching(body));
+    if (status === 302) expect(answered.headers.location).toBe('http://127.0.0.1:1/');
+    if (body === 'Too Many Requests') expect(answered.headers['retry-after']).toBe('3');
+  });
+
+  it('can be a reset of the connection', async () => {
+    indexer.faults.inject({ kind: 'reset' }, { times: 1 });
+    await expect(ask(indexer, shards)).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect((await ask(indexer, shards)).status).toBe(200);
+  });
+
+  it.each(['content-length', 'chunked'] as const)(
+    'can be an answer cut in the middle of its body (%s)',
+    async (framing) => {
+      indexer.faults.inject({ kind: 'cut', framing });
+      await expect(ask(indexer, shards)).rejects.toMatchObject({ code: 'ECONNRESET' });
+    },
+  );
+
+  it.each(['content-length', 'chunked'] as const)(
+    'can be a huge answer that is still the true one (%s)',
+    async (framing) => {
+      indexer.faults.inject({ kind: 'huge', bytes: 3_000_000, framing });
+      const { bytes, body, headers } = await askJson(indexer, shards);
+      expect(bytes.length).toBe(3_000_000);
+      expect(body.blocks).toEqual(JSON.parse(wholeShards).blocks);
+      expect(headers['transfer-encoding'] === 'chunked').toBe(framing === 'chunked');
+    },
+  );
+
+  it('can be a body that comes in pieces', async () => {
+    indexer.faults.inject({ kind: 'slow', chunkBytes: 500, pauseMs: 1 });
+    expect((await ask(indexer, shards)).text).toBe(wholeShards);
+  });
+
+  it('can be no answer at all, and then counts as in hand until the client leaves', async () => {
+    indexer.faults.inject({ kind: 'hang' });
+    const client = new AbortController();
+    const asked = ask(indexer, shards, { signal: client.signal });
+    await indexer.requests.arrived(1);
+    expect(indexer.requests.inHand).toBe(1);
+    client.abort();
+    await expect(asked).rejects.toMatchObject({ name: 'AbortError' });
+    await expect.poll(() => indexer.requests.inHand).toBe(0);
+  });
+});
+
+describe('a gate', () => {
+  it('holds requests until it is released, each with an answer of that time', async () => {
+    const gate = indexer.hold();
+    const asked = [ask(indexer, shards), ask(indexer, INFO)];
+    await gate.arrived(2);
+    expect([gate.held, gate.arrivals, indexer.requests.inHand]).toEqual([2, 2, 2]);
+    gate.release();
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await ask(indexer, shards)).status).toBe(200);
+  });
+
+  it('lets on as many as it is told, and holds the rest', async () => {
+    const gate = indexer.hold('masterchainBlockShards');
+    const first = ask(indexer, shards);
+    await gate.arrived(1);
+    const second = ask(indexer, shards);
+    await gate.arrived(2);
+    expect((await ask(indexer, INFO)).status).toBe(200);
+    gate.release(1);
+    await first;
+    expect(gate.held).toBe(1);
+    gate.release();
+    await second;
+  });
+
+  it('is opened when the indexer closes', async () => {
+    const gate = indexer.hold();
+    const asked = ask(indexer, shards);
+    const failedToAsk = expect(asked).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await gate.arrived(1);
+    await indexer.close();
+    await failedToAsk;
+  });
+});
+
+describe('workers', () => {
+  it('take requests first come first served, never more at once than there are', async () => {
+    indexer.faults.workers = { count: 2, serviceMs: 20 };
+    const order: number[] = [];
+    const asked: Promise<unknown>[] = [];
+    for (let n = 0; n < 6; n++) {
+      asked.push(ask(indexer, shards).then(() => order.push(n)));
+      await indexer.requests.arrived(n + 1);
+    }
+    expect(indexer.queued).toBeGreaterThan(0);
+    await Promise.all(asked);
+    expect(order.slice(4).sort()).toEqual([4, 5]);
+    expect(indexer.requests.maxInHand).toBe(6);
+  });
+
+  it('go on with a query whose client has left', async () => {
+    indexer.faults.workers = { count: 1, serviceMs: 100 };
+    const client = new AbortController();
+    const left = ask(indexer, shards, { signal: client.signal });
+    await indexer.requests.arrived(1);
+    const waiting = ask(indexer, shards);
+    await indexer.requests.arrived(2);
+    client.abort();
+    await expect(left).rejects.toMatchObject({ name: 'AbortError' });
+    expect([indexer.requests.inHand, indexer.queued]).toEqual([2, 1]);
+    expect((await waiting).text).toBe(wholeShards);
+  });
+});
+
+describe('other switches', () => {
+  it('delay answers', async () => {
+    indexer.faults.latencyMs = 30;
+    indexer.faults.jitterMs = 5;
+    const startedAt = performance.now();
+    await ask(indexer, shards);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(29);
+  });
+
+  it.each([
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const)('compress with %s for a client that accepts it', async (coding, decompress) => {
+    indexer.faults.compression = coding;
+    const { headers, bytes } = await ask(indexer, shards, { headers: { 'Accept-Encoding': 'gzip, br' } });
+    expect(headers['content-encoding']).toBe(coding);
+    expect(decompress(bytes).toString()).toBe(wholeShards);
+    expect((await ask(indexer, shards)).text).toBe(wholeShards);
+  });
+
+  it('send equal traces in another order', async () => {
+    const chain = new Chain({ startAt: 0, messagesPerRound: 0 });
+    const [wallet] = chain.accounts.wallets;
+    for (let n = 0; n < 3; n++) chain.send(wallet);
+    chain.advanceTo(1000);
+    const still = await startIndexer({ chain, now: () => 1000 });
+    try {
+      const target = `/api/v3/pendingTraces?account=${wallet?.friendly}`;
+      const order = async () => {
+        const { body } = await askJson(still, target);
+        return body.traces?.map((trace) => trace.external_hash) ?? [];
+      };
+      const steady = await order();
+      expect(steady).toHaveLength(3);
+      expect(await order()).toEqual(steady);
+      still.faults.shuffle = true;
+      const [one, two] = [await order(), await order()];
+      expect(one).not.toEqual(two);
+      expect(one.toSorted()).toEqual(two.toSorted());
+    } finally {
+      await still.close();
+    }
+  });
+});
+
+describe('the request log', () => {
+  it('keeps what came over the wire as it came', async () => {
+    const target = '/api/v3/adjacentTransactions?hash=%2Fab&x=a+b&_=1';
+    await ask(indexer, target, { headers: { 'X-Api-Key': 'key' } });
+    await ask(indexer, shards);
+    expect(indexer.requests.total).toBe(2);
+    expect(indexer.requests.count('adjacentTransactions')).toBe(1);
+    expect(indexer.requests.recent[0]).toMatchObject({
+      method: 'GET',
+      target,
+      operation: 'adjacentTransactions',
+      at: 1_800_000_060_000,
+      headers: { 'x-api-key': 'key' },
+    });
+    indexer.requests.reset();
+    expect([indexer.requests.total, indexer.requests.recent.length]).toEqual([0, 0]);
+  });
+});
+
+describe('closing', () => {
+  it('ends hanging requests and waits for workers, and gives the port free', async () => {
+    indexer.faults.workers = { count: 1, serviceMs: 60_000 };
+    const asked = [ask(indexer, shards), ask(indexer, shards)];
+    const ended = Promise.all(asked.map((one) => expect(one).rejects.toMatchObject({ code: 'ECONNRESET' })));
+    await indexer.requests.arrived(2);
+    const { port, chain } = indexer;
+    await indexer.close();
+    await ended;
+    indexer = await startIndexer({ port, chain, now: () => chain.now });
+    expect((await ask(indexer, shards)).text).toBe(wholeShards);
+  });
+});
