@@ -1,0 +1,77 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { listSettings, type Setting } from './load.ts';
+import { settingsSchema } from './schema.ts';
+
+const README = new URL('../../README.md', import.meta.url);
+const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
+
+/** A file that is made from the schema: what it should hold, and what it holds. */
+export interface RenderedDoc {
+  readonly file: URL;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+/** The README with its two tables, and the JSON Schema that editors check a settings file with. */
+export function renderDocs(): RenderedDoc[] {
+  const readme = readFileSync(README, 'utf8');
+  const environment = listSettings().filter(({ env }) => env !== undefined);
+  const fileOnly = listSettings().filter(({ env }) => env === undefined);
+  const environmentTable = table(
+    ['Variable', 'Default', 'In the file', 'What it is'],
+    [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],
+  );
+  const fileTable = table(['Name', 'Default', 'What it is'], fileOnly.map(fileRow));
+  const filled = between(between(readme, 'environment', environmentTable), 'file', fileTable);
+  const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
+  return [
+    { file: README, expected: filled, actual: readme },
+    { file: JSON_SCHEMA, expected: `${JSON.stringify(schema, undefined, 2)}\n`, actual: readIfThere(JSON_SCHEMA) },
+  ];
+}
+
+/** The file alone requires nothing, and secrets have no place in it. */
+function onlyTheFile({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  delete jsonSchema.required;
+  for (const [name, property] of Object.entries(jsonSchema.properties ?? {})) {
+    if (typeof property === 'object' && 'envOnly' in property) delete jsonSchema.properties?.[name];
+  }
+}
+
+function environmentRow({ env, envOnly, path, description, schema }: Setting): string[] {
+  const name = env === 'UPSTREAM_URL' ? `\`${env}\` (required)` : `\`${env}\``;
+  return [name, defaultOf(schema), envOnly ? 'no: a secret' : `\`${path.join('.')}\``, description];
+}
+
+function fileRow({ path, description, schema }: Setting): string[] {
+  return [`\`${path.join('.')}\``, defaultOf(schema), description];
+}
+
+function defaultOf(schema: z.ZodType): string {
+  return schema instanceof z.ZodPrefault ? `\`${String(schema.def.defaultValue)}\`` : '';
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** Replaces what stands between the two marks of a name; a missing mark is a bug of the README. */
+function between(text: string, name: string, content: string): string {
+  const [start, end] = [`<!-- settings:${name} -->`, `<!-- /settings:${name} -->`];
+  const [from, to] = [text.indexOf(start), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`README.md has no marks for settings:${name}`);
+  return `${text.slice(0, from + start.length)}\n${content}\n${text.slice(to)}`;
+}
+
+function readIfThere(file: URL): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+if (import.meta.main) {
+  for (const { file, expected, actual } of renderDocs()) if (expected !== actual) writeFileSync(file, expected);
+}
