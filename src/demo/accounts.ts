@@ -2,7 +2,7 @@ import { digest, SeededRandom } from './seeded-random.ts';
 import { addressSpellings } from './spellings.ts';
 
 /** What an account of the simulated chain is. */
-export type AccountKind = 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract' | 'elector' | 'validator-pool';
+type AccountKind = 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract' | 'elector' | 'validator-pool';
 
 /** An account of the simulated chain. */
 export interface Account {

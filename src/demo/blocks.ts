@@ -8,7 +8,7 @@ export interface BlockId {
 }
 
 /** The whole of a workchain that was never split, and of the masterchain. */
-export const WHOLE_SHARD = '8000000000000000';
+const WHOLE_SHARD = '8000000000000000';
 
 // How the basechain is split, for as long as SPLIT_ROUNDS, in turn. A shard's prefix ends in its lowest 1 bit.
 const SPLITS: readonly (readonly string[])[] = [['4', 'c'], [WHOLE_SHARD], ['4', 'a', 'e'], ['2', '6', 'a', 'e']].map(

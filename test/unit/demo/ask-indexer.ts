@@ -47,7 +47,7 @@ export interface Body {
 }
 
 /** A trace of `pendingTraces`. */
-export interface TraceBody {
+interface TraceBody {
   readonly external_hash: string;
   readonly trace_info: { readonly transactions: number; readonly pending_messages: number };
   readonly is_incomplete: boolean;
@@ -57,7 +57,7 @@ export interface TraceBody {
 }
 
 /** A transaction of any operation. */
-export interface TransactionBody {
+interface TransactionBody {
   readonly hash: string;
   readonly account: string;
   readonly lt: string;
