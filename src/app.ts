@@ -138,7 +138,7 @@ function openRedis(
   const connection = connectRedis({
     url: redis.url,
     connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.budget,
+    commandTimeoutMs: redis.commandTimeout,
   });
   const tier = new RedisTier({
     connection,

@@ -66,10 +66,13 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
   }
 
-  /** Stores in both tiers, Redis in the background. Returns whether at least one of them took it. */
+  /** Stores in both tiers, Redis in the background. Returns whether at least one of them took it; an older one is refused. */
   set(entry: Entry): boolean {
     const { memory, redis, now } = this.#options;
     if (usableUntil(entry) <= now()) return false;
+    // A flight that was asked later may have landed first: what it stored is not to be put back.
+    const kept = memory.peek(entry.key)?.entry;
+    if (kept !== undefined && kept.askedAt > entry.askedAt) return false;
     memory.set(entry);
     redis?.set(entry);
     return redis !== undefined || memory.peek(entry.key)?.entry === entry;

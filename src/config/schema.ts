@@ -135,6 +135,9 @@ const redis = z
       .meta(about('Redis, the second tier; memory alone when not set.', { env: 'REDIS_URL', envOnly: true })),
     budget: duration('1ms', '10s').prefault('50ms').meta(about('The time that all Redis work of one request shares.')),
     connectTimeout: duration('10ms', '1min').prefault('1s').meta(about('How long a connection may take to open.')),
+    commandTimeout: duration('1ms', '1min')
+      .prefault('1s')
+      .meta(about('How long a command may stay unanswered before its connection is replaced.')),
     failuresToOpen: integer(1, 1000).prefault(3).meta(about('Failures in a row after which Redis is left alone.')),
     retryAfter: duration('10ms', '5min')
       .prefault('1s')

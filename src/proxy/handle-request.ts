@@ -71,7 +71,7 @@ export class RequestHandler {
           fwdStatus: load.entry.head.status,
           stored: load.stored,
           collapsed,
-          ...(load.stored ? {} : { detail: 'too-large' }),
+          ...(load.stored ? {} : { detail: 'not-kept' }),
         });
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);

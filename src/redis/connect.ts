@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 
 const MAX_RECONNECT_DELAY_MS = 1000;
-const FIRST_RECONNECT_DELAY_MS = 50;
+const FIRST_RECONNECT_DELAY_MS = 10;
 
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
-const READ_ONLY_RECONNECT_EVERY_MS = 10_000;
+const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
 /** What the rest of the house may ask of Redis. Every call settles within the command timeout, and at once while there is no connection. */
 export interface RedisConnection {

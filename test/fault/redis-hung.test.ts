@@ -37,13 +37,12 @@ test('Redis that hung is used again by itself, on a new connection where the old
 
   await redis.pause();
   await failWithinBudget(observed, stored.key, 5);
-  await observed.untilConnection('disconnected');
+  await observed.untilConnection('connected', 'disconnected');
   await failWithinBudget(observed, stored.key, 100);
   await redis.resume();
-  await observed.untilRead(stored.key, 'found');
-  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(await observed.untilRead(stored.key, 'found')).toEqual({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
-  expect(observed.connectionTransitions.map(({ state }) => state)).toEqual(['connected', 'disconnected', 'connected']);
+  await observed.untilConnection('connected', 'disconnected', 'connected');
 });
 
 test('Redis that hangs when it is first spoken to is used once it answers', async () => {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { anEntry } from '../support/entry.ts';
-import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const entry = () => anEntry({ askedAt: Date.now(), body: randomBytes(200_000) });
@@ -12,7 +12,7 @@ const entry = () => anEntry({ askedAt: Date.now(), body: randomBytes(200_000) })
 test('Redis that is down at the start is used as soon as it is there', async () => {
   await using redis = await startRedis();
   await redis.kill();
-  await using observed = new ObservedRedisTier(redis.url);
+  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
   const stored = entry();
   for (let time = 0; time < 50; time++) {
     expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
@@ -22,7 +22,7 @@ test('Redis that is down at the start is used as soon as it is there', async () 
   expect(observed.count('redis-read', 'rejected-by-breaker')).toBeGreaterThan(0);
 
   await redis.restart();
-  await observed.untilConnection('connected');
+  await observed.untilRead(stored.key, 'absent');
   await observed.untilStored(stored);
   expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
@@ -51,16 +51,16 @@ test('Redis that is killed under load fails every look-up at once, and is used a
   await observed.tier.idle();
 
   await redis.restart();
-  await observed.untilConnection('connected');
+  await observed.untilRead(stored.key, 'absent');
   await observed.untilStored(stored);
   expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
-  expect(observed.connectionTransitions.map(({ state }) => state)).toEqual(['connected', 'disconnected', 'connected']);
+  await observed.untilConnection('connected', 'disconnected', 'connected');
 });
 
 test('a connection that is reset in mid-reply fails that look-up only', async () => {
   await using redis = await startRedis();
-  await using proxy = await resettingProxy(redis.port);
+  await using proxy = await meddlingProxy(redis.port);
   await using observed = new ObservedRedisTier(proxy.url, { budgetMs: 5000 });
   const stored = entry();
   await observed.untilConnection('connected');
@@ -69,9 +69,18 @@ test('a connection that is reset in mid-reply fails that look-up only', async ()
 
   proxy.resetNextReplyAfterBytes(100_000);
   expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-  await observed.untilRead(stored.key, 'found');
-  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(await observed.untilRead(stored.key, 'found')).toEqual({ state: 'found', entry: stored });
   expect(observed.count('redis-read', 'corrupt')).toBe(0);
+});
+
+test('a reply that trickles in for ever is waited for no longer than the command timeout', async () => {
+  await using redis = await startRedis();
+  await using proxy = await meddlingProxy(redis.port);
+  const connection = await connectedRedis(proxy.url);
+  await connection.set('key', randomBytes(200_000), 60_000);
+  proxy.trickleNextReply();
+  await expect(connection.getBuffer('key')).rejects.toThrow('timed out');
+  await connection.close();
 });
 
 test('a connection can be closed while there is none', async () => {
@@ -89,10 +98,11 @@ test('a connection can be closed while there is none', async () => {
   await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
 });
 
-/** Stands between a client and Redis, and can cut a reply: what came through is there, then the connection is reset. */
-async function resettingProxy(redisPort: number) {
+/** Stands between a client and Redis, and can reset the connection in mid-reply, or let a reply through byte by byte. */
+async function meddlingProxy(redisPort: number) {
   const sockets = new Set<Socket>();
   let bytesLeft = Number.POSITIVE_INFINITY;
+  let trickles = false;
   const server = createServer((client) => {
     const upstream = connect(redisPort, '127.0.0.1');
     for (const socket of [client, upstream]) {
@@ -106,7 +116,11 @@ async function resettingProxy(redisPort: number) {
     }
     client.pipe(upstream);
     upstream.on('data', (chunk: Buffer) => {
-      if (chunk.byteLength < bytesLeft) {
+      if (trickles) {
+        const trickle = setInterval(() => client.write(chunk.subarray(0, 1)), 10);
+        client.once('close', () => clearInterval(trickle));
+        upstream.pause();
+      } else if (chunk.byteLength < bytesLeft) {
         bytesLeft -= chunk.byteLength;
         client.write(chunk);
       } else {
@@ -121,6 +135,9 @@ async function resettingProxy(redisPort: number) {
     url: `redis://127.0.0.1:${port}`,
     resetNextReplyAfterBytes: (bytes: number) => {
       bytesLeft = bytes;
+    },
+    trickleNextReply: () => {
+      trickles = true;
     },
     [Symbol.asyncDispose]: async () => {
       server.close();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { pipeline } from 'node:stream';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { anEntry } from '../support/entry.ts';
@@ -29,6 +30,11 @@ async function setsSeenBy(server: RedisServer): Promise<number> {
   return Number(line?.[1] ?? 0) + Number(line?.[2] ?? 0);
 }
 
+async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 async function writeOften(observed: ObservedRedisTier, times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     observed.tier.set(entry());
@@ -42,7 +48,7 @@ describe('a read-only replica', () => {
 
   test('serves reads, is written to rarely, and again when it is a primary', async () => {
     await using redis = await startRedis();
-    await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, restMs: 60_000 } });
     const stored = entry();
     await observed.untilConnection('connected');
     await observed.untilStored(stored);
@@ -50,15 +56,33 @@ describe('a read-only replica', () => {
     await writeOften(observed, 100);
     expect(await setsSeenBy(redis)).toBeLessThanOrEqual(1 + 3);
     expect(observed.availability('write')).toEqual([false]);
+    await observed.untilConnection('connected', 'disconnected', 'connected');
+    expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
     expect(observed.availability('read')).toEqual([]);
-    await observed.untilRead(stored.key, 'found');
 
-    await using patient = new ObservedRedisTier(redis.url);
+    await using patient = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
     await patient.untilConnection('connected');
     await writeOften(patient, 20);
     await promote(redis);
     await patient.untilStored(stored);
     expect(patient.availability('write')).toEqual([false, true]);
+  });
+
+  test('is left for the primary that took its place behind the same address', async () => {
+    await using replica = await startRedis();
+    await using primary = await startRedis();
+    await demote(replica);
+    let target = replica.port;
+    const address = createServer((client) => {
+      const server = connect(target, '127.0.0.1');
+      pipeline(client, server, client, () => {});
+    });
+    await using observed = new ObservedRedisTier(`redis://127.0.0.1:${await listen(address)}`);
+    await observed.untilConnection('connected');
+    target = primary.port;
+    await observed.untilStored(entry());
+    expect(await setsSeenBy(primary)).toBe(1);
+    address.close();
   });
 
   test('does not cost the reads their connection at each refused write', async () => {
@@ -69,8 +93,7 @@ describe('a read-only replica', () => {
     await observed.untilStored(stored);
     await demote(redis);
     await writeOften(observed, 1);
-    await observed.untilConnection('disconnected');
-    await observed.untilRead(stored.key, 'found');
+    await observed.untilConnection('connected', 'disconnected', 'connected');
     for (let time = 0; time < 30; time++) {
       await writeOften(observed, 1);
       expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found' });
@@ -84,8 +107,8 @@ describe('a read-only replica', () => {
 });
 
 test('a full Redis serves reads, and is written to rarely', async () => {
-  await using redis = await startRedis({ args: ['--maxmemory', '1mb', '--maxmemory-policy', 'noeviction'] });
-  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+  await using redis = await startRedis({ args: ['--maxmemory', '100kb', '--maxmemory-policy', 'noeviction'] });
+  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, restMs: 60_000 } });
   await observed.untilConnection('connected');
   await writeOften(observed, 100);
   expect(await setsSeenBy(redis)).toBe(3);
@@ -98,7 +121,7 @@ test('a full Redis serves reads, and is written to rarely', async () => {
   await observed.untilRead('some key', 'absent');
   expect(observed.availability('read')).toEqual([]);
 
-  await using patient = new ObservedRedisTier(redis.url);
+  await using patient = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
   await patient.untilConnection('connected');
   await writeOften(patient, 20);
   await asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '0'));
@@ -109,7 +132,7 @@ test('a full Redis serves reads, and is written to rarely', async () => {
 test('a wrong password is told once and never repeated, and Redis is used when it becomes right', async () => {
   const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
   await using redis = await startRedis({ args: ['--requirepass', 'the right one'] });
-  await using observed = new ObservedRedisTier(redis.url.replace('://', '://:s3cr%40t-w0rd@'));
+  await using observed = new ObservedRedisTier(redis.url.replace('://', '://:s3cr%40t-w0rd@'), { budgetMs: 5000 });
   await observed.untilConnection('disconnected');
   for (let time = 0; time < 50; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
   expect(observed.connectionTransitions).toEqual([
@@ -126,18 +149,12 @@ test('a wrong password is told once and never repeated, and Redis is used when i
 });
 
 describe('something else than Redis', () => {
-  const listen = async (server: Server): Promise<number> => {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    return (server.address() as AddressInfo).port;
-  };
-
   test.each<[string, () => Server]>([
     ['that speaks HTTP', () => createHttpServer((_, response) => response.end('hello'))],
     ['that says nothing', () => createServer(() => {})],
     ['that hangs up', () => createServer((socket) => void socket.destroy())],
     ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
     ['that talks rubbish', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
-    ['that refuses with our own words', () => createServer((socket) => void socket.end('-ERR unknown s3cret\r\n'))],
   ])('%s is a failed look-up, tried again seldom, and replaced by Redis in good time', async (_, start) => {
     const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
     const server = start();
@@ -149,7 +166,7 @@ describe('something else than Redis', () => {
       socket.on('error', () => {});
     });
     const port = await listen(server);
-    await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`);
+    await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
     for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
     expect(observed.availability('read')).toEqual([false]);
     expect(connections).toBeLessThan(10);
@@ -163,5 +180,31 @@ describe('something else than Redis', () => {
     expect(observed.availability('read')).toEqual([false, true]);
     expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
     for (const method of said) expect(method).not.toHaveBeenCalled();
+  });
+
+  test('is connected to ever more seldom', async () => {
+    const connectedAt: number[] = [];
+    const server = createServer((socket) => {
+      connectedAt.push(performance.now());
+      socket.destroy();
+    });
+    await using _ = new ObservedRedisTier(`redis://127.0.0.1:${await listen(server)}`);
+    await vi.waitFor(() => expect(connectedAt.length).toBeGreaterThanOrEqual(6), { timeout: 20_000 });
+    const [first = 0, , , , , sixth = 0] = connectedAt;
+    expect(sixth - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));
+    server.close();
+  });
+
+  test('that repeats our password to us does not bring it into what is told', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write('-ERR unknown command, with args beginning with: `s3cr@t`\r\n'.repeat(4)));
+    });
+    await using observed = new ObservedRedisTier(`redis://:s3cr%40t@127.0.0.1:${await listen(server)}`);
+    await observed.untilConnection('disconnected');
+    expect(observed.connectionTransitions).toEqual([
+      { state: 'disconnected', reason: 'ERR unknown command, with args beginning with: `***`' },
+    ]);
+    server.close();
   });
 });

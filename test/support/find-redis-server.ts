@@ -15,13 +15,15 @@ export async function findRedisServer(): Promise<string | undefined> {
   const installed = redisServerOn(process.env['PATH']);
   if (installed !== undefined) return installed;
   if (await dockerAnswers()) return undefined;
+  let cause: unknown;
   if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
-    await installRedisTools();
+    cause = await installRedisTools().catch((error: unknown) => error);
     const justInstalled = redisServerOn(process.env['PATH']);
     if (justInstalled !== undefined) return justInstalled;
   }
   throw new Error(
     'The tests need a real Redis, version 7 or newer, and found none. Install one (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), or start Docker.',
+    { cause },
   );
 }
 

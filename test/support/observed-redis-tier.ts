@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src/cache/redis-tier.ts';
+import type { TierRead } from '../../src/cache/tier.ts';
 import {
   type ConnectRedisOptions,
   connectRedis,
@@ -75,11 +76,15 @@ export class ObservedRedisTier implements AsyncDisposable {
   }
 
   /** Looks `key` up, over and over, until the tier answers `state`: that is how a tier finds out that Redis is back. */
-  async untilRead(key: string, state: 'found' | 'absent' | 'failed'): Promise<void> {
-    await vi.waitFor(async () => expect(await this.tier.get(key)).toMatchObject({ state }), {
-      timeout: 20_000,
-      interval: 10,
-    });
+  untilRead(key: string, state: TierRead['state']): Promise<TierRead> {
+    return vi.waitFor(
+      async () => {
+        const read = await this.tier.get(key);
+        expect(read.state).toBe(state);
+        return read;
+      },
+      { timeout: 20_000, interval: 10 },
+    );
   }
 
   /** Writes `entry`, over and over, until Redis has taken it. */
@@ -95,9 +100,9 @@ export class ObservedRedisTier implements AsyncDisposable {
     );
   }
 
-  /** Until the connection has told that it came or went. */
-  async untilConnection(state: RedisTransition['state']): Promise<void> {
-    await vi.waitFor(() => expect(this.connectionTransitions.at(-1)?.state).toBe(state), {
+  /** Until the connection has told exactly these changes, in this order. */
+  async untilConnection(...states: RedisTransition['state'][]): Promise<void> {
+    await vi.waitFor(() => expect(this.connectionTransitions.map(({ state }) => state)).toEqual(states), {
       timeout: 20_000,
       interval: 10,
     });

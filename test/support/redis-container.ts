@@ -17,11 +17,16 @@ export async function dockerAnswers(): Promise<boolean> {
 export async function launchRedisContainer({ port, args }: Omit<Launch, 'program' | 'dir'>): Promise<RunningRedis> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers');
   const settings = ['--bind', '0.0.0.0', '--protected-mode', 'no', '--port', String(port), '--save', ''];
+  const said: string[] = [];
   const container = await new GenericContainer('redis:7')
     .withCommand(['redis-server', ...settings, '--appendonly', 'no', ...args])
     .withExposedPorts({ container: port, host: port })
     .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
-    .start();
+    .withLogConsumer((log) => log.on('data', (chunk) => said.push(String(chunk))))
+    .start()
+    .catch((cause: unknown) => {
+      throw new Error(`redis-server ended before it was ready: ${cause}\n${said.join('')}`, { cause });
+    });
   const handle = (await getContainerRuntimeClient()).container.getById(container.getId());
   let removed = false;
 

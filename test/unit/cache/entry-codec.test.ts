@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { crc32, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
 import { decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -13,6 +13,7 @@ const FLAGS_AT = 8;
 const ASKED_AT_AT = 15;
 const BODY_LENGTH_AT = 55;
 const KEY_LENGTH_AT = 59;
+const ANSWER_CLASS_LENGTH_AT = 75;
 
 /** Bytes that were tampered with on purpose, with their checksum made right again. */
 function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
@@ -137,6 +138,8 @@ describe('bytes with a right checksum are no entry', () => {
   test('with a flag that is not known', () => refused(small, (bytes) => bytes.writeUInt8(4, FLAGS_AT)));
   test('with a key longer than they are', () =>
     refused(small, (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, KEY_LENGTH_AT)));
+  test('with a last string longer than they are', () =>
+    refused(anEntry({ body: Buffer.alloc(0) }), (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, ANSWER_CLASS_LENGTH_AT)));
   test('with a body shorter than declared', () => refused(small, (bytes) => bytes.writeUInt32BE(20, BODY_LENGTH_AT)));
   test('with a compressed body longer than declared', () =>
     refused(large, (bytes) => bytes.writeUInt32BE(4799, BODY_LENGTH_AT)));
@@ -174,12 +177,17 @@ describe('bytes with a right checksum are no entry', () => {
     expect((await decodeEntry(atLimit, small.key))?.body.byteLength).toBe(size - 1);
   });
 
-  test('that would unpack to far more than they declare', async () => {
+  test('that would unpack to far more than they declare, and little memory is spent on finding out', async () => {
     const bytes = await encodeEntry(large);
     const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
     const bodyAt = bytes.indexOf(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
     const armed = resealed(Buffer.concat([bytes.subarray(0, bodyAt), bomb]), () => {});
+    const allocated = vi.spyOn(Buffer, 'allocUnsafe');
     expect(await decodeEntry(armed, large.key)).toBeUndefined();
+    expect(allocated).toHaveBeenCalled();
+    const allocatedBytes = allocated.mock.calls.reduce((sum, [size]) => sum + size, 0);
+    expect(allocatedBytes).toBeLessThan(4 * large.body.byteLength);
+    allocated.mockRestore();
   });
 
   test('whatever one of their bytes says: at worst another valid entry of this key', async () => {

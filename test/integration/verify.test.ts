@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Chain } from '../../src/demo/chain.ts';
+import type { Dialect } from '../../src/demo/dialect.ts';
+import { failed, rateLimited, refusedKey, withoutList } from '../../src/demo/faults.ts';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { parseArguments } from '../../src/verify/parse-arguments.ts';
+import { startTamperingProxy } from '../support/tampering-proxy.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/verify/main.ts'];
+const BLOCK_MS = 100;
+const QUICKLY = ['--rate', '500', '--samples', '3'];
+
+let indexer: Indexer | undefined;
+
+afterEach(() => indexer?.close());
+
+async function start(dialect: Dialect = '1.3'): Promise<Indexer> {
+  // Blocks come faster than on the real chain, so that the next one is soon there.
+  const chain = new Chain({ startAt: Date.now() - 60 * BLOCK_MS, blockMs: BLOCK_MS });
+  indexer = await startIndexer({ dialect, chain });
+  return indexer;
+}
+
+/** Runs the command that `npm run verify` runs. */
+async function verify(args: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env: environment });
+  const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { exitCode, stdout, stderr };
+}
+
+/** The checks that came to this result. */
+function checks(stdout: string, result: string): string[] {
+  const lines = stdout.split('\n').filter((line) => line.includes(`  ${result}  `));
+  return lines.map((line) => line.split('  ')[0] ?? '');
+}
+
+describe('verify', () => {
+  it.each<Dialect>(['spec', '1.2', '1.3'])(
+    'finds toncache right before an indexer of dialect %s, reading only',
+    async (dialect) => {
+      const { url, requests } = await start(dialect);
+      const key = { UPSTREAM_API_KEY: 'a-secret' };
+      const { exitCode, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], key);
+      expect(checks(stdout, 'violation')).toEqual([]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout).toMatch(/\n[0-9]+ ok, 0 unclear, 0 violations; /);
+      for (const check of ['bad input', 'unknown', 'asked again', 'spellings', 'next block', 'final is final']) {
+        expect(stdout).toContain(`\n${check} `);
+      }
+      expect(new Set(requests.recent.map(({ method }) => method))).toEqual(new Set(['GET']));
+      expect(new Set(requests.recent.map(({ headers }) => headers['x-api-key']))).toEqual(new Set(['a-secret']));
+      expect(stdout).toContain(`; ${requests.total} requests to ${url} in `);
+    },
+  );
+
+  it('asks the indexer no faster than it was told', async () => {
+    const { url, requests } = await start();
+    expect(await verify([url, '--rate', '20', '--samples', '1'])).toMatchObject({ exitCode: 0 });
+    const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
+    // Arrivals jitter; a fourth of the time is far more than that, and far less than asking without a rate would save.
+    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 50 * 0.75);
+  });
+
+  it('waits out a rate limit', async () => {
+    const { url, faults } = await start();
+    const limit = faults.inject(rateLimited('json', '1'), { operation: 'masterchainBlockShards', times: 1 });
+    expect(await verify([url, ...QUICKLY])).toMatchObject({ exitCode: 0 });
+    expect(limit.hits).toBe(1);
+  });
+
+  it('reports a final block that changes', async () => {
+    const { url } = await start();
+    await using liar = await startTamperingProxy(url, (body, target, time) =>
+      target.includes('masterchainBlockShards') && time > 1 ? body.replace('"root_hash":"', '"root_hash":"AA') : body,
+    );
+    const { exitCode, stdout } = await verify([liar.url, ...QUICKLY]);
+    expect(exitCode).toBe(1);
+    expect(checks(stdout, 'violation')).toContain('final is final');
+  });
+
+  it('reports children that are gone again', async () => {
+    const { url } = await start();
+    await using liar = await startTamperingProxy(url, (body, target, time) =>
+      target.includes('direction=out') && time > 1 ? '{"transactions":[],"address_book":{}}' : body,
+    );
+    const { exitCode, stdout } = await verify([liar.url, '--rate', '500', '--samples', '10']);
+    expect(exitCode).toBe(1);
+    expect(new Set(checks(stdout, 'violation'))).toEqual(new Set(['growing only grows']));
+  });
+
+  it('takes another name in the address book for no change', async () => {
+    const { url } = await start('spec');
+    await using renamer = await startTamperingProxy(url, (body, _, time) =>
+      body.replace('"address_book":{"', `"address_book":{"0:${'0'.repeat(64)}":{"domain":"${time}"},"`),
+    );
+    expect(await verify([renamer.url, ...QUICKLY])).toMatchObject({ exitCode: 0 });
+  });
+
+  it('reports a spelling that the indexer takes for something else', async () => {
+    const { url } = await start();
+    await using liar = await startTamperingProxy(url, (body, target) =>
+      /hash=[0-9a-f]{64}/.test(target) ? '{"transactions":[],"address_book":{}}' : body,
+    );
+    const { exitCode, stdout } = await verify([liar.url, ...QUICKLY]);
+    expect(exitCode).toBe(1);
+    expect(checks(stdout, 'violation')).toEqual(['canonical spelling']);
+  });
+
+  it('reports answers without their list', async () => {
+    const { url, faults } = await start();
+    faults.inject(withoutList(), { operation: 'pendingTraces' });
+    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
+    expect(exitCode).toBe(1);
+    expect(checks(stdout, 'violation')).toContain('pending');
+  });
+
+  it('does not blame toncache for what the indexer itself fails at', async () => {
+    const { url, faults } = await start();
+    faults.inject(failed(500), { operation: 'pendingTraces' });
+    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
+    expect(exitCode).toBe(0);
+    expect(checks(stdout, 'unclear')).toContain('pending');
+  });
+
+  it('says in one line that the indexer cannot be reached', async () => {
+    const { url } = await start();
+    await indexer?.close();
+    const { exitCode, stdout, stderr } = await verify([url]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 69, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^verify: cannot reach ${url}: .*ECONNREFUSED.*\n$`));
+  });
+
+  it('says in one line that the API key is refused', async () => {
+    const { url, faults } = await start();
+    faults.inject(refusedKey(401));
+    const { exitCode, stderr } = await verify([url, ...QUICKLY]);
+    expect(exitCode).toBe(69);
+    expect(stderr).toMatch(/^verify: .*UPSTREAM_API_KEY.*\n$/);
+  });
+
+  it.each([
+    [[], 'one address of an indexer is expected'],
+    [['ftp://indexer.example'], 'UPSTREAM_URL'],
+  ])('explains its usage for %j', async (args, told) => {
+    const { exitCode, stdout, stderr } = await verify(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+    expect(stderr).toContain(told);
+    expect(stderr).toContain('usage: npm run verify -- ');
+  });
+
+  it.each([
+    [['http://a', 'http://b'], 'one address'],
+    [['http://a', '--rate', '0'], '--rate must be a number'],
+    [['http://a', '--samples', 'all'], '--samples must be a number'],
+    [['http://a', '--fast'], '--fast'],
+  ])('takes no arguments like %j', (args, told) => {
+    expect(() => parseArguments(args)).toThrow(told);
+  });
+});

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import ts from 'typescript';
+
+/** One import of a source file, in whatever form: `import`, `export … from`, `import()`, `require()`, `import('…').Type`. */
+export interface Import {
+  readonly line: number;
+  /** As written. */
+  readonly specifier: string;
+  /** A relative specifier's path from the folder that was read, undefined for packages and node: modules. */
+  readonly path: string | undefined;
+  /** True for what type stripping removes. */
+  readonly onlyTypes: boolean;
+  readonly isReExport: boolean;
+}
+
+/** What the architecture test has to know about one file. */
+export interface SourceFile {
+  /** From the folder that was read, with `/` on every system. */
+  readonly path: string;
+  readonly lines: number;
+  readonly imports: readonly Import[];
+  /** Lines that read `process.env`, the import of it included. */
+  readonly environmentReads: readonly number[];
+}
+
+/** Parses every TypeScript file below a folder. */
+export function readSource(folder: string): SourceFile[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.ts'))
+    .sort()
+    .map((path) => parse(path, readFileSync(join(folder, path), 'utf8')));
+}
+
+function parse(path: string, text: string): SourceFile {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const imports: Import[] = [];
+  const environmentReads: number[] = [];
+  const lineOf = (node: ts.Node) => source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+
+  const visit = (node: ts.Node): void => {
+    const found = importOf(node);
+    if (found !== undefined && ts.isStringLiteralLike(found.from)) {
+      const specifier = found.from.text;
+      const isOurs = specifier.startsWith('.');
+      imports.push({
+        line: lineOf(node),
+        specifier,
+        path: isOurs ? posix.join(posix.dirname(path), specifier) : undefined,
+        onlyTypes: found.onlyTypes,
+        isReExport: ts.isExportDeclaration(node),
+      });
+    }
+    if (readsEnvironment(node)) environmentReads.push(lineOf(node));
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads };
+}
+
+function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefined {
+  if (ts.isImportDeclaration(node)) {
+    return { from: node.moduleSpecifier, onlyTypes: node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword };
+  }
+  if (ts.isExportDeclaration(node) && node.moduleSpecifier) {
+    return { from: node.moduleSpecifier, onlyTypes: node.isTypeOnly };
+  }
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+    return { from: node.argument.literal, onlyTypes: true };
+  }
+  const argument = ts.isCallExpression(node) ? node.arguments[0] : undefined;
+  if (argument === undefined || !ts.isCallExpression(node)) return undefined;
+  const { expression } = node;
+  const loads =
+    expression.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(expression) && expression.text === 'require');
+  return loads ? { from: argument, onlyTypes: false } : undefined;
+}
+
+function readsEnvironment(node: ts.Node): boolean {
+  if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+    return /^(node:)?process$/.test(node.moduleSpecifier.text);
+  }
+  const isProcess = (object: ts.Node) => ts.isIdentifier(object) && object.text === 'process';
+  if (ts.isPropertyAccessExpression(node)) return isProcess(node.expression) && node.name.text === 'env';
+  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && isProcess(node.initializer);
+  return ts.isElementAccessExpression(node) && isProcess(node.expression);
+}

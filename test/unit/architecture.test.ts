@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
+
+/** The parts that answer requests, from the ground up. */
+const parts = ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'proxy', 'http'];
+
+/** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
+const mayImport: Record<string, readonly string[]> = {
+  'errors.ts': [],
+  admission: [],
+  redis: [],
+  coalescing: ['redis (types)'],
+  cache: ['redis (types)'],
+  ton: ['errors.ts', 'cache (types)'],
+  upstream: ['errors.ts', 'admission'],
+  proxy: ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream'],
+  http: ['errors.ts', 'proxy', 'ton', 'cache (types)'],
+  config: [],
+  telemetry: parts.map((part) => `${part} (types)`),
+  'app.ts': [...parts, 'config', 'telemetry'],
+  'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
+  demo: [...parts, 'config', 'telemetry', 'app.ts'],
+  verify: [...parts, 'config', 'telemetry', 'app.ts'],
+};
+
+/** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
+const packagePlaces: Record<string, readonly string[]> = {
+  ioredis: ['redis/'],
+  undici: ['upstream/'],
+  zod: ['config/', 'ton/'],
+  'prom-client': ['telemetry/'],
+  pino: ['telemetry/', 'app.ts'],
+  // Bounded memos add their file here.
+  'lru-cache': ['cache/memory-tier.ts'],
+};
+
+const environmentPlaces = ['main.ts', 'demo/main.ts'];
+
+/** Names that say nothing about what is in a folder. */
+const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
+
+const mostLines = 300;
+
+const root = new URL('../../', import.meta.url);
+const source = readSource(fileURLToPath(new URL('src', root)));
+const manifest: { dependencies: Record<string, string> } = JSON.parse(
+  readFileSync(new URL('package.json', root), 'utf8'),
+);
+
+describe('the house', () => {
+  it('was read', () => {
+    expect(source.map(({ path }) => path)).toContain('errors.ts');
+  });
+
+  it('has no folder that is missing in the import table', () => {
+    const missing = new Set(source.map(({ path }) => placeOf(path)).filter((place) => !mayImport[place]));
+    expect([...missing].map((place) => `src/${place}: give it a row in mayImport`)).toEqual([]);
+  });
+
+  it('imports only along the table', () => {
+    expect(violations(againstTable)).toEqual([]);
+  });
+
+  it('keeps each package in its place', () => {
+    expect(violations(againstPackagePlaces)).toEqual([]);
+  });
+
+  it('imports no package that an installation without development dependencies lacks', () => {
+    const lacking = ({ specifier, path }: Import) =>
+      path === undefined && !specifier.startsWith('node:') && !manifest.dependencies[packageOf(specifier)];
+    expect(
+      violations((_, found) => (lacking(found) ? 'it is not in the dependencies of package.json' : undefined)),
+    ).toEqual([]);
+  });
+
+  it('has no barrels', () => {
+    expect(
+      violations((_, found) => (found.isReExport ? 'nothing is re-exported: import from the owner' : undefined)),
+    ).toEqual([]);
+  });
+
+  it('has no import cycle', () => {
+    expect(cycles()).toEqual([]);
+  });
+
+  it('reads the environment in one place of each program', () => {
+    const readers = source.filter(({ path }) => !environmentPlaces.includes(path));
+    expect(
+      readers.flatMap(({ path, environmentReads }) =>
+        environmentReads.map(
+          (line) => `src/${path}:${line} reads process.env: only ${environmentPlaces.join(' and ')} may`,
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  it('has no folder with a name that says nothing', () => {
+    const unclear = source.filter(({ path }) =>
+      path
+        .split('/')
+        .slice(0, -1)
+        .some((name) => namesOfNothing.test(name)),
+    );
+    expect(unclear.map(({ path }) => `src/${path} lies in a folder whose name says nothing`)).toEqual([]);
+  });
+
+  it(`has no file above ${mostLines} lines`, () => {
+    const long = source.filter(({ lines }) => lines > mostLines);
+    expect(long.map(({ path, lines }) => `src/${path} has ${lines} lines`)).toEqual([]);
+  });
+});
+
+/** `src/a/b.ts:3 imports X: reason`, for every import that the rule has a reason against. */
+function violations(rule: (file: SourceFile, found: Import) => string | undefined): string[] {
+  return source.flatMap((file) =>
+    file.imports.flatMap((found) => {
+      const reason = rule(file, found);
+      return reason === undefined ? [] : [`src/${file.path}:${found.line} imports ${found.specifier}: ${reason}`];
+    }),
+  );
+}
+
+function againstTable(file: SourceFile, { path, onlyTypes }: Import): string | undefined {
+  if (path === undefined || path === '../package.json') return undefined;
+  if (path.startsWith('../')) return 'nothing in src imports from outside of it';
+  const [from, to] = [placeOf(file.path), placeOf(path)];
+  const allowed = mayImport[from] ?? [];
+  if (from === to || allowed.includes(to) || (onlyTypes && allowed.includes(`${to} (types)`))) return undefined;
+  return `${from} may import ${allowed.join(', ') || 'nothing of ours'}`;
+}
+
+function againstPackagePlaces(file: SourceFile, { specifier }: Import): string | undefined {
+  const places = packagePlaces[packageOf(specifier)];
+  if (places === undefined || places.some((place) => file.path === place || isBelow(place, file.path)))
+    return undefined;
+  return `only ${places.join(', ')} may`;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  return folder.endsWith('/') && path.startsWith(folder);
+}
+
+/** The row of the table: the folder, or the file itself if it lies directly in src. */
+function placeOf(path: string): string {
+  return path.split('/')[0] ?? path;
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** Each cycle of imports that exist at run time, once, as `a.ts -> b.ts -> a.ts`. */
+function cycles(): string[] {
+  const imports = new Map(
+    source.map((file) => [file.path, file.imports.flatMap(({ path, onlyTypes }) => (path && !onlyTypes ? path : []))]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const follow = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+    if (trail.includes(path) || done.has(path)) return;
+    for (const next of imports.get(path) ?? []) follow(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const { path } of source) follow(path, []);
+  return found;
+}

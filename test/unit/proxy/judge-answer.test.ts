@@ -1,0 +1,257 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../../src/cache/entry.ts';
+import { type ErrorCode, ProxyError } from '../../../src/errors.ts';
+import { judgeAnswer } from '../../../src/proxy/judge-answer.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
+import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { TABLE } from '../ton/table-of-lifetimes.ts';
+
+const ASKED_AT = 1_780_000_000_000;
+const OUT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
+const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
+const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+const ROUND = '{"blocks":[{"workchain":-1,"seqno":7}]}';
+
+interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
+  readonly body?: string | Buffer;
+}
+
+function judge(call: Call, { body = ROUND, ...more }: Sent = {}): Entry | ProxyError {
+  const answer: UpstreamAnswer = {
+    status: 200,
+    contentType: 'application/json',
+    apiVersion: '1.2.3',
+    retryAfter: undefined,
+    dateAt: undefined,
+    body: Buffer.from(body),
+    askedAt: ASKED_AT,
+    receivedAt: ASKED_AT + 300,
+    ...more,
+  };
+  return judgeAnswer(call, 'the key', answer, { policies: TABLE, random: () => 0 });
+}
+
+function entryOf(call: Call, sent?: Sent): Entry {
+  const judged = judge(call, sent);
+  if (judged instanceof ProxyError) throw judged;
+  return judged;
+}
+
+function failureOf(call: Call, sent: Sent): ProxyError {
+  const judged = judge(call, sent);
+  if (!(judged instanceof ProxyError)) throw new Error('it was taken for an answer');
+  return judged;
+}
+
+describe('an answer', () => {
+  test('becomes an entry of its own bytes, with its instants', () => {
+    const chunk = Buffer.from(`junk${ROUND}junk`);
+    const body = chunk.subarray(4, -4);
+    const entry = judgeAnswer(
+      SHARDS,
+      'the key',
+      {
+        status: 200,
+        contentType: 'application/json; charset=utf-8',
+        apiVersion: '1.2.3',
+        retryAfter: undefined,
+        dateAt: undefined,
+        body,
+        askedAt: ASKED_AT,
+        receivedAt: ASKED_AT + 300,
+      },
+      { policies: TABLE, random: () => 0 },
+    );
+    const freshUntil = ASKED_AT + 300 + 86_400_000;
+    expect(entry).toEqual({
+      key: 'the key',
+      body: Buffer.from(ROUND),
+      head: {
+        status: 200,
+        contentType: 'application/json; charset=utf-8',
+        apiVersion: '1.2.3',
+        etag: `"${createHash('sha256').update(ROUND).digest('base64url')}"`,
+        answerClass: 'final',
+        maxAgeSeconds: 3600,
+      },
+      askedAt: ASKED_AT,
+      freshUntil,
+      staleWhileRevalidateUntil: freshUntil + 600_000,
+      staleIfErrorUntil: freshUntil + 86_400_000,
+      beforeRedisMs: 3_600_000,
+    });
+    chunk.fill(0);
+    expect((entry as Entry).body.toString()).toBe(ROUND);
+    expect((entry as Entry).body.buffer.byteLength).toBe(ROUND.length);
+  });
+
+  test('passes byte for byte, white space and escapes included', () => {
+    const body = ' {"traces" : [] , "x":1.0e2,"\\u0061":"\\/",\r\n"é":"💎"} ';
+    expect(entryOf(PENDING, { body }).body).toEqual(Buffer.from(body));
+  });
+
+  test('that is a true 404 is an entry too, of the class absent', () => {
+    const body = '{"error":"blocks not found"}';
+    const entry = entryOf(SHARDS, { status: 404, body });
+    expect(entry.body.toString()).toBe(body);
+    expect(entry.head).toMatchObject({ status: 404, answerClass: 'absent', maxAgeSeconds: 0 });
+    expect(entry.freshUntil).toBe(ASKED_AT + 600);
+    expect(entry.staleIfErrorUntil).toBe(entry.freshUntil);
+  });
+
+  test("that grows is as old as the indexer's own clock says", () => {
+    const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
+    const lifetimeMs = (dateAt?: number) => entryOf(OUT, { body, dateAt }).freshUntil - ASKED_AT - 300;
+    expect(lifetimeMs(ASKED_AT + 100_000)).toBe(20_000);
+    expect(lifetimeMs(ASKED_AT - 200_000)).toBe(1_000);
+    expect(lifetimeMs()).toBe(10_030);
+  });
+
+  test('has a strong tag over its body alone', () => {
+    const tag = (body: string, status = 200) => entryOf(PENDING, { body, status, apiVersion: `${status}` }).head.etag;
+    expect(tag('{"traces":[]}')).toMatch(/^"[\w-]{43}"$/);
+    expect(tag('{"traces":[]}')).toBe(tag('{"traces":[]}'));
+    expect(tag('{"traces":[]}')).not.toBe(tag('{"traces": []}'));
+  });
+
+  test.each(['a\r\nSet-Cookie: x=1', 'a\n', 'a\u0000', 'a\u0100', 'a\u007f', 'application/j\u00e9son', ''])(
+    'keeps no header that could not be sent again: %j',
+    (text) => {
+      expect(entryOf(SHARDS, { contentType: text, apiVersion: text }).head).toMatchObject({
+        contentType: 'application/json',
+        apiVersion: undefined,
+      });
+    },
+  );
+
+  test('without a Content-Type is JSON, and has no version that was not sent', () => {
+    expect(entryOf(SHARDS, { contentType: undefined, apiVersion: undefined }).head).toMatchObject({
+      contentType: 'application/json',
+      apiVersion: undefined,
+    });
+  });
+});
+
+describe('what is no answer', () => {
+  test.each<[string, string | Buffer]>([
+    ['nothing', ''],
+    ['white space', ' \n'],
+    ['a page of HTML', '<html>502 Bad Gateway</html>'],
+    ['JSON that was cut', ROUND.slice(0, -1)],
+    ['JSON with more behind it', `${ROUND}{}`],
+    ['NaN', '{"blocks":NaN}'],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['a string', '"{\\"blocks\\":[]}"'],
+    ['an object without the list', '{"address_book":{}}'],
+    ['the list of another operation', '{"traces":[]}'],
+    ['an error with status 200', '{"error":"x"}'],
+    ['a rate limit with status 200', '{"ok":false,"result":"Ratelimit exceed","code":429}'],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+  ])('%s is upstream-invalid with status 200', (_, body) => {
+    const failure = failureOf(SHARDS, { body });
+    expect(failure).toMatchObject({ code: 'upstream-invalid', upstreamStatus: 200, upstreamBody: undefined });
+  });
+
+  test.each<[number, ErrorCode]>([
+    [201, 'upstream-invalid'],
+    [204, 'upstream-invalid'],
+    [206, 'upstream-invalid'],
+    [301, 'upstream-redirect'],
+    [302, 'upstream-redirect'],
+    [304, 'upstream-redirect'],
+    [308, 'upstream-redirect'],
+    [401, 'upstream-refused-key'],
+    [403, 'upstream-refused-key'],
+    [429, 'upstream-rate-limited'],
+    [400, 'upstream-error'],
+    [410, 'upstream-error'],
+    [418, 'upstream-error'],
+    [422, 'upstream-error'],
+    [500, 'upstream-error'],
+    [502, 'upstream-error'],
+    [503, 'upstream-error'],
+    [599, 'upstream-error'],
+  ])('status %d is never cached, even with a good body: %s', (status, code) => {
+    expect(failureOf(SHARDS, { status })).toMatchObject({ code, upstreamStatus: status, upstreamBody: undefined });
+    expect(failureOf(SHARDS, { status, body: '<html>' })).toMatchObject({ code, upstreamStatus: status });
+  });
+
+  test.each([404, 422, 500, 503])("status %d keeps the indexer's own error body, byte for byte", (status) => {
+    const body = ' {"error" : "not\\u0020this"} ';
+    // A true 404 is an entry, whose body the tests above look at.
+    if (status === 404) expect(entryOf(SHARDS, { status, body }).body.toString()).toBe(body);
+    else expect(failureOf(SHARDS, { status, body }).upstreamBody?.toString()).toBe(body);
+  });
+
+  test.each(['{"error":1}', '{"error":null}', '{"detail":"x"}', '["error"]', '"error"', 'not found', ''])(
+    'an error body of any other shape is not passed on: %j',
+    (body) => {
+      for (const status of [404, 422, 500]) {
+        expect(failureOf(SHARDS, { status, body })).toMatchObject({
+          code: 'upstream-error',
+          upstreamStatus: status,
+          upstreamBody: undefined,
+        });
+      }
+    },
+  );
+
+  test("a refused key or a rate limit says nothing of the indexer's words", () => {
+    const body = '{"error":"the key 1234 is wrong"}';
+    for (const status of [401, 403, 429]) {
+      const failure = failureOf(SHARDS, { status, body });
+      expect(failure.upstreamBody).toBeUndefined();
+      expect(failure.message).not.toContain('1234');
+    }
+  });
+});
+
+describe('a hostile body', () => {
+  test('is judged whatever its shape, without a throw', () => {
+    const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
+    const body = fc.oneof(
+      fc.json(),
+      fc.dictionary(part, fc.jsonValue()).map((members) => JSON.stringify(members)),
+      fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    );
+    const call = fc.constantFrom(OUT, SHARDS, PENDING);
+    fc.assert(
+      fc.property(call, body, fc.integer({ min: 200, max: 599 }), (asked, sent, status) => {
+        const judged = judge(asked, { body: sent, status });
+        if (judged instanceof ProxyError) expect(judged.code).toMatch(/^upstream-/);
+        else expect([200, 404]).toContain(judged.head.status);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is nested as deep as it likes and overflows no stack', () => {
+    const depth = 200_000;
+    const nested = (open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
+    expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).head.answerClass).toBe('live');
+    expect(entryOf(SHARDS, { body: `{"blocks":${nested('[{"blocks":', '[]', '}]')}}` }).head.answerClass).toBe('live');
+    expect(failureOf(OUT, { body: '['.repeat(depth) }).code).toBe('upstream-invalid');
+  });
+
+  test('leaves the prototypes as they were, and inherits nothing', () => {
+    const polluting = '{"__proto__":{"blocks":[],"error":"x"},"constructor":{"prototype":{"blocks":[]}}}';
+    expect(failureOf(SHARDS, { body: polluting }).code).toBe('upstream-invalid');
+    expect(failureOf(SHARDS, { body: polluting, status: 404 }).upstreamBody).toBeUndefined();
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  test('gains no lifetime by numbers out of this world', () => {
+    for (const now of ['-9007199254740991', '9007199254740991', '0']) {
+      const body = `{"transactions":[{"mc_block_seqno":1e308,"now":${now}}]}`;
+      for (const dateAt of [undefined, 8.64e15, -8.64e15]) {
+        const { freshUntil } = entryOf(OUT, { body, dateAt });
+        expect(freshUntil - ASKED_AT - 300).toBeGreaterThanOrEqual(1000);
+        expect(freshUntil - ASKED_AT - 300).toBeLessThanOrEqual(3_600_000);
+      }
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addressSpellings, decodeAddress } from '../../../src/demo/spellings.ts';
+import { parseAddress } from '../../../src/ton/address.ts';
+import { ACCOUNT, ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE } from './requests.ts';
+
+const HEX = '00'.repeat(32);
+const accountId = fc.record({
+  workchain: fc.integer({ min: -128, max: 127 }),
+  hash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes)),
+});
+
+describe('an account address', () => {
+  test('is the same account in every spelling, `workchain:UPPERCASE HEX`', () => {
+    fc.assert(
+      fc.property(accountId, (account) => {
+        const canonical = `${account.workchain}:${account.hash.toString('hex').toUpperCase()}`;
+        for (const spelling of Object.values(addressSpellings(account))) {
+          expect(parseAddress(spelling)).toBe(canonical);
+          expect(parseAddress(spelling.replaceAll('+', ' '))).toBe(canonical);
+        }
+      }),
+    );
+  });
+
+  test.each([ACCOUNT, ACCOUNT.toLowerCase(), ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE])(
+    'that is known is read right: %s',
+    (spelling) => expect(parseAddress(spelling)).toBe(ACCOUNT),
+  );
+
+  test('of the masterchain keeps its sign', () => {
+    expect(parseAddress('Ef8zMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzM0vF')).toBe(`-1:${'33'.repeat(32)}`);
+    expect(parseAddress(`-1:${'aB'.repeat(32)}`)).toBe(`-1:${'AB'.repeat(32)}`);
+  });
+
+  test('in its canonical form is read as itself', () => {
+    fc.assert(
+      fc.property(accountId, (account) => {
+        const canonical = parseAddress(addressSpellings(account).rawLower);
+        expect(canonical === undefined ? undefined : parseAddress(canonical)).toBe(canonical);
+      }),
+    );
+  });
+
+  test('with any one of its 48 characters changed is none, or so says a decoder of its own', () => {
+    const letters = fc.constantFrom(...'ABCXYZabcxyz0189+/-_= :%~'.split(''));
+    fc.assert(
+      fc.property(accountId, fc.nat(47), letters, fc.boolean(), (account, place, letter, url) => {
+        const { bounceable, bounceableUrl } = addressSpellings(account);
+        const text = url ? bounceableUrl : bounceable;
+        const changed = text.slice(0, place) + letter + text.slice(place + 1);
+        // The two may differ only where base64 and base64url are mixed, which names the same bytes.
+        const oneAlphabet = changed.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/');
+        expect(parseAddress(changed) === undefined).toBe(decodeAddress(oneAlphabet) === undefined);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is read from no other text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(parseAddress(text)).toBeUndefined();
+      }),
+    );
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['a workchain above int8', `128:${HEX}`],
+    ['a workchain below int8', `-129:${HEX}`],
+    ['a workchain far beyond int8', `999:${HEX}`],
+    ['a workchain of four digits', `1000:${HEX}`],
+    ['a workchain with a leading zero', `00:${HEX}`],
+    ['a workchain with a plus sign', `+0:${HEX}`],
+    ['minus zero', `-0:${HEX}`],
+    ['no workchain', `:${HEX}`],
+    ['63 digits', `0:${HEX.slice(1)}`],
+    ['65 digits', `0:${HEX}0`],
+    ['a digit that is none', `0:g${HEX.slice(1)}`],
+    ['a line end behind it', `0:${HEX}\n`],
+    ['a space before it', ` 0:${HEX}`],
+    ['digits of another script', `0:${'٠'.repeat(64)}`],
+    ['47 characters', ACCOUNT_BOUNCEABLE.slice(0, 47)],
+    ['49 characters', `${ACCOUNT_BOUNCEABLE}A`],
+    ['a wrong checksum', `${ACCOUNT_BOUNCEABLE.slice(0, 47)}M`],
+    ['a tag byte that is not known', Buffer.alloc(36).toString('base64')],
+  ])('is not read from %s', (_, text) => expect(parseAddress(text)).toBeUndefined());
+});

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cacheKey, SCHEMA_VERSION } from '../../../src/ton/cache-key.ts';
+import type { CanonicalRequest } from '../../../src/ton/operations.ts';
+import { identityOf, meaningPairs, meanings } from './meaning.ts';
+import { callOf, HASH, rendered, requestOf } from './requests.ts';
+import { spell } from './spell.ts';
+
+const RUNS = { numRuns: 2000 };
+
+/** What a key says, read back without the code that wrote it. */
+function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
+  const [, network = '', operation = '', all = ''] = /^\d+ ([^ ]+) (\w+)\?(.*)$/.exec(key) ?? [];
+  const parts = all.split('&').map((part) => {
+    const [, name = '', separator = '', value = ''] = /^([\w-]+)([=:])(.*)$/.exec(part) ?? [];
+    return { separator, pair: [name, value] as const };
+  });
+  const pairsWith = (separator: string) => parts.filter((part) => part.separator === separator).map(({ pair }) => pair);
+  return { network, operation, query: pairsWith('='), headers: pairsWith(':') };
+}
+
+describe('the key of a call', () => {
+  test('is the same for all spellings of it', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const [one, other] = [spell(meaning, gen), spell(meaning, gen)];
+        const first = callOf(meaning.operation, one.rawQuery, one.headers);
+        const second = callOf(meaning.operation, other.rawQuery, other.headers);
+        expect(second.request).toEqual(first.request);
+        expect(cacheKey('mainnet', second)).toBe(cacheKey('mainnet', first));
+      }),
+      RUNS,
+    );
+  });
+
+  test('is shared by two calls exactly when they mean the same', () => {
+    let same = 0;
+    fc.assert(
+      fc.property(meaningPairs, fc.gen(), ([one, other], gen) => {
+        const keys = [one, other].map((meaning) => {
+          const { rawQuery, headers } = spell(meaning, gen);
+          return cacheKey('mainnet', callOf(meaning.operation, rawQuery, headers));
+        });
+        const isSame = identityOf(one) === identityOf(other);
+        same += Number(isSame);
+        expect(keys[0] === keys[1]).toBe(isSame);
+      }),
+      RUNS,
+    );
+    expect(same).toBeGreaterThan(10);
+  });
+
+  test('holds the whole request, so that no two requests can share it', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const call = callOf(meaning.operation, rawQuery, headers);
+        expect(readKey(cacheKey('testnet', call))).toEqual({
+          network: 'testnet',
+          operation: meaning.operation,
+          ...call.request,
+        });
+      }),
+      RUNS,
+    );
+  });
+
+  test('is never shared by two operations, or by two networks', () => {
+    const network = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
+    fc.assert(
+      fc.property(meanings, meanings, network, network, fc.gen(), (one, other, here, there, gen) => {
+        fc.pre(one.operation !== other.operation || here !== there);
+        const keyOf = (meaning: typeof one, name: string) => {
+          const { rawQuery, headers } = spell(meaning, gen);
+          return cacheKey(name, callOf(meaning.operation, rawQuery, headers));
+        };
+        expect(keyOf(one, here)).not.toBe(keyOf(other, there));
+      }),
+    );
+  });
+
+  test('begins with the schema version and the network', () => {
+    const call = callOf('adjacentTransactions', `hash=${HASH}&direction=in`, { 'x-no-address-book': '1' });
+    expect(cacheKey('mainnet', call)).toBe(
+      `${SCHEMA_VERSION} mainnet adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
+    );
+  });
+});
+
+describe('the canonical request', () => {
+  test('is itself when it is parsed again', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const request = requestOf(meaning.operation, rawQuery, headers);
+        const again = rendered(request);
+        expect(requestOf(meaning.operation, again.rawQuery, again.headers)).toEqual(request);
+      }),
+      RUNS,
+    );
+  });
+
+  test('holds only what can stand in a key, a URL and a header', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const { query, headers: forwarded } = requestOf(meaning.operation, rawQuery, headers);
+        for (const [name, value] of query) expect(`${name} ${value}`).toMatch(/^[a-z_]+ [A-Za-z0-9+/=:_,-]+$/);
+        for (const [name, value] of forwarded) expect(`${name} ${value}`).toMatch(/^X-[A-Za-z-]+ [a-z0-9]+$/);
+      }),
+      RUNS,
+    );
+  });
+});

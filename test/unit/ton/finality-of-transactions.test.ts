@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { judgeFinality } from '../../../src/ton/finality.ts';
+import { callOf, HASH_HEX } from './requests.ts';
+
+const NOW = 1_780_000_000;
+const final = (more: object = {}) => ({
+  hash: 'x',
+  emulated: false,
+  mc_block_seqno: 7,
+  finality: 'finalized',
+  now: NOW,
+  ...more,
+});
+const asOlderIndexersSendIt = { hash: 'x', mc_block_seqno: 7, now: NOW };
+
+/** What keeps a transaction from being final, one thing at a time. */
+const NOT_FINAL: readonly (readonly [string, object])[] = [
+  ['emulated', final({ emulated: true })],
+  ['emulated, in some other words', final({ emulated: 'false' })],
+  ['emulated or not: null', final({ emulated: null })],
+  ['pending', final({ finality: 'pending' })],
+  ['confirmed', final({ finality: 'confirmed' })],
+  ['of a finality that nobody knows yet', final({ finality: 'irreversible' })],
+  ['of another case of the word', final({ finality: 'FINALIZED' })],
+  ['of finality null', final({ finality: null })],
+  ['of a finality that is a number', final({ finality: 3 })],
+  ['without mc_block_seqno', final({ mc_block_seqno: undefined })],
+  ['with mc_block_seqno null', final({ mc_block_seqno: null })],
+  ['with mc_block_seqno as a string', final({ mc_block_seqno: '7' })],
+  ['with all of it only in a comment', { now: NOW, comment: '"finality":"finalized","mc_block_seqno":7' }],
+];
+
+describe('adjacentTransactions, direction in', () => {
+  const judge = (...transactions: unknown[]) =>
+    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), 200, { transactions });
+
+  test('one final row: final', () => {
+    const expected = { answerClass: 'final', rule: 'adjacentFinal' };
+    expect(judge(final())).toEqual(expected);
+    expect(judge(asOlderIndexersSendIt)).toEqual(expected);
+    expect(judge(final({ now: 'no number' }))).toEqual(expected);
+    expect(judge(final({ comment: '"finality":"pending","emulated":true' }))).toEqual(expected);
+  });
+
+  test('two rows, final or not: live, for there is one parent at most', () => {
+    expect(judge(final(), final())).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
+  });
+
+  test.each(NOT_FINAL)('one row that is %s: live', (_, row) => {
+    expect(judge(row)).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
+  });
+});
+
+describe.each([
+  ['out', '&direction=out'],
+  ['omitted', ''],
+])('adjacentTransactions, direction %s', (_direction, rest) => {
+  const judge = (...transactions: unknown[]) =>
+    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions });
+  const live = { answerClass: 'live', rule: 'adjacentLive' };
+
+  test('all final: growing, as old as the newest of them', () => {
+    const growing = { answerClass: 'growing', rule: 'adjacentGrowing' };
+    expect(judge(final())).toEqual({ ...growing, newestNow: NOW });
+    expect(judge(asOlderIndexersSendIt)).toEqual({ ...growing, newestNow: NOW });
+    expect(judge(final(), final({ now: NOW + 9 }), final({ now: NOW - 9 }))).toEqual({
+      ...growing,
+      newestNow: NOW + 9,
+    });
+  });
+
+  test.each(NOT_FINAL)('one that is %s among final ones: live', (_, row) => {
+    expect(judge(final(), row)).toEqual(live);
+    expect(judge(row)).toEqual(live);
+  });
+
+  test.each([
+    ['a string', `${NOW}`],
+    ['a fraction', NOW + 0.5],
+    ['null', null],
+    ['missing', undefined],
+    ['beyond what a number can hold exactly', 1e300],
+  ])('`now` that is %s: live', (_, now) => {
+    expect(judge(final(), final({ now }))).toEqual(live);
+  });
+});
+
+describe('pendingTraces', () => {
+  const judge = (...traces: unknown[]) =>
+    judgeFinality(callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`), 200, { traces });
+  const trace = (...transactions: object[]) => ({
+    trace_id: 't',
+    transactions: Object.fromEntries(transactions.map((row, index) => [`h${index}`, row])),
+  });
+  const under = { answerClass: 'live', rule: 'pendingLive' };
+  const settled = { answerClass: 'live', rule: 'pendingFinalized' };
+
+  test('every transaction final: live, for a little longer', () => {
+    expect(judge(trace(final()))).toEqual(settled);
+    expect(judge(trace(final(), final({ now: 0 })), trace(asOlderIndexersSendIt))).toEqual(settled);
+    expect(judge(trace(final({ comment: '"finality":"pending"' })))).toEqual(settled);
+  });
+
+  test.each(NOT_FINAL)('one transaction that is %s: live', (_, row) => {
+    expect(judge(trace(final(), row))).toEqual(under);
+    expect(judge(trace(final()), trace(row))).toEqual(under);
+  });
+
+  test.each([
+    ['no transactions yet', { transactions: {} }],
+    ['transactions missing', { trace_id: 't' }],
+    ['transactions null', { transactions: null }],
+    ['transactions as a list', { transactions: [final()] }],
+    ['transactions deeper inside', { trace: trace(final()) }],
+  ])('a trace with %s: live', (_, row) => {
+    expect(judge(row)).toEqual(under);
+    expect(judge(trace(final()), row)).toEqual(under);
+  });
+});

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { judgeFinality } from '../../../src/ton/finality.ts';
+import type { OperationName } from '../../../src/ton/operations.ts';
+import { callOf, HASH_HEX } from './requests.ts';
+import { TABLE } from './table-of-lifetimes.ts';
+
+const CALLS = {
+  pendingTraces: callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`),
+  adjacentTransactions: callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`),
+  masterchainBlockShards: callOf('masterchainBlockShards', 'seqno=7'),
+};
+
+/** Every list that an operation's answer may stand in. */
+const LISTS: readonly (readonly [OperationName, string])[] = [
+  ['pendingTraces', 'traces'],
+  ['adjacentTransactions', 'transactions'],
+  ['masterchainBlockShards', 'blocks'],
+  ['masterchainBlockShards', 'transactions'],
+];
+
+describe.each(LISTS)('%s, list `%s`', (name, list) => {
+  const judge = (body: unknown, status = 200) => judgeFinality(CALLS[name], status, body);
+
+  test('null and empty are absent', () => {
+    const absent = { answerClass: 'absent', rule: 'empty' };
+    expect(judge({ address_book: {}, [list]: null })).toEqual(absent);
+    expect(judge({ address_book: {}, [list]: [] })).toEqual(absent);
+  });
+
+  test.each([
+    ['that holds no list', {}],
+    ['whose list is deeper inside', { result: { [list]: [] } }],
+    ['whose list is an object', { [list]: {} }],
+    ['whose list is a string', { [list]: '[]' }],
+    ['whose list is false', { [list]: false }],
+    ['whose list is inherited, or so it says', JSON.parse(`{"__proto__":{"${list}":[]}}`)],
+    ['with the list of another operation', { messages: [] }],
+    ['that is an error', { error: 'not found' }],
+    ['that is a list itself', [{ [list]: [] }]],
+    ['that is null', null],
+    ['that is a string', `{"${list}":[]}`],
+    ['that is a number', 0],
+    ['that was no JSON', undefined],
+  ])('a body %s is no answer', (_, body) => expect(judge(body)).toBeUndefined());
+
+  test('a 404 is absent when it says why, and no answer otherwise', () => {
+    expect(judge({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
+    expect(judge({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
+    for (const body of [{}, { error: null }, { error: 404 }, { error: ['x'] }, ['error'], 'error', null, undefined]) {
+      expect(judge(body, 404)).toBeUndefined();
+    }
+    expect(judge({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();
+  });
+
+  test('rows that are none are live, and never an accident', () => {
+    for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
+      expect(judge({ [list]: [row] })?.answerClass).toBe('live');
+      expect(judge({ [list]: [row, row] })?.answerClass).toBe('live');
+    }
+  });
+
+  test('any JSON is judged, and by a rule that has a lifetime', () => {
+    const member = fc.constantFrom(...[list, 'error', 'transactions', 'blocks', 'traces', 'now', 'mc_block_seqno']);
+    const json = fc.jsonValue({ maxDepth: 3 });
+    const body = fc.oneof(json, fc.dictionary(member, fc.oneof(json, fc.array(fc.dictionary(member, json)))));
+    fc.assert(
+      fc.property(body, fc.constantFrom(200, 404), (parsed, status) => {
+        const finality = judge(parsed, status);
+        if (finality !== undefined) expect(TABLE).toHaveProperty(finality.rule);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('the two shapes of masterchainBlockShards do not hide one another', () => {
+  const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
+  const judged = judgeFinality(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
+  expect(judged).toEqual({ answerClass: 'final', rule: 'shardsFinal' });
+  const blocks = [{ workchain: -1, seqno: 7 }];
+  expect(judgeFinality(CALLS.masterchainBlockShards, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
+});

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ProxyError } from '../../../src/errors.ts';
+import { cacheKey } from '../../../src/ton/cache-key.ts';
+import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, refusalOf } from './requests.ts';
+
+/** Stands in everything that a client says below, and must not stand in what it is told. */
+const MARK = 'zqzq';
+
+const tokens = fc.constantFrom(
+  ...['&', '=', '%', '+', ' ', '#', '?', ';', ',', ':', '/', '..', '[', ']', '[]', '[0]', '%5B', '%25', '%26', '%3D'],
+  ...['%00', '%0d%0a', '%ff', '%E2%82', '%E2%82%AC', '\u0000', '\u00ff', 'é', '\ud800', '0', '-1', '1e9', 'true'],
+  ...['account', 'ext_msg_hash', 'hash', 'direction', 'seqno', 'limit', 'offset', 'sort', 'supported_action_types'],
+  ...['x_no_metadata', 'X_NO_ADDRESS_BOOK', 'x-actions-version', 'in', 'asc', 'v1', 'latest'],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'length', MARK, ACCOUNT, HASH_HEX, `0x${HASH_HEX}`],
+);
+const soup = fc.array(tokens, { maxLength: 40 }).map((parts) => parts.join(''));
+const almost = fc
+  .array(fc.tuple(tokens, fc.constantFrom('=', '[]=', '%3D', ''), tokens), { maxLength: 8 })
+  .map((parts) => parts.map((part) => part.join('')).join('&'));
+/** Often behind a good question, so that what comes after it can still pass. */
+const question = fc.constantFrom('', `ext_msg_hash=${HASH_HEX}&hash=${HASH_HEX}&seqno=1&`);
+const rawQueries = fc
+  .tuple(question, fc.oneof(soup, almost, fc.string({ unit: 'binary', maxLength: 200 })))
+  .map((parts) => parts.join(''));
+const headerNames = fc.constantFrom(
+  ...['x-actions-version', 'x-no-address-book', 'x-no-metadata', 'x-timeout', 'cookie', '__proto__', 'constructor'],
+);
+const headerValues = fc.oneof(soup, fc.constantFrom('v1', 'true', '0', ''), fc.array(soup, { maxLength: 3 }));
+const headers: fc.Arbitrary<RequestHeaders> = fc.dictionary(headerNames, headerValues, { maxKeys: 4 });
+
+describe('whatever a client sends', () => {
+  test.each(OPERATION_NAMES)('%s is a call of safe characters, or invalid-request that repeats nothing', (name) => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(rawQueries, headers, (rawQuery, given) => {
+        try {
+          const key = cacheKey('mainnet', callOf(name, rawQuery, given));
+          expect(key).toMatch(/^1 mainnet \w+\?[A-Za-z0-9+/=:_,&-]+$/);
+          accepted++;
+        } catch (error) {
+          if (!(error instanceof ProxyError)) throw error;
+          expect(error.code).toBe('invalid-request');
+          expect(error.message).toMatch(/^[\x20-\x7e]{1,1000}$/);
+          expect(error.message).not.toContain(MARK);
+        }
+      }),
+      { numRuns: 5000 },
+    );
+    expect(accepted).toBeGreaterThan(100);
+  });
+
+  test('leaves the prototypes as they were', () => {
+    refusalOf('pendingTraces', '__proto__[account]=1&constructor[prototype][x]=1&__proto__=2', {
+      ['__proto__']: 'polluted',
+    });
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect(Object.keys(Array.prototype)).toEqual([]);
+    expect('account' in {}).toBe(false);
+  });
+});
+
+describe('hostile lengths cost no more than their length', () => {
+  const LENGTH = 2 ** 20;
+  const filled = (part: string) => part.repeat(Math.ceil(LENGTH / part.length));
+
+  // Each takes a few to 60 ms where it was measured; anything quadratic would take minutes.
+  test.each([
+    ['separators', filled('&')],
+    ['equals signs', filled('=')],
+    ['open brackets in a name', `${filled('[')}=1`],
+    ['brackets with digits', `account${filled('[0')}`],
+    ['one endless index', `account[${filled('0')}`],
+    ['values of a scalar', filled('seqno=1&hash=x&')],
+    ['accounts', filled(`account=${ACCOUNT}&`)],
+    ['commas', `ext_msg_hash=${filled(',')}`],
+    ['action types', `ext_msg_hash=${HASH_HEX}&supported_action_types=${filled('a,')}`],
+    ['percent-encoding', `account=${filled('%41')}`],
+    ['digits', `seqno=${filled('1')}&hash=${filled('a')}`],
+    ['hex digits of an address', `account=0:${filled('a')}`],
+    ['base64', `account=${filled('A')}&hash=${filled('A')}`],
+  ])('1 MiB of %s', (_, rawQuery) => {
+    for (const name of OPERATION_NAMES) {
+      const startedAt = performance.now();
+      expect(refusalOf(name, rawQuery)?.length).toBeLessThan(1000);
+      expect(performance.now() - startedAt).toBeLessThan(2000);
+    }
+  });
+});

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Freshness, freshnessOf, usableUntil } from '../../../src/cache/entry.ts';
+import type { AnswerClass, Finality, LifetimeRule } from '../../../src/ton/finality.ts';
+import { lifetimeOf } from '../../../src/ton/lifetime.ts';
+import { anEntry } from '../../support/entry.ts';
+import { TABLE } from './table-of-lifetimes.ts';
+
+const ASKED_AT = 1_780_000_000_000;
+const RECEIVED_AT = ASKED_AT + 300;
+const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, dateAt: undefined };
+const never = () => 0;
+
+/** As long as they get, counted from when each window begins. */
+function windowsOf(finality: Finality, dateAt?: number, random: () => number = never) {
+  const lifetime = lifetimeOf(finality, TABLE, { ...instants, dateAt }, random);
+  return {
+    lifetimeMs: lifetime.freshUntil - RECEIVED_AT,
+    beforeRedisMs: lifetime.beforeRedisMs,
+    staleWhileRevalidateMs: lifetime.staleWhileRevalidateUntil - lifetime.freshUntil,
+    staleIfErrorMs: lifetime.staleIfErrorUntil - lifetime.freshUntil,
+    maxAgeSeconds: lifetime.maxAgeSeconds,
+  };
+}
+
+const CLASSES: Record<Exclude<LifetimeRule, 'adjacentGrowing'>, AnswerClass> = {
+  shardsFinal: 'final',
+  shardsFinalPage: 'final-page',
+  shardsLive: 'live',
+  adjacentFinal: 'final',
+  adjacentLive: 'live',
+  pendingFinalized: 'live',
+  pendingLive: 'live',
+  empty: 'absent',
+  notFound: 'absent',
+};
+const FIXED = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
+const MAX_AGE: Partial<Record<LifetimeRule, number>> = { shardsFinal: 3600, shardsFinalPage: 600, adjacentFinal: 3600 };
+const growing = (ageMs: number): Finality => ({
+  answerClass: 'growing',
+  rule: 'adjacentGrowing',
+  newestNow: (RECEIVED_AT - 300 - ageMs) / 1000,
+});
+
+describe('a row of the table', () => {
+  test.each(FIXED)('%s: its windows, counted from when the answer was received', (rule) => {
+    expect(windowsOf({ answerClass: CLASSES[rule], rule })).toEqual({
+      ...TABLE[rule],
+      maxAgeSeconds: MAX_AGE[rule] ?? 0,
+    });
+  });
+
+  test('knows when the answer was asked for', () => {
+    expect(lifetimeOf({ answerClass: 'final', rule: 'shardsFinal' }, TABLE, instants, never).askedAt).toBe(ASKED_AT);
+  });
+});
+
+describe('a growing answer', () => {
+  const at = (ageMs: number, dateAt = ASKED_AT) => windowsOf(growing(ageMs), dateAt);
+
+  test.each([
+    [0, 1000],
+    [9_000, 1000],
+    [11_000, 1100],
+    [100_000, 10_000],
+    [36_000_000, 3_600_000],
+    [36_010_000, 3_600_000],
+    [1e12, 3_600_000],
+  ])('of age %d ms lives %d ms: a tenth, 1 s at least and 1 h at most', (ageMs, lifetimeMs) => {
+    expect(at(ageMs).lifetimeMs).toBe(lifetimeMs);
+  });
+
+  test('is served stale for as long again, 30 s at most, and 10 min if the indexer fails', () => {
+    expect(at(50_000)).toMatchObject({ staleWhileRevalidateMs: 5_000, staleIfErrorMs: 600_000 });
+    expect(at(300_000).staleWhileRevalidateMs).toBe(30_000);
+    expect(at(900_000).staleWhileRevalidateMs).toBe(30_000);
+  });
+
+  test('is asked of Redis again after 10 min at most, and never after its lifetime', () => {
+    expect(at(50_000).beforeRedisMs).toBe(5_000);
+    expect(at(36_000_000).beforeRedisMs).toBe(600_000);
+  });
+
+  test("is kept by clients for its lifetime, 60 s at most: a purge can't reach them", () => {
+    expect(at(0).maxAgeSeconds).toBe(1);
+    expect(at(599_000).maxAgeSeconds).toBe(59);
+    expect(at(36_000_000).maxAgeSeconds).toBe(60);
+  });
+
+  test("counts its age on the indexer's clock, and on ours only when it sent no Date", () => {
+    const secondsAgo = (seconds: number) => growing(seconds * 1000);
+    expect(windowsOf(secondsAgo(100), ASKED_AT + 100_000).lifetimeMs).toBe(20_000);
+    expect(windowsOf(secondsAgo(100), ASKED_AT - 50_000).lifetimeMs).toBe(5_000);
+    expect(windowsOf(secondsAgo(100), undefined).lifetimeMs).toBe(10_030);
+  });
+
+  test('whose newest transaction is in the future is as young as can be', () => {
+    expect(at(-60_000).lifetimeMs).toBe(1000);
+    expect(at(0, ASKED_AT - 3_600_000).lifetimeMs).toBe(1000);
+  });
+
+  test('never lives shorter for being older', () => {
+    const ageMs = fc.integer({ min: -100_000, max: 100_000_000 });
+    fc.assert(
+      fc.property(ageMs, fc.nat(10_000_000), (age, more) => {
+        expect(at(age + more).lifetimeMs).toBeGreaterThanOrEqual(at(age).lifetimeMs);
+        expect(at(age).lifetimeMs).toBeLessThanOrEqual(Math.max(1000, age / 10));
+      }),
+    );
+  });
+});
+
+describe('jitter', () => {
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+  test('makes a lifetime at most a tenth shorter and never longer, from 10 s up', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...FIXED), random, (rule, value) => {
+        const { lifetimeMs } = windowsOf({ answerClass: CLASSES[rule], rule }, undefined, () => value);
+        const whole = TABLE[rule].lifetimeMs;
+        expect(lifetimeMs).toBeLessThanOrEqual(whole);
+        expect(lifetimeMs).toBeGreaterThanOrEqual(whole >= 10_000 ? whole * 0.9 : whole);
+      }),
+    );
+  });
+
+  test('takes all of the tenth, and begins at 10 s exactly', () => {
+    const most = () => 1 - Number.EPSILON;
+    const shortest = (ageMs: number) => windowsOf(growing(ageMs), ASKED_AT, most).lifetimeMs;
+    expect(shortest(99_990)).toBe(9_999);
+    expect(shortest(100_000)).toBeLessThan(9_010);
+    expect(shortest(100_000)).toBeGreaterThanOrEqual(9_000);
+    expect(windowsOf({ answerClass: 'final', rule: 'adjacentFinal' }, undefined, () => 0.5).lifetimeMs).toBe(3_420_000);
+  });
+
+  test('is told to clients too, where the lifetime is what they get', () => {
+    expect(windowsOf({ answerClass: 'final-page', rule: 'shardsFinalPage' }, undefined, () => 0.5)).toMatchObject({
+      lifetimeMs: 570_000,
+      beforeRedisMs: 570_000,
+      maxAgeSeconds: 570,
+    });
+  });
+});
+
+describe('the instants of any answer', () => {
+  const finality: fc.Arbitrary<Finality> = fc.oneof(
+    fc.constantFrom(...FIXED).map((rule) => ({ answerClass: CLASSES[rule], rule })),
+    fc.integer({ min: -1e6, max: 1e9 }).map(growing),
+  );
+  const lifetimes = fc
+    .tuple(finality, fc.double({ min: 0, max: 1, noNaN: true }), fc.option(fc.integer(), { nil: undefined }))
+    .map(([judged, jitter, skew]) => {
+      const dateAt = skew === undefined ? undefined : ASKED_AT + skew;
+      return lifetimeOf(judged, TABLE, { ...instants, dateAt }, () => jitter);
+    });
+  const ORDER: readonly Freshness[] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'expired'];
+
+  test('only ever move freshness forward, from fresh to expired', () => {
+    const afterMs = fc.integer({ min: 0, max: 60 * 3_600_000 });
+    fc.assert(
+      fc.property(lifetimes, afterMs, afterMs, (lifetime, one, other) => {
+        const entry = anEntry(lifetime);
+        const at = (ms: number) => ORDER.indexOf(freshnessOf(entry, RECEIVED_AT + ms));
+        expect(at(0)).toBe(0);
+        expect(at(Math.max(one, other))).toBeGreaterThanOrEqual(at(Math.min(one, other)));
+        expect(freshnessOf(entry, usableUntil(entry))).toBe('expired');
+      }),
+    );
+  });
+
+  test('follow each other, and nothing outlives what it is counted in', () => {
+    fc.assert(
+      fc.property(lifetimes, (lifetime) => {
+        const lifetimeMs = lifetime.freshUntil - RECEIVED_AT;
+        expect(lifetimeMs).toBeGreaterThan(0);
+        expect(lifetime.beforeRedisMs).toBeLessThanOrEqual(lifetimeMs);
+        expect(lifetime.maxAgeSeconds * 1000).toBeLessThanOrEqual(lifetimeMs);
+        expect(lifetime.staleWhileRevalidateUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);
+        expect(lifetime.staleIfErrorUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);
+      }),
+    );
+  });
+});

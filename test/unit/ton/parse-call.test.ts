@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { addressSpellings } from '../../../src/demo/spellings.ts';
+import type { OperationName } from '../../../src/ton/operations.ts';
+import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_BOUNCEABLE,
+  ACCOUNT_NON_BOUNCEABLE,
+  HASH,
+  HASH_HEX,
+  HASH_URL,
+  OPERATION_NAMES,
+  operationNamed,
+  requestOf,
+} from './requests.ts';
+
+const MASTERCHAIN_ACCOUNT = `-1:${'33'.repeat(32)}`;
+const HASH_OF_ZEROS = `${'A'.repeat(43)}=`;
+const QUESTION: Record<OperationName, string> = {
+  pendingTraces: `ext_msg_hash=${HASH_HEX}`,
+  adjacentTransactions: `hash=${HASH_HEX}`,
+  masterchainBlockShards: 'seqno=1',
+};
+
+const query = (name: OperationName, rawQuery: string, headers?: RequestHeaders) =>
+  requestOf(name, rawQuery, headers).query;
+const headersOf = (name: OperationName, rawQuery: string, headers?: RequestHeaders) =>
+  requestOf(name, rawQuery, headers).headers;
+const shards = (rawQuery: string) => query('masterchainBlockShards', rawQuery);
+const accounts = (rawQuery: string) => query('pendingTraces', rawQuery).map(([, value]) => value);
+
+describe('what goes upstream', () => {
+  test('is canonical: upper-case raw addresses, padded standard base64', () => {
+    expect(query('pendingTraces', `account=${ACCOUNT_BOUNCEABLE}&ext_msg_hash=${HASH_HEX}`)).toEqual([
+      ['account', ACCOUNT],
+      ['ext_msg_hash', HASH],
+    ]);
+    expect(query('adjacentTransactions', `hash=${HASH_URL}&direction=out`)).toEqual([
+      ['hash', HASH],
+      ['direction', 'out'],
+    ]);
+    expect(shards('sort=desc&offset=007&limit=0010&seqno=00')).toEqual([
+      ['seqno', '0'],
+      ['limit', '10'],
+      ['offset', '7'],
+      ['sort', 'desc'],
+    ]);
+  });
+
+  test('holds nothing that was omitted: an omitted limit, offset or direction is a request of its own', () => {
+    expect(shards('seqno=7')).toEqual([['seqno', '7']]);
+    expect(shards('seqno=7&offset=0')).toEqual([
+      ['seqno', '7'],
+      ['offset', '0'],
+    ]);
+    expect(query('adjacentTransactions', `hash=${HASH_HEX}`)).toEqual([['hash', HASH]]);
+  });
+
+  test.each(OPERATION_NAMES)('holds nothing that %s does not read', (name) => {
+    const foreign = '_=17&include_actions=true&api_key=k&x_timeout=1&foo=%ff&x-actions-version=v1&__proto__=1';
+    const headers = { 'x-timeout': '1', 'x-api-key': 'k', cookie: 'c', authorization: 'a', 'x-forwarded-for': '::1' };
+    expect(requestOf(name, `${foreign}&${QUESTION[name]}`, headers)).toEqual(requestOf(name, QUESTION[name]));
+  });
+
+  test('has the inputs that change the answer only where the operation reads them', () => {
+    const headers = { 'x-actions-version': 'v3', 'x-no-address-book': 'true', 'x-no-metadata': 'true' };
+    const all = 'supported_action_types=call&x_no_address_book=1&x_no_metadata=1&sort=asc';
+    expect(headersOf('pendingTraces', QUESTION.pendingTraces, headers)).toHaveLength(3);
+    expect(requestOf('adjacentTransactions', `${QUESTION.adjacentTransactions}&${all}`, headers)).toEqual({
+      query: [['hash', HASH]],
+      headers: [['X-No-Address-Book', 'true']],
+    });
+    expect(requestOf('masterchainBlockShards', `seqno=1&${all}`, headers)).toEqual({
+      query: [
+        ['seqno', '1'],
+        ['sort', 'asc'],
+      ],
+      headers: [],
+    });
+    // An input that is not read is not judged either.
+    expect(headersOf('adjacentTransactions', QUESTION.adjacentTransactions, { 'x-actions-version': 'x' })).toEqual([]);
+  });
+
+  test.each([
+    ['pendingTraces', 'X-Actions-Version, X-No-Address-Book, X-No-Metadata'],
+    ['adjacentTransactions', 'X-No-Address-Book'],
+    ['masterchainBlockShards', ''],
+  ] as const)('varies for %s by exactly the headers that are read: %j', (name, vary) => {
+    const operation = operationNamed(name);
+    expect(operation.vary).toBe(vary);
+    expect([...operation.headerNames]).toEqual(vary === '' ? [] : vary.toLowerCase().split(', '));
+  });
+});
+
+describe('names', () => {
+  test.each(['seqno=5', 'SEQNO=5', 'seqno[]=5', 'seqno[0]=5', 'SeqNo%5B%5D=5', '%73eqno=5', '&&seqno=5&', '=&seqno=5'])(
+    'are decoded once and matched in any case: %s',
+    (rawQuery) => expect(shards(rawQuery)).toEqual([['seqno', '5']]),
+  );
+
+  test.each(['%2573eqno=6', 'seqno[a]=6', 'seqno[0][1]=6', 'seqno[]x=6', ' seqno=6', 'seqno%00=6', 'seqno.0=6'])(
+    'that only look alike are unknown: %s',
+    (rawQuery) => expect(shards(`seqno=5&${rawQuery}`)).toEqual([['seqno', '5']]),
+  );
+});
+
+describe('ext_msg_hash', () => {
+  const expected = [
+    ['ext_msg_hash', HASH],
+    ['ext_msg_hash', HASH_OF_ZEROS],
+  ];
+
+  test.each([
+    `ext_msg_hash=${HASH_HEX}&ext_msg_hash=${HASH_OF_ZEROS}`,
+    `ext_msg_hash=${HASH_OF_ZEROS}&ext_msg_hash=${HASH_HEX}`,
+    `ext_msg_hash=${HASH_URL},${HASH_OF_ZEROS}`,
+    `ext_msg_hash=${HASH_OF_ZEROS}%2C${HASH_URL}&ext_msg_hash[]=${HASH_HEX}`,
+  ])('is a set: repeats, commas and order do not matter (%#)', (rawQuery) => {
+    expect(query('pendingTraces', rawQuery)).toEqual(expected);
+  });
+});
+
+describe('account', () => {
+  test("keeps the client's order", () => {
+    expect(accounts(`account=${ACCOUNT}&account=${MASTERCHAIN_ACCOUNT}`)).toEqual([ACCOUNT, MASTERCHAIN_ACCOUNT]);
+    expect(accounts(`account=${MASTERCHAIN_ACCOUNT}&account=${ACCOUNT}`)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
+  });
+
+  test('keeps the last of equal ones, however they are spelled', () => {
+    const [first, last] = [ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE];
+    const rawQuery = `account=${first}&account=${MASTERCHAIN_ACCOUNT}&account[]=${last}`;
+    expect(accounts(rawQuery)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
+  });
+
+  test('stands beside ext_msg_hash: which of them counts is for the indexer to say', () => {
+    expect(accounts(`ext_msg_hash=${HASH_HEX}&account=${ACCOUNT}`)).toEqual([ACCOUNT, HASH]);
+  });
+
+  test('may hold 100 values', () => {
+    const many = Array.from({ length: 100 }, (_, index) =>
+      addressSpellings({ workchain: 0, hash: Buffer.alloc(32, index) }),
+    );
+    expect(accounts(many.map(({ bounceableUrl }) => `account=${bounceableUrl}`).join('&'))).toEqual(
+      many.map(({ raw }) => raw),
+    );
+  });
+});
+
+describe('header and query spellings are one', () => {
+  const pending = (rest: string, headers?: RequestHeaders) =>
+    requestOf('pendingTraces', `${QUESTION.pendingTraces}${rest}`, headers);
+
+  test.each(['true', 'True', 'TRUE', 't', 'T', '1'])('for flags that are %s', (yes) => {
+    const expected = pending('', { 'x-no-address-book': 'true', 'x-no-metadata': 'true' });
+    expect(expected.headers).toEqual([
+      ['X-No-Address-Book', 'true'],
+      ['X-No-Metadata', 'true'],
+    ]);
+    expect(pending(`&x_no_address_book=${yes}&X_No_Metadata=${yes}`)).toEqual(expected);
+    expect(pending(`&x_no_metadata=${yes}`, { 'x-no-address-book': yes })).toEqual(expected);
+  });
+
+  test.each(['false', 'False', 'FALSE', 'f', 'F', '0'])('and a flag that is %s is one that is not given', (no) => {
+    expect(pending(`&x_no_address_book=${no}`, { 'x-no-metadata': no })).toEqual(pending(''));
+  });
+
+  test.each(['latest', 'v1', 'v9', 'v10', 'v99'])('for the actions version %s', (version) => {
+    const expected = pending('', { 'x-actions-version': version });
+    expect(expected.headers).toEqual([['X-Actions-Version', version]]);
+    expect(pending(`&supported_action_types=${version}`)).toEqual(expected);
+    expect(pending('&supported_action_types=call,stake', { 'x-actions-version': version })).toEqual(expected);
+  });
+
+  test('and action types are a set', () => {
+    const expected = [
+      ['ext_msg_hash', HASH],
+      ['supported_action_types', 'call,stake,v1'],
+    ];
+    expect(pending('&supported_action_types=v1,stake,call,stake')).toEqual({ query: expected, headers: [] });
+    expect(pending('&supported_action_types[]=stake&supported_action_types[]=call%2Cv1').query).toEqual(expected);
+  });
+
+  test.each([
+    ['x_no_address_book=true', { 'x-no-address-book': 'false' }],
+    ['x_no_metadata=1', { 'x-no-metadata': '0' }],
+  ])('and where they disagree the header wins: %s', (rest, headers) => {
+    expect(pending(`&${rest}`, headers)).toEqual(pending(''));
+  });
+});

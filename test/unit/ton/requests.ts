@@ -1,0 +1,54 @@
+import { ProxyError } from '../../../src/errors.ts';
+import { type CanonicalRequest, findOperation, type Operation, type OperationName } from '../../../src/ton/operations.ts';
+import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
+
+export const OPERATION_NAMES: readonly OperationName[] = [
+  'pendingTraces',
+  'adjacentTransactions',
+  'masterchainBlockShards',
+];
+
+/** An account that is known in all its forms (one of the TON documentation's examples). */
+export const ACCOUNT = '0:83DFD552E63729B472FCBCC8C45EBCC6691702558B68EC7527E1BA403A0F31A8';
+export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N';
+export const ACCOUNT_NON_BOUNCEABLE = 'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI';
+
+/** A hash whose base64 holds all that is special in it: `+`, `/` and `=`. */
+export const HASH_HEX = `fb${'ff'.repeat(31)}`;
+export const HASH = '+/////////////////////////////////////////8=';
+export const HASH_URL = '-_________________________________________8';
+
+export function operationNamed(name: OperationName): Operation {
+  const operation = findOperation(`/api/v3/${name}`);
+  if (operation === undefined) throw new Error(`no operation at /api/v3/${name}`);
+  return operation;
+}
+
+/** A call as it comes from a client's request. */
+export function callOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): Call {
+  return parseCall(operationNamed(name), rawQuery, headers);
+}
+
+/** What the indexer would be asked. */
+export function requestOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): CanonicalRequest {
+  return callOf(name, rawQuery, headers).request;
+}
+
+/** The words with which a request is refused; `undefined` when it is not. Any other failure is thrown on. */
+export function refusalOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): string | undefined {
+  try {
+    callOf(name, rawQuery, headers);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProxyError && error.code === 'invalid-request') return error.message;
+    throw error;
+  }
+}
+
+/** A canonical request written as a client would send it. */
+export function rendered({ query, headers }: CanonicalRequest): { rawQuery: string; headers: RequestHeaders } {
+  return {
+    rawQuery: query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&'),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+  };
+}

@@ -1,0 +1,36 @@
+import type { LifetimePolicies, LifetimePolicy } from '../../../src/ton/lifetime.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** In the order of the table's columns, all in milliseconds. */
+function row(
+  lifetimeMs: number,
+  beforeRedisMs: number,
+  staleWhileRevalidateMs: number,
+  staleIfErrorMs: number,
+): LifetimePolicy {
+  return { lifetimeMs, beforeRedisMs, staleWhileRevalidateMs, staleIfErrorMs };
+}
+
+/** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
+export const TABLE: LifetimePolicies = {
+  shardsFinal: row(24 * HOUR, HOUR, 10 * MINUTE, 24 * HOUR),
+  shardsFinalPage: row(10 * MINUTE, 10 * MINUTE, 10 * MINUTE, HOUR),
+  shardsLive: row(400, 400, 0, 0),
+  adjacentFinal: row(HOUR, 10 * MINUTE, 10 * MINUTE, 24 * HOUR),
+  adjacentGrowing: {
+    shortestLifetimeMs: SECOND,
+    longestLifetimeMs: HOUR,
+    ageDivisor: 10,
+    beforeRedisMs: 10 * MINUTE,
+    staleWhileRevalidateMs: 30 * SECOND,
+    staleIfErrorMs: 10 * MINUTE,
+  },
+  adjacentLive: row(400, 400, 0, 2 * SECOND),
+  pendingFinalized: row(SECOND, SECOND, SECOND, 2 * SECOND),
+  pendingLive: row(400, 400, 400, 2 * SECOND),
+  empty: row(250, 250, 0, 0),
+  notFound: row(300, 300, 0, 0),
+};
