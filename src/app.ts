@@ -8,10 +8,12 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import { createAdminServer } from './http/admin-server.ts';
+import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
+import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { connectRedis, type RedisConnection } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
@@ -79,11 +81,12 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     connectionLifetimeMs: upstream.connectionLifetime,
     now,
   });
+  const pause = new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now });
   const loader = new EntryLoader({
     cache,
     gate,
     upstream: client,
-    pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
+    pause,
     policies: policiesOf(settings),
     random,
     monotonic,
@@ -98,7 +101,13 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   const handler = new RequestHandler({ network, cache, flights, loader, refreshStale, now, random, report });
 
   let ready = false;
+  const passThrough = new PassThroughServer({
+    passThrough: new PassThrough({ gate, pause, upstream: client, random, monotonic, report }),
+    maxBodyBytes: settings.passThrough.maxBodySize,
+    sharedKey: settings.passThrough.sharedKey ? upstream.apiKey : undefined,
+  });
   const publicServer = new PublicServer({
+    passThrough: settings.passThrough.enabled ? passThrough : undefined,
     handle: (request) => handler.handle(request),
     waitMs: upstream.timeout,
     maxHeaderBytes: http.maxHeaderSize,

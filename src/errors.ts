@@ -1,6 +1,8 @@
 /** Every way a request can fail, in one closed list: a new code does not compile until `http/send-error.ts` gives it a status. */
 export type ErrorCode =
   | 'invalid-request'
+  | 'bad-request'
+  | 'body-too-large'
   | 'not-found'
   | 'method-not-allowed'
   | 'overloaded'
@@ -25,6 +27,8 @@ export interface ErrorDetails {
   readonly upstreamBody?: Buffer;
   /** Seconds a client should wait before it asks again. */
   readonly retryAfterSeconds?: number;
+  /** The methods that would be accepted. */
+  readonly allow?: string;
 }
 
 /** A failure that a client is told about. Its message is sent to the client: it never holds a secret or another client's words. */
@@ -34,6 +38,7 @@ export class ProxyError extends Error {
   readonly upstreamStatus: number | undefined;
   readonly upstreamBody: Buffer | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly allow: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
@@ -41,6 +46,7 @@ export class ProxyError extends Error {
     this.upstreamStatus = details.upstreamStatus;
     this.upstreamBody = details.upstreamBody;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.allow = details.allow;
   }
 
   /** Whether the indexer was asked, or would not answer: the code says so. */

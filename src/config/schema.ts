@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   duration,
+  flag,
   headerValue,
   integer,
   listenHost,
@@ -170,6 +171,20 @@ const http = z
   })
   .prefault({});
 
+const passThrough = z
+  .strictObject({
+    enabled: flag
+      .prefault(false)
+      .meta(about('Whether the rest of the API is passed through, uncached.', { env: 'PASSTHROUGH' })),
+    sharedKey: flag.prefault(false).meta(
+      about('Whether `UPSTREAM_API_KEY` is used for it when a client brings no key.', {
+        env: 'PASSTHROUGH_SHARED_KEY',
+      }),
+    ),
+    maxBodySize: size('1KiB', '64MiB').prefault('1MiB').meta(about('The largest body of a request that is passed on.')),
+  })
+  .prefault({});
+
 const memory = z
   .strictObject({
     maxSize: size('1MiB', '1024GiB')
@@ -202,6 +217,7 @@ export const settingsSchema = z.strictObject({
   redis,
   memory,
   http,
+  passThrough,
   coalescing,
   lifetimes,
 });

@@ -94,3 +94,6 @@ export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be 
 export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
+
+/** On or off: a JSON boolean in the file, a word in the environment. */
+export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });

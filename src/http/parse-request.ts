@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** The two halves of a request's target. */
+/** A request's target, taken apart. */
 export interface Target {
   readonly path: string;
   /** What follows `?`, undecoded; empty when there is none. */
   readonly rawQuery: string;
+  /** Both, byte for byte. */
+  readonly originForm: string;
 }
 
 /** Splits the request target, in origin form or absolute form (RFC 9112 3.2). */
@@ -13,7 +15,13 @@ export function parseTarget(url: string): Target {
   const origin = /^https?:\/\/[^/?]*/i.exec(url)?.[0] ?? '';
   const mark = url.indexOf('?');
   const end = mark < 0 ? url.length : mark;
-  return { path: url.slice(origin.length, end), rawQuery: url.slice(end + 1) };
+  const originForm = url.slice(origin.length);
+  return { path: url.slice(origin.length, end), rawQuery: url.slice(end + 1), originForm };
+}
+
+/** Whether a target lies in the indexer's API at all. */
+export function isOfApi({ path }: Target): boolean {
+  return path.toLowerCase().startsWith('/api/v3/');
 }
 
 /** The client's own request id when it is fit to be repeated, else a new one. */

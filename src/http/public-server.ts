@@ -3,12 +3,16 @@ import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
 import { findOperation, type Operation } from '../ton/operations.ts';
+import { ALLOWED_METHODS } from './cors.ts';
 import { OpenWaits, type Wait } from './open-waits.ts';
-import { parseTarget, requestId } from './parse-request.ts';
+import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
+import type { PassThroughServer } from './pass-through-server.ts';
 import { sendError } from './send-error.ts';
 import { type ResponseContext, sendEntry, sendPreflight } from './send-response.ts';
 
 export interface PublicServerOptions {
+  /** Serves the rest of `/api/v3/`; without it only the operations are served. */
+  readonly passThrough?: PassThroughServer | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
@@ -61,22 +65,37 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { path, rawQuery } = parseTarget(request.url ?? '');
-    const operation = findOperation(path);
-    if (operation === undefined) {
-      this.#fail(request, response, '', new ProxyError('not-found', `nothing is served at this path`));
+    const target = parseTarget(request.url ?? '');
+    const operation = findOperation(target.path);
+    const passThrough = operation === undefined && isOfApi(target) ? this.#options.passThrough : undefined;
+    if (operation === undefined && passThrough === undefined) {
+      this.#fail(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
     } else if (request.method === 'OPTIONS') {
-      sendPreflight(response, this.#draining);
+      sendPreflight(response, passThrough !== undefined, this.#draining);
+    } else if (operation === undefined) {
+      if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      this.#fail(
+      const allow = ALLOWED_METHODS;
+      const error = new ProxyError('method-not-allowed', `accepted: ${allow}`, { allow });
+      this.#fail(request, response, operation.vary, error);
+    } else {
+      this.#answer(request, response, operation, target.rawQuery);
+    }
+  }
+
+  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThroughServer): void {
+    const wait = this.#waits.open(response);
+    server
+      .serve({
         request,
         response,
-        operation.vary,
-        new ProxyError('method-not-allowed', 'accepted: GET, HEAD, OPTIONS'),
-      );
-    } else {
-      this.#answer(request, response, operation, rawQuery);
-    }
+        target: target.originForm,
+        wait,
+        requestId: requestId(request),
+        closing: this.#draining,
+      })
+      .catch((error: unknown) => this.#fail(request, response, '', error))
+      .finally(() => wait.close());
   }
 
   #answer(request: IncomingMessage, response: ServerResponse, operation: Operation, rawQuery: string): void {

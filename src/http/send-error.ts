@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ProxyError } from '../errors.ts';
-import { ALLOWED_METHODS } from './cors.ts';
 import { commonHeaders, type ResponseContext } from './send-response.ts';
 
 /** The status of each failure; `upstream-error` keeps the indexer's own. */
 const STATUS: Record<ErrorCode, number> = {
   'invalid-request': 422,
+  'bad-request': 400,
+  'body-too-large': 413,
   'not-found': 404,
   'method-not-allowed': 405,
   overloaded: 503,
@@ -34,7 +35,7 @@ export function sendError(
   const body = error.upstreamBody ?? Buffer.from(JSON.stringify({ error: error.message }));
   const headers = commonHeaders(context);
   headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
-  if (error.code === 'method-not-allowed') headers.push('Allow', ALLOWED_METHODS);
+  if (error.allow !== undefined) headers.push('Allow', error.allow);
   if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
   response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : body);

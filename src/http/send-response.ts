@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entry } from '../cache/entry.ts';
 import type { CacheStatus } from '../proxy/answer.ts';
 import { renderCacheStatus } from './cache-status.ts';
-import { CORS_HEADERS, PREFLIGHT_HEADERS } from './cors.ts';
+import { CORS_HEADERS, preflightHeaders } from './cors.ts';
 import { noneMatch } from './parse-request.ts';
 
 /** What is sent with an answer beside the answer itself. */
@@ -57,9 +57,9 @@ export function sendEntry(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** Answers a CORS preflight (Fetch standard 3.2.2). */
-export function sendPreflight(response: ServerResponse, closing: boolean): void {
-  const headers = ['Cache-Status', 'toncache; detail=preflight', ...PREFLIGHT_HEADERS];
+/** Answers a CORS preflight. */
+export function sendPreflight(response: ServerResponse, passesThrough: boolean, closing: boolean): void {
+  const headers = ['Cache-Status', 'toncache; detail=preflight', ...preflightHeaders(passesThrough)];
   if (closing) headers.push('Connection', 'close');
   response.writeHead(204, headers).end();
 }

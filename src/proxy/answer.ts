@@ -5,7 +5,7 @@ import type { ProxyError } from '../errors.ts';
 export interface CacheStatus {
   /** Answered from a tier without going forward. Excludes `fwd`. */
   readonly hit?: true;
-  readonly fwd?: 'miss' | 'stale';
+  readonly fwd?: 'miss' | 'stale' | 'bypass';
   /** What the indexer answered, when it did. */
   readonly fwdStatus?: number | undefined;
   readonly stored?: boolean;

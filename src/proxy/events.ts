@@ -1,6 +1,9 @@
 import type { ErrorCode } from '../errors.ts';
 import type { OperationName } from '../ton/operations.ts';
 
+/** What the indexer is asked for: the cached operations, and all that is passed through. */
+export type UpstreamOperation = OperationName | 'passThrough';
+
 /** How a request was answered, in one word. */
 export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed';
 
@@ -11,16 +14,16 @@ export type ShedReason = 'queue-full' | 'deadline' | 'paused';
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: Outcome }
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: OperationName; readonly reason: ShedReason }
+  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
   | {
       readonly name: 'upstream-answered';
-      readonly operation: OperationName;
+      readonly operation: UpstreamOperation;
       readonly status: number;
       readonly ms: number;
     }
   | {
       readonly name: 'upstream-failed';
-      readonly operation: OperationName;
+      readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly ms: number;
       readonly cause: unknown;

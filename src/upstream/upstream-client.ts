@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
@@ -43,6 +44,25 @@ export interface UpstreamAnswer {
   /** Epoch milliseconds. */
   readonly askedAt: number;
   readonly receivedAt: number;
+}
+
+/** A request that is passed on as it is. */
+export interface ForwardRequest {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  /** Path and query, byte for byte; begins with `/api/v3/`. */
+  readonly target: string;
+  /** In the flat form. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | undefined;
+  /** Ends the request and its answer; its reason is thrown. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer whose body is still to come. */
+export interface ForwardedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readable;
 }
 
 const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
@@ -94,6 +114,30 @@ export class UpstreamClient {
     };
   }
 
+  /**
+   * Sends a request as it is and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
+   * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
+   */
+  async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
+    const { timeoutMs } = this.#options;
+    try {
+      const response = await this.#pool.request({
+        method,
+        path: this.#basePath + target,
+        headers: [...headers],
+        body: body ?? null,
+        signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      return { status: response.statusCode, headers: response.headers, body: response.body };
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      if (cause instanceof errors.HeadersTimeoutError) throw timedOut(cause);
+      throw sendingFailed(cause);
+    }
+  }
+
   /** Ends all connections; requests under way fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
@@ -108,10 +152,7 @@ export class UpstreamClient {
         signal,
       });
     } catch (cause) {
-      if (signal.aborted) throw timedOut(cause);
-      throw cause instanceof errors.HTTPParserError
-        ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
-        : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
+      throw signal.aborted ? timedOut(cause) : sendingFailed(cause);
     }
   }
 
@@ -175,6 +216,12 @@ function parseDate(text: string | undefined): number | undefined {
 
 function timedOut(cause: unknown): ProxyError {
   return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
+}
+
+function sendingFailed(cause: unknown): ProxyError {
+  return cause instanceof errors.HTTPParserError
+    ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
+    : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
 }
 
 function tooLarge(maxBodyBytes: number): ProxyError {

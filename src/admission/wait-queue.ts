@@ -1,0 +1,171 @@
+/** What a request for the indexer is worth, most first: the last are shed first. */
+export const PRIORITIES = ['miss', 'miss-with-fallback', 'refresh'] as const;
+
+/**
+ * `miss`: a client has nothing else; `miss-with-fallback`: it can be given a stale copy; `refresh`: nobody waits, the
+ * copy may still be served.
+ */
+export type Priority = (typeof PRIORITIES)[number];
+
+/** Why somebody left the queue without a turn. */
+export type QueueRejection = 'queue-full' | 'waited-too-long';
+
+/** One who waits. */
+export interface Waiter {
+  readonly operation: string;
+  readonly priority: Priority;
+  readonly enqueuedAt: number;
+  /** Called once, when the queue turns the waiter away. */
+  readonly reject: (reason: QueueRejection) => void;
+}
+
+export interface WaitQueueOptions {
+  /** The most that may wait. */
+  readonly maxWaiting: number;
+  /** How long one may wait while overloaded, in milliseconds. Otherwise one waits as long as one likes. */
+  readonly targetMs: number;
+  /** The queue is overloaded when it was never empty for this long, in milliseconds. */
+  readonly intervalMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Who waits for a permit, and who is next. A queue that empties now and then is a buffer: first in, first out. One
+ * that does not is overload, and then the oldest have clients that are about to give up: the newest goes first, and who
+ * waited longer than the target is turned away at once (CoDel, RFC 8289, with the adaptive LIFO of "Fail at Scale",
+ * ACM Queue 13:8).
+ */
+export class WaitQueue {
+  readonly #options: WaitQueueOptions;
+  /** By priority, then by operation; each set in the order of arrival. */
+  readonly #lanes = new Map<Priority, Map<string, Set<Waiter>>>(PRIORITIES.map((priority) => [priority, new Map()]));
+  #size = 0;
+  #notEmptySince = 0;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(options: WaitQueueOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get overloaded(): boolean {
+    const { now, intervalMs } = this.#options;
+    return this.#size > 0 && now() - this.#notEmptySince >= intervalMs;
+  }
+
+  /** Lets one in. A full queue turns away the one of the least worth that waited longest, be it the newcomer. */
+  add(waiter: Waiter): void {
+    if (this.#size >= this.#options.maxWaiting && !this.#makeRoom(waiter)) {
+      waiter.reject('queue-full');
+      return;
+    }
+    if (this.#size === 0) this.#notEmptySince = this.#options.now();
+    this.#lane(waiter).add(waiter);
+    this.#size++;
+    this.#scheduleSweep();
+  }
+
+  /** Takes one out who does not want to wait any longer. */
+  remove(waiter: Waiter): void {
+    if (!this.#lane(waiter).delete(waiter)) return;
+    this.#size--;
+    if (this.#size > 0) return;
+    clearTimeout(this.#sweep);
+    this.#sweep = undefined;
+  }
+
+  /** Takes out who is next: of an operation that `hasClaim`, if there is one, then by worth, then by order. */
+  take(hasClaim: (operation: string) => boolean): Waiter | undefined {
+    const next = this.#next(hasClaim) ?? this.#next(() => true);
+    if (next !== undefined) this.remove(next);
+    return next;
+  }
+
+  #next(accepts: (operation: string) => boolean): Waiter | undefined {
+    const newestFirst = this.overloaded;
+    for (const priority of PRIORITIES) {
+      let best: Waiter | undefined;
+      for (const [operation, lane] of this.#lanes.get(priority) ?? []) {
+        if (!accepts(operation)) continue;
+        const candidate = newestFirst ? last(lane) : first(lane);
+        if (candidate === undefined) continue;
+        if (best === undefined || candidate.enqueuedAt > best.enqueuedAt === newestFirst) best = candidate;
+      }
+      if (best !== undefined) return best;
+    }
+    return undefined;
+  }
+
+  #makeRoom(newcomer: Waiter): boolean {
+    for (const priority of PRIORITIES.toReversed()) {
+      if (PRIORITIES.indexOf(priority) < PRIORITIES.indexOf(newcomer.priority)) return false;
+      // Of equal worth the newcomer only has the better claim where the newest goes first.
+      if (priority === newcomer.priority && !this.overloaded) return false;
+      const oldest = this.#oldest(priority);
+      if (oldest === undefined) continue;
+      this.#turnAway(oldest, 'queue-full');
+      return true;
+    }
+    return false;
+  }
+
+  #oldest(priority: Priority): Waiter | undefined {
+    let oldest: Waiter | undefined;
+    for (const lane of this.#lanes.get(priority)?.values() ?? []) {
+      const candidate = first(lane);
+      if (candidate !== undefined && (oldest === undefined || candidate.enqueuedAt < oldest.enqueuedAt))
+        oldest = candidate;
+    }
+    return oldest;
+  }
+
+  #turnAway(waiter: Waiter, reason: QueueRejection): void {
+    this.remove(waiter);
+    waiter.reject(reason);
+  }
+
+  /** One timer for all: it fires when overload may have begun, and then when the oldest has waited for the target. */
+  #scheduleSweep(): void {
+    if (this.#sweep !== undefined || this.#size === 0) return;
+    const { now, intervalMs, targetMs } = this.#options;
+    const oldestAt = Math.min(...PRIORITIES.map((priority) => this.#oldest(priority)?.enqueuedAt ?? Infinity));
+    const dueAt = Math.max(this.#notEmptySince + intervalMs, oldestAt + targetMs);
+    this.#sweep = setTimeout(() => this.#sweepOut(), Math.max(1, dueAt - now()));
+  }
+
+  #sweepOut(): void {
+    this.#sweep = undefined;
+    const { now, targetMs } = this.#options;
+    if (this.overloaded) {
+      for (const priority of PRIORITIES) {
+        for (let oldest = this.#oldest(priority); oldest !== undefined; oldest = this.#oldest(priority)) {
+          if (now() - oldest.enqueuedAt < targetMs) break;
+          this.#turnAway(oldest, 'waited-too-long');
+        }
+      }
+    }
+    this.#scheduleSweep();
+  }
+
+  #lane({ operation, priority }: Waiter): Set<Waiter> {
+    const lanes = this.#lanes.get(priority) ?? new Map<string, Set<Waiter>>();
+    const lane = lanes.get(operation) ?? new Set<Waiter>();
+    lanes.set(operation, lane);
+    return lane;
+  }
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  return set.values().next().value;
+}
+
+/** A Set gives its values from the oldest only, so the newest is found by walking: lanes are short. */
+function last<T>(set: ReadonlySet<T>): T | undefined {
+  let newest: T | undefined;
+  for (const value of set) newest = value;
+  return newest;
+}

@@ -1,0 +1,45 @@
+/** Header values by lower-case name. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Headers of one connection (RFC 9110 7.6.1), and those that only make sense with it. */
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** The indexer knows no sessions, chooses its own timeouts, and its host and the body's length are set anew. */
+const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout'];
+
+/** A shared port keeps no cookies, and the rest is ours to say. */
+const NOT_RETURNED = [
+  'set-cookie',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'cache-status',
+  'x-request-id',
+];
+
+/** A client's headers as they go to the indexer, in the flat form. */
+export function forwardedHeaders(headers: Headers): string[] {
+  return without(headers, NOT_FORWARDED);
+}
+
+/** The indexer's headers as they go to the client, in the flat form. */
+export function returnedHeaders(headers: Headers): string[] {
+  return without(headers, NOT_RETURNED);
+}
+
+function without(headers: Headers, names: readonly string[]): string[] {
+  const named = [headers['connection'] ?? []].flat().flatMap((value) => value.toLowerCase().split(','));
+  const dropped = new Set([...HOP_BY_HOP, ...names, ...named.map((name) => name.trim())]);
+  return Object.entries(headers).flatMap(([name, value]) =>
+    dropped.has(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
+  );
+}

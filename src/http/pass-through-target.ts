@@ -1,0 +1,26 @@
+/** What cannot be in a path that two servers must understand alike: an encoded slash or backslash, however often encoded. */
+const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
+
+/**
+ * Whether a request target may be passed on byte for byte. A target that another server could read as another path is
+ * refused: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
+ * form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
+ */
+export function isPassable(target: string): boolean {
+  // The visible characters of ASCII: a fragment is never sent, and a byte outside has no business in a target.
+  if (!/^\/api\/v3\/[\x21-\x22\x24-\x5b\x5d-\x7e]*$/i.test(target)) return false;
+  const [path = ''] = target.split('?', 1);
+  if (ENCODED_SEPARATOR.test(path)) return false;
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    return false;
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control bytes are what is looked for
+  if (/[\x00-\x1f\x7f\\]/.test(decoded)) return false;
+  const segments = decoded.slice(1).split('/');
+  // A trailing slash is a spelling of the same path, not an empty segment inside it.
+  if (segments.at(-1) === '') segments.pop();
+  return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
+}

@@ -1,0 +1,126 @@
+import type { UpstreamTraffic } from './upstream-traffic.ts';
+
+/** Longer than any part of a request may take; the indexer's own newest block can take 40 s. */
+const TIMEOUT_MS = 60_000;
+
+const MOST_ATTEMPTS = 4;
+const LONGEST_REST_MS = 30_000;
+
+/** One answer, read to its end. */
+export interface Answer {
+  /** What was asked for, without `/api/v3/`. */
+  readonly target: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+  /** Parsed; `undefined` for what is not JSON. */
+  readonly body: unknown;
+}
+
+/** An answer with what it cost. */
+export interface Answered extends Answer {
+  /** How many requests to the indexer were made meanwhile. */
+  readonly upstreamRequests: number;
+}
+
+/** Answers that were asked for at once, with what they cost together. */
+export interface AnsweredSet {
+  readonly answers: readonly Answer[];
+  readonly upstreamRequests: number;
+  readonly ms: number;
+}
+
+/** What is sent beside the target. */
+export interface AskOptions {
+  readonly method?: 'GET' | 'HEAD';
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** No answer at all: the connection failed, or the time was over. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+export interface AskerOptions {
+  /** Up to and without `/api/v3`. */
+  readonly baseUrl: string;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly traffic: UpstreamTraffic;
+}
+
+/** Asks one server, toncache or the indexer itself, never faster than the indexer may be asked. */
+export class Asker {
+  readonly #options: AskerOptions;
+
+  constructor(options: AskerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks for a target (what follows `/api/v3/`) in its turn; again, up to four times in all, when the answer is a
+   * failure that says when to. Throws an {@link UnreachableError}.
+   */
+  async ask(target: string, options: AskOptions = {}): Promise<Answered> {
+    const { traffic } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      await traffic.turn();
+      const before = traffic.count;
+      const answered = await this.#send(target, options);
+      const restMs = restAfter(answered);
+      if (restMs === undefined || attempt === MOST_ATTEMPTS) {
+        return { ...answered, upstreamRequests: traffic.count - before };
+      }
+      traffic.pause(restMs);
+    }
+  }
+
+  /** Asks for several targets in one turn, which together are to cost one request at most. */
+  async askAtOnce(targets: readonly string[]): Promise<AnsweredSet> {
+    const { traffic } = this.#options;
+    await traffic.turn();
+    const before = traffic.count;
+    const startedAt = performance.now();
+    const answers = await Promise.all(targets.map((target) => this.#send(target, {})));
+    return { answers, upstreamRequests: traffic.count - before, ms: performance.now() - startedAt };
+  }
+
+  async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<Answer> {
+    const url = `${this.#options.baseUrl}/api/v3/${target}`;
+    try {
+      const response = await fetch(url, {
+        method,
+        headers: { ...this.#options.headers, ...headers },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      return { target, status: response.status, headers: response.headers, bytes, body: parseJson(bytes) };
+    } catch (cause) {
+      throw new UnreachableError(`cannot reach ${this.#options.baseUrl}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+}
+
+/** How long a failure asks to wait, in milliseconds; a 429 need not say. */
+function restAfter({ status, headers }: Answer): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const seconds = Number(headers.get('retry-after') ?? 1);
+  return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_REST_MS) : 1000;
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch` says what happened in the cause of its error only. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return error.message === '' ? code : error.message;
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../demo/spellings.ts';
+import type { OperationName } from '../ton/operations.ts';
+import type { AnsweredSet } from './asker.ts';
+import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';
+import { excuseFor, judge } from './examine.ts';
+import type { SampledTransaction } from './learn-chain.ts';
+import type { Finding } from './report.ts';
+import type { Run } from './run.ts';
+import { isUnchanged } from './settled-part.ts';
+
+/** The shortest lifetime of any answer: a set of requests that took longer may rightly cost more than one. */
+const SHORTEST_LIFETIME_MS = 250;
+const MOST_ATTEMPTS = 3;
+
+/** Of problems that are alike. */
+const MOST_TOLD = 3;
+
+/** All spellings of a hash, an account and a set of hashes give one answer and cost one request. */
+export async function checkSpellings(run: Run, transactions: readonly SampledTransaction[]): Promise<void> {
+  // One with a parent, so that there is an answer to compare.
+  const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
+  if (chosen === undefined) return;
+  const { hash, account } = chosen;
+  await checkSet(run, 'adjacentTransactions', hashQueries(hash));
+  await checkIndexerAgrees(run, hash);
+  await checkSet(run, 'pendingTraces', accountQueries(account));
+  await checkSet(run, 'pendingTraces', hashSetQueries(hash, randomBytes(32).toString('base64')));
+}
+
+function hashQueries(hash: string): string[] {
+  const { base64, ...others } = hashSpellings(bytesOf(hash));
+  const encoded = encodeURIComponent(base64);
+  // A plus that a form decoder on the way took for a space, and one that nobody encoded.
+  return [encoded, base64, encoded.replaceAll('%2B', '%20'), ...Object.values(others)].map(
+    (spelling, at) => `${at % 2 === 0 ? 'hash' : 'Hash[]'}=${spelling}`,
+  );
+}
+
+function accountQueries(account: string): string[] {
+  const decoded = decodeAddress(account);
+  if (decoded === undefined) throw new RangeError(`${account} is no address`);
+  return Object.values(addressSpellings(decoded)).map((spelling) => `account=${spelling}`);
+}
+
+function hashSetQueries(one: string, other: string): string[] {
+  const [a, b] = [hashSpellings(bytesOf(one)), hashSpellings(bytesOf(other))];
+  return [
+    `ext_msg_hash=${a.hex}&ext_msg_hash=${b.hexPrefixed}`,
+    `ext_msg_hash=${b.base64url},${a.base64urlUnpadded}`,
+    `ext_msg_hash[0]=${b.hexUpper}&ext_msg_hash[1]=${a.hex}&ext_msg_hash[2]=${b.hex}`,
+  ];
+}
+
+async function checkSet(run: Run, operation: OperationName, queries: readonly string[]): Promise<void> {
+  const targets = queries.map((query) => `${operation}?${query}`);
+  for (let attempt = 1; ; attempt++) {
+    const set = await run.toncache.askAtOnce(targets);
+    if (set.upstreamRequests > 1 && set.ms > SHORTEST_LIFETIME_MS && attempt < MOST_ATTEMPTS) continue;
+    run.report.add({ check: 'spellings', asked: targets[0] ?? '', ...(await judgeSet(run, operation, set)) });
+    return;
+  }
+}
+
+async function judgeSet(
+  run: Run,
+  operation: OperationName,
+  { answers, upstreamRequests }: AnsweredSet,
+): Promise<Pick<Finding, 'problems' | 'detail' | 'unclear'>> {
+  const statuses = [200, 404];
+  const [first] = answers;
+  if (first === undefined) return { problems: ['nothing was asked'], detail: '' };
+  const excuse = await excuseFor(run, first, statuses);
+  if (excuse !== undefined) return { problems: [], detail: excuse, unclear: true };
+
+  const wrong = answers.flatMap((it) => judge(operation, it, statuses).problems.map((told) => `${it.target}: ${told}`));
+  const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
+  const forwarded = answers.filter(({ headers }) => wentForward(cacheHeaders(headers)));
+  return {
+    problems: [
+      ...wrong.slice(0, MOST_TOLD),
+      ...other.slice(0, MOST_TOLD).map(({ target }) => `another answer for ${target}`),
+      ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
+      ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
+    ],
+    detail: `${answers.length} spellings cost ${upstreamRequests}; ${judge(operation, first, statuses).detail}`,
+  };
+}
+
+function wentForward({ hit, collapsed }: CacheHeaders): boolean {
+  return !hit && !collapsed;
+}
+
+/** The indexer means the same by other spellings as by the canonical one, which is all that it is ever sent. */
+async function checkIndexerAgrees(run: Run, hash: string): Promise<void> {
+  const { base64, hex, base64url } = hashSpellings(bytesOf(hash));
+  const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;
+  const answered = await run.toncache.ask(target(base64));
+  const problems: string[] = [];
+  for (const spelling of [hex, base64url]) {
+    const direct = await run.indexer.ask(target(spelling));
+    if (direct.status !== answered.status || !isUnchanged(answered.body, direct.body)) {
+      problems.push(`the indexer has another answer for ${spelling} (status ${direct.status})`);
+    }
+  }
+  run.report.add({ check: 'canonical spelling', asked: target(base64), problems, detail: `${answered.status}` });
+}
+
+function bytesOf(hash: string): Buffer {
+  const bytes = decodeHash(hash);
+  if (bytes === undefined) throw new RangeError(`${hash} is no hash`);
+  return bytes;
+}

@@ -1,0 +1,78 @@
+import type { OperationName } from '../ton/operations.ts';
+import type { Answer, Answered } from './asker.ts';
+import { isErrorBody, listIn } from './body-shape.ts';
+import { cacheHeaders, headerProblems } from './cache-headers.ts';
+import type { Run } from './run.ts';
+
+/** What is wrong with one answer of toncache by itself, and what it holds in a few words. */
+export interface Judgement {
+  readonly problems: readonly string[];
+  readonly detail: string;
+  readonly rowCount: number;
+}
+
+/** One request and what its answer has to be. */
+export interface Question {
+  readonly check: string;
+  readonly operation: OperationName;
+  /** In a spelling that the indexer takes as well. */
+  readonly target: string;
+  readonly statuses: readonly number[];
+  /** What else can be wrong, of an answer with one of these statuses. */
+  readonly problemsOf?: (answered: Answered, rowCount: number) => readonly string[];
+}
+
+/** Asks toncache, judges the answer, reports it, and remembers it. */
+export async function examine(run: Run, question: Question): Promise<Answered> {
+  const { check, operation, target, statuses, problemsOf } = question;
+  const answered = await run.toncache.ask(target);
+  const excuse = await excuseFor(run, answered, statuses);
+  if (excuse !== undefined) {
+    run.report.add({ check, asked: target, problems: [], detail: excuse, unclear: true });
+    return answered;
+  }
+  const { problems, detail, rowCount } = judge(operation, answered, statuses);
+  const more = statuses.includes(answered.status) ? (problemsOf?.(answered, rowCount) ?? []) : [];
+  run.report.add({ check, asked: target, problems: [...problems, ...more], detail });
+  run.given.push(answered);
+  return answered;
+}
+
+/** Judges status, headers and shape of an answer to an operation. */
+export function judge(operation: OperationName, answer: Answer, statuses: readonly number[]): Judgement {
+  const { status, headers, body } = answer;
+  const { status: cacheStatus, maxAgeSeconds } = cacheHeaders(headers);
+  if (!statuses.includes(status)) {
+    const said = answer.bytes.toString('utf8', 0, 200);
+    return {
+      problems: [`status ${status}, expected ${statuses.join(' or ')}`, said],
+      detail: cacheStatus,
+      rowCount: 0,
+    };
+  }
+  const problems = headerProblems(headers, { isEntry: true });
+  if (status !== 200) {
+    if (!isErrorBody(body)) problems.push('the body is not {"error":"..."}');
+    return { problems: [...problems, ...unkeepable(answer)], detail: `${status}`, rowCount: 0 };
+  }
+  const { name, rows, problems: wrong } = listIn(operation, body);
+  const lifetime = maxAgeSeconds === 0 ? 'no-store' : `max-age=${maxAgeSeconds}`;
+  return { problems: [...problems, ...wrong], detail: `${name}: ${rows.length}, ${lifetime}`, rowCount: rows.length };
+}
+
+/** A problem if clients may keep the answer. */
+export function unkeepable({ headers }: Answer): readonly string[] {
+  const { maxAgeSeconds } = cacheHeaders(headers);
+  return maxAgeSeconds > 0 ? [`clients may keep it for ${maxAgeSeconds} s`] : [];
+}
+
+/** When the status is not an expected one: whether it is the indexer's own fault, which says nothing of toncache. */
+export async function excuseFor(
+  { indexer }: Run,
+  { target, status }: Answer,
+  statuses: readonly number[],
+): Promise<string | undefined> {
+  if (statuses.includes(status)) return undefined;
+  const direct = await indexer.ask(target);
+  return statuses.includes(direct.status) ? undefined : `the indexer itself answers with status ${direct.status}`;
+}

@@ -1,0 +1,55 @@
+/** `unclear`: the indexer gave nothing that could be judged. */
+export type Result = 'ok' | 'unclear' | 'violation';
+
+/** One line of the table. */
+export interface Finding {
+  readonly check: string;
+  readonly asked: string;
+  /** What is wrong: none of it when all is well. */
+  readonly problems: readonly string[];
+  readonly detail: string;
+  /** Nothing could be judged, for the reason in `detail`. */
+  readonly unclear?: boolean;
+}
+
+const CHECK_WIDTH = 22;
+const ASKED_WIDTH = 58;
+const RESULT_WIDTH = 9;
+
+/** The table: a line is printed as soon as its check is done, for a run takes minutes. */
+export class Report {
+  readonly #print: (line: string) => void;
+  readonly #counts: Record<Result, number> = { ok: 0, unclear: 0, violation: 0 };
+
+  constructor(print: (line: string) => void) {
+    this.#print = print;
+  }
+
+  /** How many checks came to that. */
+  count(result: Result): number {
+    return this.#counts[result];
+  }
+
+  head(): void {
+    this.#line('check', 'asked', 'result', 'detail');
+    this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));
+  }
+
+  add({ check, asked, problems, detail, unclear = false }: Finding): void {
+    const result: Result = problems.length > 0 ? 'violation' : unclear ? 'unclear' : 'ok';
+    this.#counts[result]++;
+    // What is wrong has to be asked for again by hand, so it is not shortened.
+    const shown = result === 'violation' ? asked : shorten(asked);
+    this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
+  }
+
+  #line(check: string, asked: string, result: string, detail: string): void {
+    this.#print(
+      [check.padEnd(CHECK_WIDTH), asked.padEnd(ASKED_WIDTH), result.padEnd(RESULT_WIDTH), detail].join('  ').trimEnd(),
+    );
+  }
+}
+
+function shorten(text: string): string {
+  return text.length <= ASKED_WIDTH ? text : `${text.slice(0, ASKED_WIDTH - 16)}…${text.slice(-15)}`;
+}
