@@ -25,6 +25,8 @@ export interface ErrorDetails {
   readonly upstreamStatus?: number;
   /** The indexer's own error body, passed on as it is. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer;
+  /** The indexer's `X-API-Version`, when it sent one. */
+  readonly apiVersion?: string | undefined;
   /** Seconds a client should wait before it asks again. */
   readonly retryAfterSeconds?: number;
   /** The methods that would be accepted. */
@@ -37,6 +39,7 @@ export class ProxyError extends Error {
   readonly code: ErrorCode;
   readonly upstreamStatus: number | undefined;
   readonly upstreamBody: Buffer | undefined;
+  readonly apiVersion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: string | undefined;
 
@@ -45,6 +48,7 @@ export class ProxyError extends Error {
     this.code = code;
     this.upstreamStatus = details.upstreamStatus;
     this.upstreamBody = details.upstreamBody;
+    this.apiVersion = details.apiVersion;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.allow = details.allow;
   }

@@ -7,6 +7,9 @@ export type Lookup =
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
   | { readonly state: 'miss' };
 
+/** Whether a tier took an entry, or why none did. */
+export type StoreOutcome = 'stored' | 'expired' | 'superseded' | 'too-large';
+
 export interface TieredCacheOptions {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
@@ -66,16 +69,16 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
   }
 
-  /** Stores in both tiers, Redis in the background. Returns whether at least one of them took it; an older one is refused. */
-  set(entry: Entry): boolean {
+  /** Stores in both tiers, Redis in the background. */
+  set(entry: Entry): StoreOutcome {
     const { memory, redis, now } = this.#options;
-    if (usableUntil(entry) <= now()) return false;
+    if (usableUntil(entry) <= now()) return 'expired';
     // A flight that was asked later may have landed first: what it stored is not to be put back.
     const kept = memory.peek(entry.key)?.entry;
-    if (kept !== undefined && kept.askedAt > entry.askedAt) return false;
+    if (kept !== undefined && kept.askedAt > entry.askedAt) return 'superseded';
     memory.set(entry);
     redis?.set(entry);
-    return redis !== undefined || memory.peek(entry.key)?.entry === entry;
+    return redis !== undefined || memory.peek(entry.key)?.entry === entry ? 'stored' : 'too-large';
   }
 
   #judge(entry: Entry, tier: 'memory' | 'redis'): Lookup {

@@ -84,7 +84,6 @@ export class SingleFlight<T> {
     };
     // With every waiter gone a failure still has to be seen by somebody, or it would end the process.
     landing.catch(() => {});
-    this.#active.set(key, flight);
     load({
       signal: abort.signal,
       depart: () => {
@@ -100,6 +99,7 @@ export class SingleFlight<T> {
         reject(error);
       },
     );
+    this.#active.set(key, flight);
     return flight;
   }
 
@@ -126,12 +126,12 @@ export class SingleFlight<T> {
 
 /** The value of `promise`, or `undefined` when `signal` is aborted first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) return undefined;
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
   const onAbort = () => resolve(undefined);
+  if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([aborted, promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

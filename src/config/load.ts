@@ -34,8 +34,8 @@ type Nested = { [name: string]: unknown };
  * deep-frozen. Throws a {@link SettingsError}; its problems never hold a secret.
  */
 export function loadSettings(environment: Environment): LoadedSettings {
-  const given = readFile(environment['CONFIG_FILE']);
   const problems: string[] = [];
+  const given = readFile(environment['CONFIG_FILE'], problems);
   for (const { env, envOnly, path } of listSettings()) {
     if (envOnly && valueAt(given, path) !== undefined) {
       problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
@@ -44,7 +44,7 @@ export function loadSettings(environment: Environment): LoadedSettings {
     if (value !== undefined && value !== '') setAt(given, path, value);
   }
   const parsed = settingsSchema.safeParse(withGroups(given));
-  for (const issue of parsed.error?.issues ?? []) problems.push(describe(issue));
+  for (const issue of parsed.error?.issues ?? []) problems.push(...describe(issue, given));
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
   return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined };
 }
@@ -66,16 +66,17 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPrefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
 }
 
-function readFile(path: string | undefined): Nested {
+/** The file's object; what is wrong with the file is added to `problems`, never its text, which may hold a secret. */
+function readFile(path: string | undefined, problems: string[]): Nested {
   if (path === undefined || path === '') return {};
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'));
+    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (isNested(parsed)) return parsed;
+    problems.push(`CONFIG_FILE: ${path} must hold a JSON object`);
   } catch (error) {
-    throw new SettingsError([`CONFIG_FILE: ${path} is not a readable JSON file (${(error as Error).message})`]);
+    problems.push(`CONFIG_FILE: ${path} ${error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'}`);
   }
-  if (!isNested(parsed)) throw new SettingsError([`CONFIG_FILE: ${path} must hold a JSON object`]);
-  return parsed;
+  return {};
 }
 
 /** `upstream` has a required member, so it has no default of its own. */
@@ -83,15 +84,14 @@ function withGroups(given: Nested): Nested {
   return { upstream: {}, ...given };
 }
 
-function describe(issue: z.core.$ZodIssue): string {
+function describe(issue: z.core.$ZodIssue, given: Nested): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: is no setting`).join('\n');
+    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: is no setting`);
   }
   const path = issue.path.map(String);
   const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
-  const missing = issue.code === 'invalid_type' && issue.input === undefined;
-  return `${name}: ${missing ? 'is required' : issue.message}`;
+  return [`${name}: ${valueAt(given, path) === undefined ? 'is required' : issue.message}`];
 }
 
 function valueAt(nested: Nested, path: readonly string[]): unknown {

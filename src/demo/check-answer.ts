@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Chain } from './chain.ts';
 import type { ClientCall } from './client-call.ts';
+import { excerpt, firstDifference } from './first-difference.ts';
 import { type Truth, truthsOf } from './ground-truth.ts';
 
 /** An answer as a client got it. Instants are epoch ms, by the chain's clock. */
@@ -16,43 +17,40 @@ export interface ClientAnswer {
 /** A flight takes followers for so long: they may get what was true when it started. */
 const FLIGHT_MS = 1000;
 
-const EXCERPT = 160;
-
 /**
- * Says what is wrong with an answer, or nothing when it is right: it has to be, byte for byte but for the order of
- * members, what the chain said at some instant between the asking and the receiving, or at most as long before as an
- * answer of its class may be told again. There is no excuse for other statuses: the demo's indexer never fails.
+ * Says what is wrong with an answer, or nothing when it is right: it has to be, member for member, what the chain said
+ * at some instant between the asking and the receiving, or at most as long before as an answer of its class may be told
+ * again. There is no excuse for a status but 200 and 404: the demo's indexer never fails.
  */
 export function checkAnswer(answer: ClientAnswer, chain: Chain): string | undefined {
-  if (answer.status === 0) return `no answer: ${answer.text}`;
-  if (answer.status !== 200 && answer.status !== 404) return 'only 200 and 404 can be right';
-  const body = parseJson(answer.text);
+  const { status, text, sentAt, receivedAt } = answer;
+  if (status === 0) return 'no answer came';
+  if (status !== 200 && status !== 404) return 'only 200 and 404 can be right';
+  const body = parseJson(text);
   if (body === undefined) return 'the body is not JSON';
-  const truths = truthsOf(answer.call, chain).toReversed();
-  const isTold = (truth: Truth) => truth.status === answer.status && isDeepStrictEqual(asJson(truth.body()), body);
-  const possible = truths.filter((truth) => isPossible(truth, answer));
-  if (possible.some(isTold)) return undefined;
-  const told = truths.find((truth) => !possible.includes(truth) && isTold(truth));
-  const expected = `expected ${describe(possible)}`;
-  if (told === undefined) return `the chain never said this; ${expected}`;
-  if (told.fromAt > answer.receivedAt) return `the chain said this only after it was received; ${expected}`;
-  const [agedMs, mayAgeMs] = [Math.ceil(answer.sentAt - told.untilAt), Math.floor(told.mayAgeMs)];
-  return `true until ${agedMs} ms before it was asked for, ${mayAgeMs} ms are allowed; ${expected}`;
+
+  const known = truthsOf(answer.call, chain).toReversed();
+  const isTold = (truth: Truth) => truth.status === status && isDeepStrictEqual(asJson(truth.body()), body);
+  const isTooOld = ({ untilAt, mayAgeMs }: Truth) => untilAt + mayAgeMs + FLIGHT_MS < sentAt;
+  const [future, past] = [
+    known.filter(({ fromAt }) => fromAt > receivedAt),
+    known.filter(({ fromAt }) => fromAt <= receivedAt),
+  ];
+  const told = past.find(isTold);
+  if (told !== undefined && !isTooOld(told)) return undefined;
+  const expected = past[0] === undefined ? '' : `; ${differenceFrom(past[0], status, body)}`;
+  if (told !== undefined) {
+    const agedMs = Math.ceil(sentAt - told.untilAt);
+    return `true until ${agedMs} ms before it was asked for, ${Math.floor(told.mayAgeMs)} ms are allowed${expected}`;
+  }
+  return `the chain ${future.some(isTold) ? 'says this only later' : 'never says this'}${expected}`;
 }
 
-function isPossible({ fromAt, untilAt, mayAgeMs }: Truth, { sentAt, receivedAt }: ClientAnswer): boolean {
-  return fromAt <= receivedAt && untilAt + mayAgeMs + FLIGHT_MS >= sentAt;
-}
-
-function describe([newest, ...earlier]: readonly Truth[]): string {
-  if (newest === undefined) return 'nothing';
-  const others = earlier.length === 0 ? '' : ` (or one of ${earlier.length} states before)`;
-  return `${newest.status} ${excerpt(JSON.stringify(newest.body()))}${others}`;
-}
-
-/** The beginning of a body, on one line. */
-export function excerpt(text: string): string {
-  return text.length <= EXCERPT ? text : `${text.slice(0, EXCERPT)}… (${text.length} characters)`;
+function differenceFrom(truth: Truth, status: number, body: unknown): string {
+  const expected = asJson(truth.body());
+  return truth.status === status
+    ? (firstDifference(expected, body) ?? 'it is true')
+    : `expected is ${truth.status} ${excerpt(expected)}`;
 }
 
 /** As it looks after its way over the wire: without the members that are undefined. */

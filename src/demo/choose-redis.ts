@@ -50,7 +50,9 @@ async function whyUnreachable(url: string): Promise<string | undefined> {
     commandTimeoutMs: CONNECT_TIMEOUT_MS,
     onTransition: (transition) => resolve(transition.state === 'connected' ? undefined : transition.reason),
   });
+  const timer = setTimeout(resolve, 2 * CONNECT_TIMEOUT_MS, 'no answer in time');
   const failure = await promise;
+  clearTimeout(timer);
   await connection.close();
   return failure;
 }

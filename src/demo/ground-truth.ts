@@ -34,12 +34,13 @@ function growingMs(newestNow: number, untilAt: number): number {
   return lifetimeMs + Math.min(lifetimeMs, 30_000);
 }
 
-/** How many traces back an account's are looked for: more than can be pending at once. */
+/** Of an account, so many traces are looked through, and those that ended longer ago are left out. */
 const TRACES_BACK = 300;
+const REMEMBERED_MS = 30_000;
 
 /**
- * Every right answer to a call, oldest first and without gaps, as far back as the chain remembers. The chain must show
- * its rounds in order and must have been advanced to the present.
+ * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be told again. The
+ * chain must show its rounds in order and must have been advanced to the present.
  */
 export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
   switch (call.about) {
@@ -50,8 +51,9 @@ export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
     case 'account': {
       const takesPart = (transactions: readonly Transaction[]) =>
         transactions.some(({ account }) => account.address === call.account.address);
-      const traces = chain.recentTraces(TRACES_BACK).filter(({ transactions }) => takesPart(transactions));
-      return pendingTruths(traces, takesPart, call.actionsVersion);
+      const traces = chain.recentTraces(TRACES_BACK).filter(({ goneAt }) => goneAt > chain.now - REMEMBERED_MS);
+      const own = traces.filter(({ transactions }) => takesPart(transactions));
+      return pendingTruths(own, takesPart, call.actionsVersion);
     }
     case 'transaction':
       return adjacentTruths(chain.transaction(call.hash), call.direction);

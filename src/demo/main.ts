@@ -16,19 +16,19 @@ const EXIT_USAGE = 64;
 const EXIT_CONFIG = 78;
 
 /** npm passes Ctrl-C on to a process that has it from the terminal already: only a later one is a second one. */
-const SAME_SIGNAL_MS = 500;
+const SAME_SIGNAL_MS = 1000;
 
 const forMs = readFlags(process.argv.slice(2));
 const { http, redis } = readSettings();
 const screen = new Screen(process.stdout);
 const ending = new AbortController();
-let endingSince = Number.POSITIVE_INFINITY;
+let signalledAt = Number.POSITIVE_INFINITY;
 
-process.on('SIGINT', () => end('Ctrl-C'));
-process.on('SIGTERM', () => end('SIGTERM'));
-process.on('SIGHUP', () => end('its terminal'));
+process.on('SIGINT', () => endBy('Ctrl-C'));
+process.on('SIGTERM', () => endBy('SIGTERM'));
+process.on('SIGHUP', () => endBy('its terminal'));
 // Whoever read our lines has left (`| head`).
-process.stdout.on('error', () => end('its reader'));
+process.stdout.on('error', () => ending.abort('its reader'));
 
 try {
   const everyAnswerWasRight = await runDemo({
@@ -42,17 +42,16 @@ try {
   });
   process.exit(everyAnswerWasRight ? 0 : 1);
 } catch (error) {
-  if (ending.signal.aborted) process.exit(0);
   console.error('the demo cannot go on:', error);
   process.exit(1);
 }
 
-/** The first time the demo ends in good order; from the second on, at once. */
-function end(by: string): void {
-  if (performance.now() - endingSince > SAME_SIGNAL_MS) process.exit(1);
-  if (ending.signal.aborted) return;
-  endingSince = performance.now();
-  ending.abort(by);
+/** The first signal ends the demo in good order, a second one at once. */
+function endBy(signal: string): void {
+  const now = performance.now();
+  if (now - signalledAt > SAME_SIGNAL_MS) process.exit(1);
+  signalledAt = Math.min(signalledAt, now);
+  ending.abort(signal);
 }
 
 function readFlags(args: string[]): number {

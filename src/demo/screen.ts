@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
-import { excerpt } from './check-answer.ts';
+
 import type { HeardAnswer } from './client.ts';
+import { excerpt } from './first-difference.ts';
 import type { Score, WrongAnswer } from './score.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
@@ -79,11 +80,11 @@ export class Screen {
     this.line();
   }
 
-  /** The last words. */
+  /** The last words; `why` follows "Ended". */
   summary(why: string, inAll: Counts, score: Score): void {
     const { answers, hits, upstream } = inAll;
     const saved = answers - upstream;
-    this.heading(`Ended by ${why}`);
+    this.heading(`Ended ${why}`);
     this.line(
       `  ${grouped(answers)} requests, ${percent(hits, answers)} hits, ${grouped(upstream)} upstream, ${grouped(saved)} saved (${percent(saved, answers)})`,
     );

@@ -71,7 +71,7 @@ export class PublicServer {
     if (operation === undefined && passThrough === undefined) {
       this.#fail(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
     } else if (request.method === 'OPTIONS') {
-      sendPreflight(response, passThrough !== undefined, this.#draining);
+      sendPreflight(response, passThrough !== undefined, requestId(request), this.#draining);
     } else if (operation === undefined) {
       if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -36,6 +36,7 @@ export function sendError(
   const headers = commonHeaders(context);
   headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
   if (error.allow !== undefined) headers.push('Allow', error.allow);
+  if (error.apiVersion !== undefined) headers.push('X-API-Version', error.apiVersion);
   if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
   response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : body);

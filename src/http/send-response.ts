@@ -58,8 +58,19 @@ export function sendEntry(
 }
 
 /** Answers a CORS preflight. */
-export function sendPreflight(response: ServerResponse, passesThrough: boolean, closing: boolean): void {
-  const headers = ['Cache-Status', 'toncache; detail=preflight', ...preflightHeaders(passesThrough)];
+export function sendPreflight(
+  response: ServerResponse,
+  passesThrough: boolean,
+  requestId: string,
+  closing: boolean,
+): void {
+  const headers = [
+    'Cache-Status',
+    'toncache; detail=preflight',
+    'X-Request-Id',
+    requestId,
+    ...preflightHeaders(passesThrough),
+  ];
   if (closing) headers.push('Connection', 'close');
   response.writeHead(204, headers).end();
 }

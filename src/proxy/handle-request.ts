@@ -69,9 +69,9 @@ export class RequestHandler {
         return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
           fwd,
           fwdStatus: load.entry.head.status,
-          stored: load.stored,
+          stored: load.stored === 'stored',
           collapsed,
-          ...(load.stored ? {} : { detail: 'not-kept' }),
+          ...(load.stored === 'stored' ? {} : { detail: load.stored }),
         });
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);

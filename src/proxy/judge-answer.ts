@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { type Entry, ownedCopy } from '../cache/entry.ts';
-import { ProxyError } from '../errors.ts';
+import { type Entry, type Head, ownedCopy } from '../cache/entry.ts';
+import { type ErrorCode, ProxyError } from '../errors.ts';
 import { judgeFinality } from '../ton/finality.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -23,46 +23,37 @@ export function judgeAnswer(
   options: JudgeOptions,
 ): Entry | ProxyError {
   const { status } = answer;
+  const apiVersion = headerText(answer.apiVersion);
+  const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
+    new ProxyError(code, message, { upstreamStatus: status, apiVersion, ...(upstreamBody ? { upstreamBody } : {}) });
+
   if (status === 401 || status === 403) {
-    return new ProxyError('upstream-refused-key', 'the indexer refuses the API key of this proxy', {
-      upstreamStatus: status,
-    });
+    return failure('upstream-refused-key', 'the indexer refuses the API key of this proxy');
   }
-  if (status === 429) {
-    return new ProxyError('upstream-rate-limited', 'the indexer asked for a pause', { upstreamStatus: status });
-  }
-  if (status >= 300 && status < 400) {
-    return new ProxyError('upstream-redirect', 'the indexer answered with a redirect', { upstreamStatus: status });
-  }
+  if (status === 429) return failure('upstream-rate-limited', 'the indexer asked for a pause');
+  if (status >= 300 && status < 400) return failure('upstream-redirect', 'the indexer answered with a redirect');
+
   const body = parseJson(answer.body);
-  if (status === 200 || status === 404) {
-    const finality = judgeFinality(call, status, body);
-    if (finality !== undefined) {
-      const { maxAgeSeconds, ...instants } = lifetimeOf(finality, options.policies, answer, options.random);
-      return {
-        key,
-        body: ownedCopy(answer.body),
-        head: {
-          status,
-          contentType: headerText(answer.contentType) ?? 'application/json',
-          apiVersion: headerText(answer.apiVersion),
-          etag: `"${hash('sha256', answer.body, 'base64url')}"`,
-          answerClass: finality.answerClass,
-          maxAgeSeconds,
-        },
-        ...instants,
-      };
-    }
+  const finality = status === 200 || status === 404 ? judgeFinality(call, status, body) : undefined;
+  if (finality === undefined) {
+    return status < 400
+      ? failure('upstream-invalid', 'the answer of the indexer is not what its API describes')
+      : failure(
+          'upstream-error',
+          `the indexer answered with status ${status}`,
+          isError(body) ? answer.body : undefined,
+        );
   }
-  if (status < 400) {
-    return new ProxyError('upstream-invalid', 'the answer of the indexer is not what its API describes', {
-      upstreamStatus: status,
-    });
-  }
-  return new ProxyError('upstream-error', `the indexer answered with status ${status}`, {
-    upstreamStatus: status,
-    ...(isErrorBody(body) ? { upstreamBody: answer.body } : {}),
-  });
+  const { maxAgeSeconds, ...instants } = lifetimeOf(finality, options.policies, answer, options.random);
+  const head: Head = {
+    status,
+    contentType: headerText(answer.contentType) ?? 'application/json',
+    apiVersion,
+    etag: `"${hash('sha256', answer.body, 'base64url')}"`,
+    answerClass: finality.answerClass,
+    maxAgeSeconds,
+  };
+  return { key, head, body: ownedCopy(answer.body), ...instants };
 }
 
 /** `undefined` for what is not JSON: no JSON text has that value. */
@@ -74,7 +65,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function isErrorBody(body: unknown): boolean {
+function isError(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
 }
 

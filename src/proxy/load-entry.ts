@@ -1,6 +1,6 @@
 import type { AdmissionGate } from '../admission/admission-gate.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -12,7 +12,7 @@ import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
 /** What one flight brings home. */
 export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  | { readonly from: 'upstream'; readonly entry: Entry; readonly stored: boolean }
+  | { readonly from: 'upstream'; readonly entry: Entry; readonly stored: StoreOutcome }
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
@@ -75,7 +75,7 @@ export class EntryLoader {
   #store(call: Call, entry: Entry): Load {
     const stored = this.#options.cache.set(entry);
     const { answerClass } = entry.head;
-    if (stored) this.#options.report({ name: 'stored', operation: call.operation.name, answerClass });
+    if (stored === 'stored') this.#options.report({ name: 'stored', operation: call.operation.name, answerClass });
     return { from: 'upstream', entry, stored };
   }
 
@@ -109,6 +109,7 @@ export class EntryLoader {
     pause.begin(answer.retryAfter);
     return new ProxyError(judged.code, judged.message, {
       upstreamStatus: answer.status,
+      apiVersion: judged.apiVersion,
       retryAfterSeconds: Math.ceil(pause.remainingMs / 1000),
     });
   }

@@ -16,6 +16,12 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
+/** What those may ask of Redis whose question is a script; a call settles as those of {@link RedisConnection} do. */
+export interface RedisScripting {
+  /** Runs Lua code of this house and resolves with what it returns. All keys must lie in one slot. */
+  runScript(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+}
+
 /** The connection came, or went (or could not be made in the first place). Told once each, not once an attempt. */
 export type RedisTransition =
   | { readonly state: 'connected' }
@@ -35,7 +41,7 @@ export interface ConnectRedisOptions {
  * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
  * while there is none and nothing is sent twice. Throws only for a URL that is none.
  */
-export function connectRedis(options: ConnectRedisOptions): RedisConnection {
+export function connectRedis(options: ConnectRedisOptions): RedisConnection & RedisScripting {
   const redis = new Redis(options.url, {
     connectionName: 'toncache',
     connectTimeout: options.connectTimeoutMs,
@@ -59,6 +65,10 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection {
     set: async (key, value, ttlMs) => {
       mustBeConnected(redis);
       await redis.set(key, value, 'PX', ttlMs);
+    },
+    runScript: async (script, keys, args) => {
+      mustBeConnected(redis);
+      return redis.eval(script, keys.length, ...keys, ...args);
     },
     close: () => {
       const { promise: ended, resolve } = Promise.withResolvers<void>();

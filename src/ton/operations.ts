@@ -61,7 +61,7 @@ function actionsInput(version: string | undefined, types: readonly string[]): { 
   const only = types.length === 1 ? types[0] : undefined;
   const named = version ?? (only !== undefined && actionsVersion.safeParse([only]).success ? only : undefined);
   if (named !== undefined) return { header: [['X-Actions-Version', named]], query: [] };
-  return { header: [], query: types.length === 0 ? [] : [['supported_action_types', types.join(',')]] };
+  return { header: [], query: pairs({ supported_action_types: types }) };
 }
 
 const pendingTraces = z

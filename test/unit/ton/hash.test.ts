@@ -25,11 +25,15 @@ describe('a hash', () => {
 
   test('in its canonical form is read as itself, whatever its unused last bits were', () => {
     fc.assert(
-      fc.property(bytes32, fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'), (bytes, last) => {
-        const canonical = parseHash(bytes.toString('base64url').slice(0, 42) + last);
-        expect(canonical).toMatch(/^[A-Za-z0-9+/]{43}=$/);
-        expect(parseHash(canonical ?? '')).toBe(canonical);
-      }),
+      fc.property(
+        bytes32,
+        fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'),
+        (bytes, last) => {
+          const canonical = parseHash(bytes.toString('base64url').slice(0, 42) + last);
+          expect(canonical).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+          expect(parseHash(canonical ?? '')).toBe(canonical);
+        },
+      ),
     );
   });
 

@@ -1,5 +1,10 @@
 import { ProxyError } from '../../../src/errors.ts';
-import { type CanonicalRequest, findOperation, type Operation, type OperationName } from '../../../src/ton/operations.ts';
+import {
+  type CanonicalRequest,
+  findOperation,
+  type Operation,
+  type OperationName,
+} from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
 
 export const OPERATION_NAMES: readonly OperationName[] = [

@@ -1,0 +1,71 @@
+export interface KeySamplesOptions {
+  /** How long a sample counts, in milliseconds. */
+  readonly windowMs: number;
+  /** The most samples that are kept; of more, the newest. */
+  readonly mostSamples: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+interface Sample {
+  readonly at: number;
+  readonly failed: boolean;
+}
+
+/**
+ * How calls ended of late, each key once: the last word on a key replaces the one before, so that a single broken key
+ * weighs as one however often it is asked for.
+ */
+export class KeySamples {
+  readonly #options: KeySamplesOptions;
+  /** Oldest first. */
+  readonly #samples = new Map<string, Sample>();
+  #failures = 0;
+
+  constructor(options: KeySamplesOptions) {
+    this.#options = options;
+  }
+
+  /** Keys that were heard of within the window. */
+  get count(): number {
+    this.#forgetOld();
+    return this.#samples.size;
+  }
+
+  /** Those of them whose last call failed. */
+  get failures(): number {
+    this.#forgetOld();
+    return this.#failures;
+  }
+
+  add(key: string, failed: boolean): void {
+    this.#samples.set(key, { at: this.#options.now(), failed });
+    if (failed) this.#failures++;
+    this.#forgetOld();
+  }
+
+  /** Whether the last call of a key, within the window, failed. */
+  hasFailed(key: string): boolean {
+    this.#forgetOld();
+    return this.#samples.get(key)?.failed === true;
+  }
+
+  clear(): void {
+    this.#samples.clear();
+    this.#failures = 0;
+  }
+
+  #forgetOld(): void {
+    const { windowMs, mostSamples, now } = this.#options;
+    const oldestAt = now() - windowMs;
+    for (const [key, { at }] of this.#samples) {
+      if (at > oldestAt && this.#samples.size <= mostSamples) return;
+      this.#delete(key);
+    }
+  }
+
+  #delete(key: string): void {
+    if (this.#samples.get(key)?.failed) this.#failures--;
+    this.#samples.delete(key);
+  }
+}

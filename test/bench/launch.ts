@@ -1,0 +1,61 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+/** A child process that tells what it has to tell in lines of JSON. */
+export class Launched implements AsyncDisposable {
+  readonly #child: ChildProcessByStdio<null, Readable, null>;
+  readonly #lines: AsyncIterator<string>;
+
+  readonly #kill = () => void this.#child.kill('SIGKILL');
+
+  constructor(child: ChildProcessByStdio<null, Readable, null>) {
+    this.#child = child;
+    process.once('exit', this.#kill);
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** The next line for which `read` gives something. Rejects when the process ends without one. */
+  async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
+    for (;;) {
+      const { done, value } = await this.#lines.next();
+      if (done === true) throw new Error('a process of the bench ended early: what it said is above');
+      const told = read(JSON.parse(value));
+      if (told !== undefined) return told;
+    }
+  }
+
+  /** Asks the process to end, and waits for that. If we end before, it is killed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    process.off('exit', this.#kill);
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    const guard = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
+    this.#child.kill('SIGTERM');
+    await ended;
+    clearTimeout(guard);
+  }
+}
+
+/** How a program of ours is started. */
+export interface LaunchOptions {
+  readonly args?: readonly string[];
+  readonly nodeArgs?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a TypeScript program on the Node that runs this one; its errors go where ours go. */
+export function launch(program: URL, { args = [], nodeArgs = [], environment = {} }: LaunchOptions = {}): Launched {
+  const command = [...nodeArgs, fileURLToPath(program), ...args];
+  return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
+}
+
+/** Reads one member of a line that must be text. */
+export function textIn(name: string): (line: unknown) => string | undefined {
+  return (line) => {
+    const value = typeof line === 'object' && line !== null ? Reflect.get(line, name) : undefined;
+    return typeof value === 'string' ? value : undefined;
+  };
+}

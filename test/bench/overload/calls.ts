@@ -1,0 +1,108 @@
+import { Chain } from '../../../src/demo/chain.ts';
+import { digest, type SeededRandom } from '../../../src/demo/seeded-random.ts';
+
+/** One request of the load, with what makes an answer to it the right one. */
+export interface Call {
+  /** `hot`: warmed, so a cache has it; `unique`: nobody has asked it before. */
+  readonly kind: 'hot' | 'unique';
+  readonly operation: 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+  /** Path and query. */
+  readonly target: string;
+  /** Status 200 and this text in the body. */
+  readonly says: string;
+}
+
+const HOT_SHARE = 0.1;
+const HOT_ROUNDS = 50;
+/** Of the unique ones; the rest asks for blocks. */
+const PENDING_SHARE = 0.4;
+const ADJACENT_SHARE = 0.3;
+
+const FIRST_SEQNO = 62_000_000;
+const PAST_ROUNDS = 1500;
+/** A minute: rounds before that have all the children that they will have. */
+const YOUNG_ROUNDS = 150;
+/** More than a round has blocks: the answer is complete, and neither 10 nor 100 rows. */
+const SMALLEST_LIMIT = 101;
+
+/** Of the first rounds, final long ago: to be warmed before the load. */
+export const HOT_CALLS: readonly Call[] = Array.from({ length: HOT_ROUNDS }, (_, number) =>
+  shards('hot', FIRST_SEQNO + number, ''),
+);
+
+/** The chain of the bench: the same in every process, given when its first round was, epoch ms. */
+export function chainOf(startAt: number): Chain {
+  return new Chain({ startAt, firstSeqno: FIRST_SEQNO, historyRounds: 1_000_000 });
+}
+
+/** When a chain that is old enough now has to have begun, epoch ms. */
+export function chainStart(): number {
+  return Date.now() - PAST_ROUNDS * 400;
+}
+
+/** What the load asks for: mostly keys that no cache can know, and a share of a few hot ones that are final. */
+export class Calls {
+  readonly #random: SeededRandom;
+  readonly #rounds: number;
+  readonly #adjacent: readonly Call[];
+  #pendingTaken = 0;
+  #adjacentTaken = 0;
+  #shardsTaken = 0;
+
+  constructor(chain: Chain, random: SeededRandom) {
+    this.#random = random;
+    this.#rounds = chain.headSeqno - YOUNG_ROUNDS - FIRST_SEQNO;
+    const seqnos = Array.from({ length: this.#rounds }, (_, number) => FIRST_SEQNO + number);
+    this.#adjacent = seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
+  }
+
+  /** The next one. Throws when no unique one is left: the load is too long. */
+  next(): Call {
+    if (this.#random.chance(HOT_SHARE)) return this.#random.pick(HOT_CALLS);
+    const drawn = this.#random.next();
+    if (drawn < PENDING_SHARE) return this.#pending();
+    return drawn < PENDING_SHARE + ADJACENT_SHARE ? this.#nextAdjacent() : this.#nextShards();
+  }
+
+  #pending(): Call {
+    const hash = encodeURIComponent(digest('overload', this.#pendingTaken++));
+    const target = `/api/v3/pendingTraces?ext_msg_hash=${hash}`;
+    return { kind: 'unique', operation: 'pendingTraces', target, says: '"traces":[]' };
+  }
+
+  #nextAdjacent(): Call {
+    const call = this.#adjacent[this.#adjacentTaken++];
+    if (call === undefined) throw new Error('the chain has no more transactions to ask for: fewer seconds, please');
+    return call;
+  }
+
+  #nextShards(): Call {
+    const number = this.#shardsTaken++;
+    const limit = SMALLEST_LIMIT + Math.floor(number / this.#rounds);
+    return shards('unique', FIRST_SEQNO + (number % this.#rounds), `&limit=${limit}`);
+  }
+}
+
+function shards(kind: Call['kind'], seqno: number, rest: string): Call {
+  const target = `/api/v3/masterchainBlockShards?seqno=${seqno}${rest}`;
+  return { kind, operation: 'masterchainBlockShards', target, says: `"seqno":${seqno}` };
+}
+
+/** Every question about a round's transactions that has an answer. */
+function adjacentOf(chain: Chain, seqno: number): Call[] {
+  return (chain.block(seqno)?.transactions ?? []).flatMap(({ hash }) => {
+    const parent = chain.parent(hash)?.hash;
+    const child = chain.children(hash)[0]?.hash;
+    return [
+      ...adjacent(hash, '&direction=in', parent),
+      ...adjacent(hash, '&direction=out', child),
+      ...adjacent(hash, '', parent ?? child),
+    ];
+  });
+}
+
+function adjacent(hash: string, direction: string, neighbour: string | undefined): Call[] {
+  if (neighbour === undefined) return [];
+  const target = `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}${direction}`;
+  return [{ kind: 'unique', operation: 'adjacentTransactions', target, says: neighbour }];
+}

@@ -1,0 +1,64 @@
+import { SeededRandom } from '../../../src/demo/seeded-random.ts';
+import { type Call, Calls, chainOf, HOT_CALLS } from './calls.ts';
+import { Connections } from './connections.ts';
+import { OpenLoop } from './open-loop.ts';
+import { judge } from './outcome.ts';
+import { type Phase, scheduleOf } from './schedule.ts';
+import type { Tallied } from './tally.ts';
+
+// A process: warms the hot keys, and then offers a load in phases. The load is the same every time.
+
+/** The argument, as JSON. */
+export interface LoadOrder {
+  readonly port: number;
+  /** Of the chain that is asked about, epoch ms. */
+  readonly chainStartAt: number;
+  readonly phases: readonly Phase[];
+  readonly walletsRetry: boolean;
+}
+
+/** A line when a phase begins, and one when the last has ended. */
+export interface Border {
+  readonly phase: number;
+  /** CPU time of the process up to then. */
+  readonly cpuMs: number;
+}
+
+/** The last line. */
+export interface LoadResult {
+  readonly tallied: readonly Tallied[];
+}
+
+const order: LoadOrder = JSON.parse(process.argv[2] ?? '');
+const { phases, walletsRetry } = order;
+const random = new SeededRandom('overload');
+const chain = chainOf(order.chainStartAt);
+chain.advanceTo(Date.now());
+const calls = new Calls(chain, random);
+const schedule = scheduleOf(phases, calls, random);
+const connections = new Connections(order.port);
+for (const call of HOT_CALLS) await warm(call);
+
+const loop = new OpenLoop({
+  connections,
+  phases,
+  schedule,
+  walletsRetry,
+  onBorder: (phase) => {
+    const { user, system } = process.cpuUsage();
+    tell({ phase, cpuMs: (user + system) / 1000 });
+  },
+});
+tell({ tallied: await loop.run() });
+connections.close();
+
+async function warm(call: Call): Promise<void> {
+  const outcome = await new Promise<ReturnType<typeof judge>>((resolve) => {
+    connections.ask(call.target, (heard) => resolve(judge(call, heard)));
+  });
+  if (outcome.kind !== 'right') throw new Error(`${call.target} was not answered: ${JSON.stringify(outcome)}`);
+}
+
+function tell(line: Border | LoadResult): void {
+  console.log(JSON.stringify(line));
+}

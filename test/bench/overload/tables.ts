@@ -1,0 +1,73 @@
+import { markdownTable } from '../markdown-table.ts';
+import type { Run } from './run-scenario.ts';
+import { nameOf } from './scenarios.ts';
+
+const NONE = '';
+
+/** What clients and the indexer saw while the load lasted. Rates are a second, times in milliseconds. */
+export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): string {
+  return markdownTable(
+    [
+      'mode, load',
+      'offered/s',
+      'right/s',
+      'misses/s',
+      'hits/s',
+      'of capacity',
+      'sheds/s',
+      'shed p99',
+      'hit p99',
+      'miss p99',
+      'any p99',
+      'left/s',
+      'at indexer',
+      'whole after s',
+      'errors',
+    ],
+    runs.map(({ mode, scenario, load, after, maxAtIndexer }) => {
+      const rate = (count: number) => (count / load.seconds).toFixed(0);
+      return [
+        `${mode}, ${nameOf(scenario)}`,
+        rate(load.requests),
+        rate(load.rightMisses + load.rightHits),
+        rate(load.rightMisses),
+        rate(load.rightHits),
+        `${((100 * load.rightByIndexer) / load.seconds / capacityPerSecond).toFixed(0)} %`,
+        rate(load.sheds),
+        milliseconds(load.shedP99Ms),
+        milliseconds(load.hitP99Ms),
+        milliseconds(load.missP99Ms),
+        milliseconds(load.anyP99Ms),
+        rate(load.left),
+        `${maxAtIndexer}`,
+        after.wholeAfterMs === undefined ? `> ${after.seconds - 1}` : (after.wholeAfterMs / 1000).toFixed(1),
+        errorsOf(load.errors),
+      ];
+    }),
+  );
+}
+
+/** Cores in use while the load lasted, and how late the generator was itself. */
+export function tableOfCpu(runs: readonly Run[]): string {
+  return markdownTable(
+    ['cores in use', 'indexer', 'toncache', 'generator', 'others', 'idle', 'generator late p99 ms'],
+    runs.map(({ mode, scenario, load, cpu }) => [
+      `${mode}, ${nameOf(scenario)}`,
+      cpu.indexer.toFixed(2),
+      cpu.toncache?.toFixed(2) ?? NONE,
+      cpu.generator.toFixed(2),
+      cpu.others.toFixed(2),
+      cpu.idle.toFixed(2),
+      milliseconds(load.lateP99Ms),
+    ]),
+  );
+}
+
+function milliseconds(value: number | undefined): string {
+  return value?.toFixed(value < 10 ? 1 : 0) ?? NONE;
+}
+
+function errorsOf(errors: Readonly<Record<string, number>>): string {
+  const told = Object.entries(errors).map(([error, count]) => `${count} ${error}`);
+  return told.length === 0 ? '0' : told.join(', ');
+}

@@ -1,0 +1,48 @@
+import { type Launched, launch } from './launch.ts';
+
+/** What the server used and did since it was started, by its own metrics. */
+export interface Usage {
+  readonly cpuSeconds: number;
+  /** Answered requests by outcome (`hit-memory`, `hit-redis`, `miss`, ...). */
+  readonly requests: ReadonlyMap<string, number>;
+}
+
+/** The real server, `src/main.ts`, in a process of its own. */
+export class ToncacheProcess implements AsyncDisposable {
+  readonly url: string;
+  readonly #adminUrl: string;
+  readonly #process: Launched;
+
+  constructor(process: Launched, urls: { readonly publicUrl: string; readonly adminUrl: string }) {
+    this.#process = process;
+    this.url = urls.publicUrl;
+    this.#adminUrl = urls.adminUrl;
+  }
+
+  async usage(): Promise<Usage> {
+    const page = await (await fetch(`${this.#adminUrl}/metrics`)).text();
+    const requests = new Map<string, number>();
+    for (const [, outcome = '', count] of page.matchAll(/^toncache_requests_total\{.*outcome="([^"]+)".*\} (\S+)$/gm)) {
+      requests.set(outcome, (requests.get(outcome) ?? 0) + Number(count));
+    }
+    return { cpuSeconds: Number(/^toncache_process_cpu_seconds_total (\S+)$/m.exec(page)?.[1]), requests };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#process[Symbol.asyncDispose]();
+  }
+}
+
+/** Starts a server with these environment settings on free ports; resolves when it is ready. */
+export async function startToncache(
+  environment: Readonly<Record<string, string>>,
+  nodeArgs: readonly string[] = [],
+): Promise<ToncacheProcess> {
+  const settings = { PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...environment };
+  const process = launch(new URL('../../src/main.ts', import.meta.url), { environment: settings, nodeArgs });
+  const urls = await process.next((line) => {
+    if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
+    return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };
+  });
+  return new ToncacheProcess(process, urls);
+}

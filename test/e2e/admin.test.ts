@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { newestRound, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
+
+describe('the admin port', () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await World.start(ANY_WORLD);
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  it('says that the process lives and is ready', async () => {
+    for (const path of ['/healthz', '/readyz']) {
+      const { status, headers, text } = await world.proxy.askAdmin(path);
+      expect(status).toBe(200);
+      expect(headers['content-type']).toBe('application/json');
+      expect(JSON.parse(text)).toBeTypeOf('object');
+    }
+  });
+
+  it('shows metrics of its own prefix only, in the text format of Prometheus', async () => {
+    await world.ask(newestRound(world));
+    await world.ask(newestRound(world));
+    await world.ask(unknownTransaction());
+    const { status, headers, text } = await world.proxy.askAdmin('/metrics');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch(/^text\/plain;.*version=/);
+    const names = text.split('\n').flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? []);
+    expect(names.length).toBeGreaterThan(10);
+    for (const name of names) expect(name).toMatch(/^toncache_/);
+    const labels = { operation: 'masterchainBlockShards' };
+    expect(await world.proxy.metric('toncache_requests_total', labels)).toBe(2);
+    expect(await world.proxy.metric('toncache_requests_total', { ...labels, outcome: 'hit-memory' })).toBe(1);
+    expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
+  });
+
+  it('serves nothing else: not the API, and no other method', async () => {
+    for (const target of ['/', newestRound(world), '/healthz/x']) {
+      expect((await world.proxy.askAdmin(target)).status).toBe(404);
+    }
+    const { status, headers } = await world.proxy.askAdmin('/healthz', { method: 'DELETE' });
+    expect(status).toBe(405);
+    expect(headers['allow']).toMatch(/GET/);
+    expect(world.forwarded).toEqual([]);
+  });
+});
+
+describe('the admin port with neither an indexer nor a Redis', () => {
+  let proxy: RunningProxy;
+
+  beforeEach(async () => {
+    // Nobody listens on port 1 of this machine, so both connections are refused.
+    const nowhere = '127.0.0.1:1';
+    proxy = await startProxy({ upstreamUrl: `http://${nowhere}`, env: { REDIS_URL: `redis://${nowhere}` } });
+  });
+  afterEach(() => proxy.close());
+
+  it('still says that the process is ready, and shows metrics', async () => {
+    for (let round = 0; round < 4; round++) {
+      expect((await proxy.ask(unknownTransaction())).status).toBe(502);
+      for (const path of ['/healthz', '/readyz', '/metrics']) expect((await proxy.askAdmin(path)).status).toBe(200);
+    }
+    expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(4);
+  });
+
+  it('says in the log that the indexer fails, once', async () => {
+    for (let round = 0; round < 4; round++) await proxy.ask(unknownTransaction());
+    expect(proxy.log.filter(({ msg }) => msg.includes('indexer'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { failed, rateLimited } from '../../src/demo/faults.ts';
+import { parseCacheStatus } from './cache-status.ts';
+import { childrenOfSettled, newestRound, nothingPending, pendingTrace, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+let world: World;
+
+describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => {
+  beforeEach(async () => {
+    world = await World.start(kind);
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  it('tells a miss that was stored, then a hit with its tier and what is left of its lifetime', async () => {
+    const target = newestRound(world);
+    expect((await world.ask(target)).cache).toEqual({ fwd: 'miss', 'fwd-status': 200, stored: true });
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 86_400, detail: 'memory' });
+    world.advance(10_500);
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 86_389, detail: 'memory' });
+  });
+
+  it('tells of an absence what the indexer said', async () => {
+    const target = unknownTransaction();
+    expect((await world.ask(target)).cache).toEqual({ fwd: 'miss', 'fwd-status': 404, stored: true });
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 0, detail: 'memory' });
+  });
+
+  it('tells by a negative ttl that a hit is stale, and of the answer after it that it is not', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(24 * HOUR_MS + 5_000);
+    const { cache } = await world.ask(target);
+    expect(cache).toEqual({ hit: true, ttl: -5, detail: expect.stringMatching(/^(memory|redis)$/) });
+    expect((await world.untilFresh(target)).cache).toMatchObject({ ttl: 86_400 });
+  });
+
+  it('tells that it went forward with a stale answer at hand', async () => {
+    const target = pendingTrace(world);
+    await world.ask(target);
+    world.advance(900);
+    expect((await world.ask(target)).cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
+  });
+
+  it('tells of a stale answer in place of a failure what the failure was', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(25 * HOUR_MS);
+    world.indexer.faults.inject(failed(500));
+    const { status, cache } = await world.ask(target);
+    expect(status).toBe(200);
+    expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 500, ttl: -3600, detail: 'upstream-error' });
+  });
+
+  it('tells of a stale answer in place of a shed request that nothing was forwarded', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(25 * HOUR_MS);
+    world.indexer.faults.inject(rateLimited('json', '30'), { times: 1 });
+    await world.ask(unknownTransaction());
+    const { status, cache } = await world.ask(target);
+    expect(status).toBe(200);
+    expect(cache).toEqual({ hit: true, ttl: -3600, detail: expect.stringMatching(/^(memory|redis)$/) });
+  });
+
+  it('tells who waited for the request of another', async () => {
+    const target = childrenOfSettled(world);
+    const gate = world.indexer.hold();
+    const leader = await world.proxy.sendIn(target);
+    await gate.arrived(1);
+    const follower = await world.proxy.sendIn(target);
+    gate.release();
+    const answers = await Promise.all([leader.answer, follower.answer]);
+    const [led, followed] = answers.map(({ headers }) => parseCacheStatus(headers['cache-status']));
+    expect(led).toEqual({ fwd: 'miss', 'fwd-status': 200, stored: true });
+    expect(followed).toMatchObject({ fwd: 'miss', 'fwd-status': 200, collapsed: true });
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it('tells of a failure what the indexer said, and why nothing was stored', async () => {
+    world.indexer.faults.inject(failed(500));
+    const { status, cache } = await world.ask(unknownTransaction());
+    expect(status).toBe(500);
+    expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 500, detail: 'upstream-error' });
+  });
+
+  it('tells of a failure without an answer that it went forward', async () => {
+    world.indexer.faults.inject({ kind: 'reset' });
+    const { status, cache } = await world.ask(unknownTransaction());
+    expect(status).toBe(502);
+    expect(cache).toEqual({ fwd: 'miss', detail: expect.any(String) });
+  });
+});
+
+describe('Cache-Status', () => {
+  beforeEach(async () => {
+    // Of 1 MiB a single answer may take 64 KiB.
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { MEMORY_MAX_SIZE: '1MiB' } } });
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  it('is on every answer, and never claims what did not happen', async () => {
+    const replies = [
+      await world.ask('/api/v3/unheardOf'),
+      await world.ask('/healthz'),
+      await world.ask('/api/v3/pendingTraces'),
+      await world.ask('/api/v3/pendingTraces', { method: 'POST' }),
+      await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' }),
+    ];
+    for (const { cache } of replies) {
+      for (const parameter of ['hit', 'fwd', 'fwd-status', 'stored']) expect(cache).not.toHaveProperty(parameter);
+    }
+  });
+
+  it('says why an answer was not stored', async () => {
+    const target = newestRound(world);
+    world.indexer.faults.inject({ kind: 'huge', bytes: 100_000 });
+    for (let round = 1; round <= 2; round++) {
+      const { status, cache } = await world.ask(target);
+      expect(status).toBe(200);
+      expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 200, detail: expect.stringMatching(/large/) });
+      expect(world.forwarded).toHaveLength(round);
+    }
+  });
+
+  it('is on 304 and on the answer to HEAD as well', async () => {
+    const target = nothingPending();
+    const missed = await world.ask(target, { headers: { 'If-None-Match': '*' } });
+    expect([missed.status, missed.cache]).toEqual([304, { fwd: 'miss', 'fwd-status': 200, stored: true }]);
+    const hit = await world.ask(target, { method: 'HEAD', headers: { 'If-None-Match': '*' } });
+    expect([hit.status, hit.cache]).toEqual([304, { hit: true, ttl: 0, detail: 'memory' }]);
+  });
+
+  it('tells of a request that was shed that it was not forwarded', async () => {
+    world.indexer.faults.inject(rateLimited('json', '30'));
+    const first = await world.ask(unknownTransaction());
+    expect([first.status, first.cache]).toMatchObject([503, { fwd: 'miss', 'fwd-status': 429 }]);
+    const second = await world.ask(unknownTransaction());
+    expect([second.status, second.cache]).toEqual([503, { detail: expect.any(String) }]);
+    expect(world.forwarded).toHaveLength(1);
+  });
+});

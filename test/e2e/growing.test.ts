@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Transaction } from '../../src/demo/trace.ts';
+import { childrenOfSettled, sendTrace, settledParent, targetOf } from './questions.ts';
+import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 3_600_000;
+const LONGEST_WHILE_REVALIDATING_MS = 30_000;
+const ABSENT_MS = 300;
+const STEP_MS = 250;
+const WATCHED_MS = 15_000;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** By the table of lifetimes, without jitter: how long children may be told of that are `ageMs` old. */
+function lifetimeAt(ageMs: number): number {
+  return Math.min(Math.max(Math.floor(ageMs / 10), SHORTEST_MS), LONGEST_MS);
+}
+
+/** Sends messages until one sets off a transaction a child of which executes seconds after another. */
+function parentWithLateChild(): Transaction {
+  for (;;) {
+    const { transactions } = sendTrace(world);
+    const late = transactions.find(({ children }) => {
+      const executed = children.map(({ finalizedAt }) => finalizedAt);
+      return executed.length > 1 && Math.max(...executed) - Math.min(...executed) >= 2_000;
+    });
+    if (late !== undefined) return late;
+  }
+}
+
+function hashesIn({ status, text }: Reply): string[] {
+  if (status === 404) return [];
+  const { transactions }: { transactions: { hash: string }[] } = JSON.parse(text);
+  return transactions.map(({ hash }) => hash);
+}
+
+describe.each(WORLDS)('children that appear later, before indexer $dialect, $tiers', (kind) => {
+  it.each(['out', undefined])('are never kept from clients beyond the window (direction %s)', async (direction) => {
+    world = await World.start({ ...kind, chain: { lateShare: 1 } });
+    const parent = parentWithLateChild();
+    world.now = Math.max(world.now, parent.finalizedAt);
+    const query = direction === undefined ? {} : { direction };
+    const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
+    const until = world.now + WATCHED_MS;
+    let served: string[] = [];
+    let stale = 0;
+    for (; world.now < until; world.advance(STEP_MS)) {
+      const reply = await world.ask(target);
+      served = hashesIn(reply);
+      const missing = parent.children.filter(
+        ({ hash, finalizedAt }) => finalizedAt <= world.now && !served.includes(hash),
+      );
+      for (const child of missing) {
+        const others = parent.children.filter(({ hash }) => served.includes(hash));
+        const newestMs = Math.max(parent.now, ...others.map(({ now }) => now)) * 1000;
+        // What was served was asked for before the child was there, so it was no older than this.
+        const lifetime = lifetimeAt(child.finalizedAt - newestMs);
+        const allowedMs =
+          reply.status === 404 ? ABSENT_MS : lifetime + Math.min(lifetime, LONGEST_WHILE_REVALIDATING_MS);
+        expect(world.now - child.finalizedAt).toBeLessThan(allowedMs);
+      }
+      if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) {
+        stale++;
+        await world.untilFresh(target);
+      }
+    }
+    for (const { hash } of parent.children) expect(served).toContain(hash);
+    expect(stale).toBeGreaterThan(0);
+    // It was worth it: far fewer requests than there were questions.
+    expect(world.forwarded.length).toBeLessThan(WATCHED_MS / STEP_MS / 2);
+  });
+
+  it('are looked for less and less often', async () => {
+    world = await World.start(kind);
+    const target = childrenOfSettled(world);
+    const { text, cache } = await world.ask(target);
+    expect(cache).toMatchObject({ stored: true });
+    const newest: number = Math.max(...JSON.parse(text).transactions.map(({ now }: { now: number }) => now));
+    const lifetime = lifetimeAt(Math.floor(world.now / 1000) * 1000 - newest * 1000);
+    await world.leap(lifetime - 1);
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
+    const gate = world.indexer.hold();
+    await world.leap(lifetime);
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: Math.floor((1 - lifetime) / 1000) });
+    await gate.arrived(1);
+    gate.release();
+    await world.untilFresh(target);
+    expect(world.forwarded).toHaveLength(2);
+  });
+});
+
+describe('the lifetime of children', () => {
+  const second = 1_000;
+  const minute = 60 * second;
+  const hour = 60 * minute;
+
+  function bodyWith(...rows: object[]): string {
+    return JSON.stringify({ address_book: {}, transactions: rows });
+  }
+
+  function row(ageMs: number, more: object = {}): object {
+    const now = Math.floor((world.now - ageMs) / 1000);
+    return { hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more };
+  }
+
+  async function answered(body: string, date?: string): Promise<string> {
+    const headers = date === undefined ? {} : { Date: date };
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers }, { times: 1 });
+    const target = targetOf('adjacentTransactions', { hash: settledParent(world).hash, direction: 'out' });
+    expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
+    return target;
+  }
+
+  it.each([
+    [0, 1 * second],
+    [-1 * hour, 1 * second],
+    [9 * second, 1 * second],
+    [25 * second, 2.5 * second],
+    [10 * minute, 1 * minute],
+    [5 * hour, 30 * minute],
+    [10 * hour, 1 * hour],
+    [5000 * hour, 1 * hour],
+  ])('whose newest is %i ms old is %i ms', async (ageMs, lifetimeMs) => {
+    world = await World.start(ANY_WORLD);
+    const target = await answered(bodyWith(row(100_000 * hour), row(ageMs), row(90_000 * hour)));
+    world.now += lifetimeMs - 1;
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
+    world.now += 1;
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
+    world.now += 1;
+    expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
+  });
+
+  it('counts their age by the clock of the indexer, else by its own', async () => {
+    world = await World.start(ANY_WORLD);
+    const fast = await answered(bodyWith(row(0)), new Date(world.now + 100 * second).toUTCString());
+    expect((await world.ask(fast)).cache).toMatchObject({ hit: true, ttl: 10 });
+    await using other = await World.start(ANY_WORLD);
+    await world[Symbol.asyncDispose]();
+    world = other;
+    const clockless = await answered(bodyWith(row(100 * second)), 'some day');
+    expect((await world.ask(clockless)).cache).toMatchObject({ hit: true, ttl: 10 });
+  });
+
+  it('is at most half a minute longer while they are refreshed, and ten minutes when that fails', async () => {
+    world = await World.start(ANY_WORLD);
+    const target = await answered(bodyWith(row(10 * hour)));
+    world.indexer.faults.inject({ kind: 'reset' });
+    world.now += 1 * hour + 30 * second - 1;
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: -30 });
+    world.now += 1;
+    expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale', ttl: -30 });
+    world.now += 9.5 * minute - 1;
+    expect((await world.ask(target)).status).toBe(200);
+    world.now += 1;
+    expect((await world.ask(target)).status).toBe(502);
+  });
+
+  it.each([
+    ['emulated', { emulated: true }],
+    ['in no masterchain block', { mc_block_seqno: null }],
+    ['without a masterchain block', { mc_block_seqno: undefined }],
+    ['pending', { finality: 'pending' }],
+    ['confirmed', { finality: 'confirmed' }],
+    ['sure in a word that nobody knows', { finality: 'certain' }],
+    ['without a time', { now: undefined }],
+    ['at a time that is no integer', { now: '1800000000' }],
+  ])('is that of a live answer when one of them is %s', async (_, more) => {
+    world = await World.start(ANY_WORLD);
+    const target = await answered(bodyWith(row(5 * hour), row(5 * hour, more)));
+    expect((await world.ask(target)).headers['cache-control']).toBe('no-store');
+    world.now += 399;
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true });
+    world.indexer.faults.inject({ kind: 'reset' });
+    world.now += 1;
+    expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale' });
+    world.now += 1999;
+    expect((await world.ask(target)).status).toBe(200);
+    world.now += 1;
+    expect((await world.ask(target)).status).toBe(502);
+  });
+});

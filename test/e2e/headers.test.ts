@@ -1,0 +1,245 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DIALECTS as TRAITS } from '../../src/demo/dialect.ts';
+import { failed } from '../../src/demo/faults.ts';
+import {
+  childrenOfSettled,
+  finalizedTrace,
+  futureRound,
+  newestRound,
+  nothingPending,
+  parentOfSettled,
+  pendingTrace,
+  settledParent,
+  targetOf,
+  unknownTransaction,
+} from './questions.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** All that an answer of the proxy may have: whatever else the indexer sends stays behind. */
+const KNOWN_HEADERS = [
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'age',
+  'cache-control',
+  'cache-status',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'etag',
+  'retry-after',
+  'vary',
+  'x-api-version',
+  'x-request-id',
+];
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
+  beforeEach(async () => {
+    world = await World.start(kind);
+  });
+
+  it('let clients keep what is final for an hour, and what can grow for its lifetime', async () => {
+    const controls = async (target: string) => (await world.ask(target)).headers['cache-control'];
+    expect(await controls(newestRound(world))).toBe('public, max-age=3600');
+    expect(await controls(parentOfSettled(world))).toBe('public, max-age=3600');
+    expect(await controls(childrenOfSettled(world))).toMatch(/^public, max-age=[1-3]$/);
+  });
+
+  it('let clients keep nothing that is live, absent or wrong', async () => {
+    const targets = [
+      pendingTrace(world),
+      finalizedTrace(world),
+      nothingPending(),
+      unknownTransaction(),
+      futureRound(world),
+      '/api/v3/pendingTraces',
+    ];
+    for (const target of targets) {
+      for (const round of ['first', 'second']) {
+        const { headers } = await world.ask(target);
+        expect([target, round, headers['cache-control']]).toEqual([target, round, 'no-store']);
+      }
+    }
+    world.indexer.faults.inject(failed(500));
+    expect((await world.ask(unknownTransaction())).headers['cache-control']).toBe('no-store');
+  });
+
+  it('name in Vary exactly what the operation reads', async () => {
+    const forPending = ['x-actions-version', 'x-no-address-book', 'x-no-metadata'];
+    const cases: [string, string[]][] = [
+      [pendingTrace(world), forPending],
+      [nothingPending(), forPending],
+      ['/api/v3/pendingTraces', forPending],
+      [childrenOfSettled(world), ['x-no-address-book']],
+      [unknownTransaction(), ['x-no-address-book']],
+      [newestRound(world), []],
+      [futureRound(world), []],
+    ];
+    for (const [target, expected] of cases) {
+      for (const round of ['miss', 'hit']) {
+        const { headers } = await world.ask(target);
+        const vary = headers.vary?.split(',').map((name) => name.trim().toLowerCase()) ?? [];
+        expect([target, round, vary.sort()]).toEqual([target, round, expected]);
+      }
+    }
+  });
+
+  it("have the indexer's X-API-Version, on hits, absences and its own errors too", async () => {
+    const { apiVersion } = TRAITS[kind.dialect];
+    for (const target of [newestRound(world), unknownTransaction(), nothingPending()]) {
+      expect((await world.ask(target)).headers['x-api-version']).toBe(apiVersion);
+      expect((await world.ask(target)).headers['x-api-version']).toBe(apiVersion);
+      expect((await world.ask(target, { method: 'HEAD' })).headers['x-api-version']).toBe(apiVersion);
+    }
+    expect((await world.ask('/api/v3/pendingTraces')).headers).not.toHaveProperty('x-api-version');
+  });
+
+  it('hold nothing else of what the indexer sends', async () => {
+    const { text } = await world.askIndexer(newestRound(world));
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Set-Cookie': 'session=1',
+      'Server-timing': 'total;dur=1',
+      'Cache-Control': 'public, max-age=99999',
+      Expires: 'Thu, 01 Jan 2099 00:00:00 GMT',
+      ETag: '"theirs"',
+      'Last-Modified': 'Thu, 01 Jan 2015 00:00:00 GMT',
+      Age: '12345',
+      Vary: '*',
+      'Access-Control-Allow-Origin': 'https://indexer.example',
+      'Access-Control-Allow-Credentials': 'true',
+      'X-Request-Id': 'theirs',
+      'Cache-Status': 'cdn; hit',
+      Server: 'nginx',
+      Via: '1.1 cdn',
+      'X-Ratelimit-Remaining': '3',
+      Link: '<x>; rel=next',
+      'Strict-Transport-Security': 'max-age=1',
+    };
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body: text, headers });
+    for (const round of ['miss', 'hit']) {
+      const reply = await world.ask(newestRound(world));
+      expect(Object.keys(reply.headers).filter((name) => !KNOWN_HEADERS.includes(name))).toEqual([]);
+      expect(reply.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'public, max-age=3600',
+        'access-control-allow-origin': '*',
+        age: '0',
+      });
+      expect([round, reply.headers.etag]).not.toEqual([round, '"theirs"']);
+      expect(reply.headers).not.toHaveProperty('vary');
+      expect(reply.text === text).toBe(true);
+    }
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it('count Age from when the indexer was asked', async () => {
+    const target = newestRound(world);
+    const gate = world.indexer.hold();
+    const sending = await world.proxy.sendIn(target);
+    await gate.arrived(1);
+    world.advance(2_500);
+    gate.release();
+    expect((await sending.answer).headers).toMatchObject({ age: '2', 'cache-control': 'public, max-age=3600' });
+    // The lifetime itself starts when the answer was received.
+    expect(await world.ask(target)).toMatchObject({ headers: { age: '2' }, cache: { ttl: 86_400 } });
+    world.advance(500);
+    expect(await world.ask(target)).toMatchObject({ headers: { age: '3' }, cache: { ttl: 86_399 } });
+    await world.leap(24 * HOUR_MS);
+    expect(await world.ask(target)).toMatchObject({ headers: { age: '86403' }, cache: { ttl: -1 } });
+  });
+});
+
+describe('headers', () => {
+  beforeEach(async () => {
+    world = await World.start(ANY_WORLD);
+  });
+
+  it('let no client keep a growing answer for more than a minute', async () => {
+    const now = Math.floor(world.now / 1000) - 50_000;
+    const body = JSON.stringify({ transactions: [{ hash: 'x', now, mc_block_seqno: 1 }], address_book: {} });
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body });
+    const { headers } = await world.ask(targetOf('adjacentTransactions', { hash: settledParent(world).hash }));
+    expect(headers['cache-control']).toBe('public, max-age=60');
+    expect((await world.ask(childrenOfSettled(world))).cache).not.toMatchObject({ hit: true });
+  });
+
+  it('tell clients the shortened lifetime where it was shortened', async () => {
+    await using shortened = await world.addProxy({ random: () => 0.999999 });
+    const { seqno } = settledParent(world);
+    const page = targetOf('masterchainBlockShards', { seqno, limit: 1 });
+    const exact = await world.ask(page);
+    expect(exact.headers['cache-control']).toBe('public, max-age=600');
+    const { headers } = await world.ask(page, {}, shortened);
+    expect(headers['cache-control']).toBe('public, max-age=540');
+  });
+
+  it('have X-API-Version as the indexer sent it when the indexer itself answers with an error', async () => {
+    world.indexer.faults.inject(failed(500));
+    const { status, headers } = await world.ask(unknownTransaction());
+    expect([status, headers['x-api-version']]).toEqual([500, TRAITS[ANY_WORLD.dialect].apiVersion]);
+  });
+
+  it('have a request id wherever memory did not answer, and another each time', async () => {
+    const target = newestRound(world);
+    const replies = [
+      await world.ask(target),
+      await world.ask('/api/v3/pendingTraces'),
+      await world.ask('/api/v3/unheardOf'),
+      await world.ask(target, { method: 'POST' }),
+      await world.ask(unknownTransaction(), { method: 'HEAD' }),
+      await world.ask(nothingPending(), { headers: { 'If-None-Match': '*' } }),
+    ];
+    const ids = replies.map(({ headers }) => headers['x-request-id']);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect((await world.ask(target)).headers).not.toHaveProperty('x-request-id');
+  });
+
+  it('have a request id on the answer to a preflight, which is no memory hit', async () => {
+    const { headers } = await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' });
+    expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+  });
+
+  it.each(['a', 'A.b_c-9', 'x'.repeat(64), '0f8fad5b-d9cb-469f-a165-70867728950e'])('repeat the id %s', async (id) => {
+    const asking = { headers: { 'X-Request-Id': id } };
+    expect((await world.ask(unknownTransaction(), asking)).headers['x-request-id']).toBe(id);
+    expect((await world.ask('/nowhere', asking)).headers['x-request-id']).toBe(id);
+    expect((await world.ask('/api/v3/pendingTraces', asking)).headers['x-request-id']).toBe(id);
+  });
+
+  it.each([
+    ['too long', 'x'.repeat(65)],
+    ['with a space', 'a b'],
+    ['with other letters', 'caf\u00e9'],
+    ['with markup', '<script>'],
+    ['empty', ''],
+    ['given twice', ['one', 'two']],
+  ])('do not repeat an id that is %s', async (_, id) => {
+    const { headers } = await world.ask(unknownTransaction(), { headers: { 'X-Request-Id': id } });
+    expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect([id].flat()).not.toContain(headers['x-request-id']);
+  });
+
+  it('do not let a client go past the cache', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    for (const headers of [
+      { 'Cache-Control': 'no-cache' },
+      { 'Cache-Control': 'no-store, max-age=0' },
+      { Pragma: 'no-cache' },
+      { 'If-Modified-Since': 'Thu, 01 Jan 2099 00:00:00 GMT' },
+      { Range: 'bytes=0-3' },
+      { Authorization: 'Bearer x' },
+    ]) {
+      expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { hit: true } });
+    }
+    expect(world.forwarded).toHaveLength(1);
+  });
+});

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import type { Trace, Transaction } from '../../src/demo/trace.ts';
+import type { World } from './world.ts';
+
+type Values = Readonly<Record<string, string | number | readonly string[]>>;
+
+/** Path and query as a careful client writes them. */
+export function targetOf(operation: string, values: Values = {}): string {
+  const pairs = Object.entries(values).flatMap(([name, given]) =>
+    [given].flat().map((value) => `${name}=${encodeURIComponent(value)}`),
+  );
+  return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+}
+
+/** The newest round: a final answer in every dialect. */
+export function newestRound({ indexer }: World): string {
+  return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno });
+}
+
+/** A round that is not there yet: 404. */
+export function futureRound({ indexer }: World): string {
+  return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno + 100_000 });
+}
+
+/** A trace of several transactions that is over. */
+export function settledTrace({ indexer, now }: World): Trace {
+  const trace = indexer.chain
+    .recentTraces(200)
+    .find(({ transactions, goneAt }) => transactions.length > 3 && goneAt < now);
+  if (trace === undefined) throw new Error('no trace is over yet');
+  return trace;
+}
+
+/** The first transaction of a trace that is over: it has children. */
+export function settledParent(world: World): Transaction {
+  const [first] = settledTrace(world).transactions;
+  if (first === undefined) throw new Error('a trace without transactions');
+  return first;
+}
+
+/** The children of a transaction: growing. */
+export function childrenOfSettled(world: World): string {
+  return targetOf('adjacentTransactions', { hash: settledParent(world).hash, direction: 'out' });
+}
+
+/** The one parent of a transaction: final. */
+export function parentOfSettled(world: World): string {
+  const [child] = settledParent(world).children;
+  return targetOf('adjacentTransactions', { hash: child?.hash ?? '', direction: 'in' });
+}
+
+/** A hash that nobody has heard of: 404 from adjacentTransactions. */
+export function unknownTransaction(): string {
+  return targetOf('adjacentTransactions', { hash: someHash() });
+}
+
+/** Sends a message and lets time go on until its trace is pending. */
+export function sendTrace(world: World): Trace {
+  const trace = world.indexer.chain.trace(world.indexer.chain.send());
+  if (trace === undefined) throw new Error('not sent');
+  world.now = Math.max(world.now, trace.emulatedAt);
+  return trace;
+}
+
+/** A trace under way: live. */
+export function pendingTrace(world: World): string {
+  return targetOf('pendingTraces', { ext_msg_hash: sendTrace(world).externalHash });
+}
+
+/** A trace all of whose transactions are final, just before it goes. */
+export function finalizedTrace(world: World): string {
+  const { externalHash, transactions } = sendTrace(world);
+  world.now = Math.max(world.now, ...transactions.map(({ finalizedAt }) => finalizedAt));
+  return targetOf('pendingTraces', { ext_msg_hash: externalHash });
+}
+
+/** A message that nobody has sent: an empty list. */
+export function nothingPending(): string {
+  return targetOf('pendingTraces', { ext_msg_hash: someHash() });
+}
+
+/** 32 random bytes in their canonical form. */
+export function someHash(): string {
+  return randomBytes(32).toString('base64');
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressSpellings } from '../../src/demo/spellings.ts';
+import { someHash, targetOf } from './questions.ts';
+import { DIALECTS, World } from './world.ts';
+
+const HASH = encodeURIComponent(someHash());
+const HEX = 'ab'.repeat(32);
+const { bounceableUrl: FRIENDLY } = addressSpellings({ workchain: 0, hash: Buffer.from(HEX, 'hex') });
+const MANY = Array.from({ length: 101 }, someHash);
+
+/** What is asked, and the parameter that the answer must name. */
+const REFUSED: readonly (readonly [target: string, name: string])[] = [
+  // Missing.
+  ['masterchainBlockShards', 'seqno'],
+  ['masterchainBlockShards?limit=5', 'seqno'],
+  ['adjacentTransactions', 'hash'],
+  ['adjacentTransactions?direction=in', 'hash'],
+  ['pendingTraces', 'account or ext_msg_hash'],
+  ['pendingTraces?accounts=x&ext_msg=y', 'account or ext_msg_hash'],
+  // Empty.
+  ['masterchainBlockShards?seqno=', 'seqno'],
+  ['masterchainBlockShards?seqno', 'seqno'],
+  ['masterchainBlockShards?seqno=1&limit=', 'limit'],
+  ['adjacentTransactions?hash=', 'hash'],
+  [`adjacentTransactions?hash=${HASH}&direction=`, 'direction'],
+  ['pendingTraces?account=', 'account'],
+  [`pendingTraces?account=0:${HEX}&account=`, 'account'],
+  ['pendingTraces?ext_msg_hash=', 'ext_msg_hash'],
+  [`pendingTraces?ext_msg_hash=${HASH},`, 'ext_msg_hash'],
+  [`pendingTraces?ext_msg_hash=,,${HASH}`, 'ext_msg_hash'],
+  // A scalar given twice, in any writing of its name.
+  ['masterchainBlockShards?seqno=1&seqno=1', 'seqno'],
+  ['masterchainBlockShards?seqno=1&SEQNO[]=2', 'seqno'],
+  ['masterchainBlockShards?seqno=1&limit=1&limit=2', 'limit'],
+  [`adjacentTransactions?hash=${HASH}&hash=${HASH}`, 'hash'],
+  [`adjacentTransactions?hash=${HASH}&direction=in&direction=out`, 'direction'],
+  // Numbers that are none, or out of range.
+  ...['-1', '+1', '%2B1', '1.0', '1e3', '0x10', ' 1', '1%20', '2147483648', '99999999999999999999', 'latest'].map(
+    (value) => [`masterchainBlockShards?seqno=${value.replaceAll(' ', '%20')}`, 'seqno'] as const,
+  ),
+  ...['0', '1001', '-1', '1.5', 'all'].map(
+    (value) => [`masterchainBlockShards?seqno=1&limit=${value}`, 'limit'] as const,
+  ),
+  ...['-1', 'x', '2147483648'].map((value) => [`masterchainBlockShards?seqno=1&offset=${value}`, 'offset'] as const),
+  ['masterchainBlockShards?seqno=1&sort=up', 'sort'],
+  // Directions and hashes.
+  ...['IN', 'both', 'in,out', 'inout'].map(
+    (value) => [`adjacentTransactions?hash=${HASH}&direction=${value}`, 'direction'] as const,
+  ),
+  ...[
+    HEX.slice(1),
+    `${HEX}0`,
+    `0x${HEX}00`,
+    `${HEX.slice(1)}g`,
+    `${'A'.repeat(42)}`,
+    `${'A'.repeat(44)}`,
+    '!',
+    `${HASH},${HASH}`,
+  ].map((value) => [`adjacentTransactions?hash=${value}`, 'hash'] as const),
+  [`pendingTraces?ext_msg_hash=${HASH}&ext_msg_hash=x`, 'ext_msg_hash'],
+  [`pendingTraces?account=0:${HEX}&ext_msg_hash=x`, 'ext_msg_hash'],
+  // Addresses: a wrong checksum, a wrong length, a wrong tag, a workchain that is no int8.
+  [`pendingTraces?account=${FRIENDLY.slice(0, -1)}${FRIENDLY.endsWith('A') ? 'B' : 'A'}`, 'account'],
+  [`pendingTraces?account=${FRIENDLY.toLowerCase()}`, 'account'],
+  [`pendingTraces?account=${FRIENDLY.slice(1)}`, 'account'],
+  [`pendingTraces?account=${FRIENDLY}A`, 'account'],
+  [`pendingTraces?account=${'A'.repeat(48)}`, 'account'],
+  [`pendingTraces?account=128:${HEX}`, 'account'],
+  [`pendingTraces?account=-129:${HEX}`, 'account'],
+  [`pendingTraces?account=1000:${HEX}`, 'account'],
+  [`pendingTraces?account=0:${HEX.slice(1)}`, 'account'],
+  [`pendingTraces?account=0:${HEX}0`, 'account'],
+  [`pendingTraces?account=:${HEX}`, 'account'],
+  [`pendingTraces?account=${HEX}`, 'account'],
+  [`pendingTraces?account=0:${HEX}&account=nobody`, 'account'],
+  // Too many.
+  [targetOf('pendingTraces', { ext_msg_hash: MANY }).slice('/api/v3/'.length), 'ext_msg_hash'],
+  [`pendingTraces?ext_msg_hash=${MANY.map(encodeURIComponent).join(',')}`, 'ext_msg_hash'],
+  [`pendingTraces?${`account=0:${HEX}&`.repeat(101)}`, 'account'],
+  // Flags.
+  [`pendingTraces?account=0:${HEX}&x_no_metadata=maybe`, 'x_no_metadata'],
+  [`pendingTraces?account=0:${HEX}&x_no_address_book=`, 'x_no_address_book'],
+  [`adjacentTransactions?hash=${HASH}&x_no_address_book=2`, 'x_no_address_book'],
+  // Bytes that are no text.
+  ['adjacentTransactions?hash=%', 'hash'],
+  ['adjacentTransactions?hash=%zz', 'hash'],
+  ['adjacentTransactions?hash=%ff%fe', 'hash'],
+  ['adjacentTransactions?hash=%C3%28', 'hash'],
+  ['masterchainBlockShards?seqno=%EF%BC%91', 'seqno'],
+  ['masterchainBlockShards?seqno=1%00', 'seqno'],
+];
+
+const REFUSED_HEADERS: readonly (readonly [name: string, value: string | readonly string[]])[] = [
+  ...['v0', 'v100', 'V1', 'v01', '1', 'newest', 'v1,v2', ''].map((value) => ['X-Actions-Version', value] as const),
+  ['X-Actions-Version', ['v1', 'v2']],
+  ['X-No-Metadata', 'maybe'],
+  ['X-No-Address-Book', 'yes'],
+  ['X-No-Address-Book', ''],
+];
+
+describe.each(DIALECTS)('what cannot be right, before indexer %s', (dialect) => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await World.start({ dialect, tiers: 'memory alone' });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  async function isRefused(target: string, name: string, headers: Record<string, string | readonly string[]> = {}) {
+    for (const method of ['GET', 'HEAD']) {
+      const reply = await world.ask(`/api/v3/${target}`, { method, headers });
+      expect(reply.status).toBe(422);
+      expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+      expect(reply.cache).not.toHaveProperty('hit');
+      expect(reply.cache).not.toHaveProperty('fwd');
+      if (method === 'HEAD') continue;
+      const { error, ...rest } = JSON.parse(reply.text);
+      expect(rest).toEqual({});
+      expect(error.toLowerCase()).toMatch(new RegExp(`\\b${name.toLowerCase()}\\b`));
+      expect(error).toMatch(/accepted: .|should be specified/);
+    }
+    expect(world.forwarded).toEqual([]);
+  }
+
+  it.each(REFUSED)('is answered 422 and goes nowhere: %s', (target, name) => isRefused(target, name));
+
+  it.each(REFUSED_HEADERS)('is answered 422 and goes nowhere: %s: %s', (name, value) =>
+    isRefused(`pendingTraces?account=0:${HEX}`, name, { [name]: value }),
+  );
+
+  it('names every parameter that is wrong at once', async () => {
+    const { text } = await world.ask('/api/v3/masterchainBlockShards?seqno=x&limit=0&offset=-1');
+    for (const name of ['seqno', 'limit', 'offset']) expect(text).toContain(name);
+  });
+});
+
+describe('what is just right', () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await World.start({ dialect: '1.3', tiers: 'memory alone' });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it.each([
+    'masterchainBlockShards?seqno=0',
+    'masterchainBlockShards?seqno=2147483647',
+    'masterchainBlockShards?seqno=1&limit=1&offset=0',
+    'masterchainBlockShards?seqno=1&limit=1000&offset=2147483647',
+    `pendingTraces?account=127:${HEX}`,
+    `pendingTraces?account=-128:${HEX}`,
+    `pendingTraces?ext_msg_hash=${MANY.slice(1).map(encodeURIComponent).join(',')}`,
+    `pendingTraces?account=0:${HEX}&ext_msg_hash=${HASH}`,
+  ])('reaches the indexer: %s', async (target) => {
+    const before = world.forwarded.length;
+    expect([200, 404]).toContain((await world.ask(`/api/v3/${target}`)).status);
+    expect(world.forwarded).toHaveLength(before + 1);
+  });
+
+  it.each(['latest', 'v1', 'v99'])('reaches the indexer: X-Actions-Version: %s', async (version) => {
+    const target = targetOf('pendingTraces', { ext_msg_hash: someHash() });
+    expect((await world.ask(target, { headers: { 'X-Actions-Version': version } })).status).toBe(200);
+    expect(world.forwarded.at(-1)?.headers['x-actions-version']).toBe(version);
+  });
+});

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Asking } from '../support/http-client.ts';
+import { newestRound, sendTrace, settledParent, targetOf } from './questions.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
+
+/** All that the indexer may see of a request, beside the inputs that change its answer. */
+const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'];
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** A trace whose actions differ between the versions. */
+function richTrace(): string {
+  for (;;) {
+    const { externalHash, transactions } = sendTrace(world);
+    if (transactions.length > 5) return targetOf('pendingTraces', { ext_msg_hash: externalHash });
+  }
+}
+
+function header(name: string, value: string): Asking {
+  return { headers: { [name]: value } };
+}
+
+describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $tiers', (kind) => {
+  beforeEach(async () => {
+    world = await World.start(kind);
+  });
+
+  it('are entries of their own, each with the answer that the indexer itself gives', async () => {
+    const target = richTrace();
+    const variants: [string, Asking][] = [
+      ['', {}],
+      ['', header('X-Actions-Version', 'v1')],
+      ['', header('X-Actions-Version', 'latest')],
+      ['&supported_action_types=ton_transfer', {}],
+      ['', header('X-No-Address-Book', 'true')],
+      ['', header('X-No-Metadata', 'true')],
+      ['', { headers: { 'X-No-Metadata': 'true', 'X-No-Address-Book': 'true' } }],
+    ];
+    for (const [query, asking] of variants) {
+      const { digest, cache } = await world.ask(target + query, asking);
+      expect([query, asking, cache['fwd']]).toEqual([query, asking, 'miss']);
+      expect(digest).toBe((await world.askIndexer(target + query, asking)).digest);
+    }
+    expect(world.forwarded).toHaveLength(variants.length);
+    for (const [query, asking] of variants) {
+      const { digest, cache } = await world.ask(target + query, asking);
+      expect(cache).toMatchObject({ hit: true });
+      expect(digest).toBe((await world.askIndexer(target + query, asking)).digest);
+    }
+    expect(world.forwarded).toHaveLength(variants.length);
+  });
+
+  it('are one in their header and query spellings, and in each writing of a flag', async () => {
+    const target = richTrace();
+    const alike: [string, Asking][][] = [
+      [
+        ['', {}],
+        ['', header('X-No-Metadata', 'false')],
+        ['&x_no_metadata=0', {}],
+        ['&x_no_address_book=F', header('X-No-Metadata', 'FALSE')],
+        // The header wins, as it does in the indexer.
+        ['&x_no_metadata=true', header('X-No-Metadata', 'false')],
+      ],
+      [
+        ['', header('X-No-Metadata', 'true')],
+        ['', header('X-No-Metadata', '1')],
+        ['&x_no_metadata=T', {}],
+        ['&X_No_Metadata=TRUE', {}],
+        ['&x_no_metadata=false', header('x-no-metadata', 'True')],
+      ],
+      [
+        ['', header('X-Actions-Version', 'latest')],
+        ['&supported_action_types=latest', {}],
+        ['&supported_action_types=v1', header('X-Actions-Version', 'latest')],
+      ],
+      [
+        ['&supported_action_types=ton_transfer,contract_call', {}],
+        ['&supported_action_types=contract_call&supported_action_types=ton_transfer', {}],
+        ['&supported_action_types[]=contract_call,ton_transfer,ton_transfer', {}],
+      ],
+    ];
+    for (const [place, spellings] of alike.entries()) {
+      const digests = new Set<string>();
+      for (const [query, asking] of spellings) digests.add((await world.ask(target + query, asking)).digest);
+      expect([place, digests.size, world.forwarded.length]).toEqual([place, 1, place + 1]);
+    }
+  });
+
+  it('reach the indexer in a form that it understands: several action types', async () => {
+    const target = richTrace();
+    const repeated = '&supported_action_types=contract_call&supported_action_types=ton_transfer';
+    const direct = await world.askIndexer(target + repeated);
+    expect(JSON.parse(direct.text).traces[0].actions).toHaveLength(1);
+    expect((await world.ask(target + repeated)).digest).toBe(direct.digest);
+  });
+
+  it('count only where they are read', async () => {
+    const adjacent = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
+    const round = newestRound(world);
+    const plain = await world.ask(adjacent);
+    for (const asking of [header('X-Actions-Version', 'v2'), header('X-No-Metadata', 'true')]) {
+      expect(await world.ask(adjacent, asking)).toMatchObject({ digest: plain.digest, cache: { hit: true } });
+    }
+    const without = await world.ask(adjacent, header('X-No-Address-Book', 'true'));
+    expect(without.cache).toMatchObject({ fwd: 'miss' });
+    expect(JSON.parse(without.text).address_book).toEqual({});
+    await world.ask(round);
+    const all = { 'X-Actions-Version': 'v2', 'X-No-Metadata': 'true', 'X-No-Address-Book': 'true' };
+    expect((await world.ask(`${round}&x_no_address_book=1`, { headers: all })).cache).toMatchObject({ hit: true });
+    expect(world.forwarded).toHaveLength(3);
+  });
+
+  it('are all that is told: unknown parameters, keys, timeouts and cookies stay here', async () => {
+    const target = richTrace();
+    await world.ask(target);
+    const noise = '&_=1700000000000&include_actions=true&x_timeout=1&api_key=secret&traceId=1&limit=many&%5F=%FF';
+    const headers = {
+      'X-Timeout': '1',
+      'X-Api-Key': 'secret',
+      Cookie: 'session=1',
+      Authorization: 'Bearer secret',
+      'User-Agent': 'wallet/1.0',
+      'Accept-Language': 'en',
+      'X-Forwarded-For': '10.0.0.1',
+      'X-Request-Id': 'mine',
+      Origin: 'https://wallet.example',
+      Referer: 'https://wallet.example/',
+    };
+    expect((await world.ask(target + noise, { headers })).cache).toMatchObject({ hit: true });
+    const fresh = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
+    const { status } = await world.ask(fresh + noise, { headers });
+    expect(status).toBe(200);
+    const asked = world.forwarded.at(-1);
+    expect(asked?.target).toBe(fresh);
+    expect(Object.keys(asked?.headers ?? {}).sort()).toEqual(OWN_HEADERS);
+    expect(JSON.stringify(asked?.headers)).not.toMatch(/secret|wallet/);
+    expect(world.forwarded).toHaveLength(2);
+  });
+});
+
+describe('the key of the proxy', () => {
+  const key = 'our-own-key';
+
+  beforeEach(async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_API_KEY: key } } });
+  });
+
+  it('goes to the indexer in place of any client key, and to no client', async () => {
+    const asking = { headers: { 'X-Api-Key': 'of-a-client' } };
+    const replies = [await world.ask(newestRound(world), asking), await world.ask('/api/v3/pendingTraces', asking)];
+    expect(world.forwarded.map(({ headers }) => headers['x-api-key'])).toEqual([key]);
+    for (const { headers, text } of replies) expect(JSON.stringify(headers) + text).not.toContain(key);
+    expect(JSON.stringify(world.proxy.log)).not.toContain(key);
+  });
+
+  it('is the same for all clients: their own keys make no entries', async () => {
+    for (const name of ['one', 'two']) await world.ask(newestRound(world), { headers: { 'X-Api-Key': name } });
+    expect(world.forwarded).toHaveLength(1);
+  });
+});
+
+describe('the address of the indexer', () => {
+  it('may end in /api/v3', async () => {
+    world = await World.start(ANY_WORLD);
+    for (const suffix of ['/', '/api/v3', '/api/v3/', '/API/V3']) {
+      await using proxy = await world.addProxy({ upstreamUrl: world.indexer.url + suffix });
+      expect(await world.ask(newestRound(world), {}, proxy)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { expect, inject, vi } from 'vitest';
+import { Chain, type ChainOptions } from '../../src/demo/chain.ts';
+import type { Dialect } from '../../src/demo/dialect.ts';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import type { LoggedRequest } from '../../src/demo/request-log.ts';
+import { type Answered, type Asking, ask } from '../support/http-client.ts';
+import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
+
+/** Which indexer is behind the proxy, and what the proxy keeps answers in. */
+export interface WorldKind {
+  readonly dialect: Dialect;
+  readonly tiers: 'memory alone' | 'memory and Redis';
+}
+
+export const DIALECTS: readonly Dialect[] = ['spec', '1.2', '1.3'];
+
+/** Every combination: rows of `describe.each`. */
+export const WORLDS: readonly WorldKind[] = DIALECTS.flatMap((dialect) => [
+  { dialect, tiers: 'memory alone' },
+  { dialect, tiers: 'memory and Redis' },
+]);
+
+/** One of them, for what has to do with neither. */
+export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
+
+/** What is told to a proxy of a world; the rest is the world's. */
+export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now'>;
+
+export interface WorldOptions extends WorldKind {
+  readonly chain?: Partial<ChainOptions>;
+  readonly proxy?: WorldProxyOptions;
+}
+
+/** An answer with its `Cache-Status` read. */
+export interface Reply extends Answered {
+  readonly cache: CacheStatus;
+}
+
+const START = 1_800_000_000_000;
+const HISTORY_ROUNDS = 60;
+const BLOCK_MS = 400;
+
+/** What no test asks for: by these requests a new proxy is known to use Redis. */
+const WARM_UP = '/api/v3/masterchainBlockShards?seqno=2147483647&offset=';
+
+/** How a machine that is busy with other things does not look like a Redis that fails. */
+const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
+
+/** A network that nobody else uses: all test files share one Redis. */
+export function someNetwork(): string {
+  return `test-${randomBytes(8).toString('hex')}`;
+}
+
+/** A chain, its indexer and a proxy before it, all on one clock that only the test moves. */
+export class World implements AsyncDisposable {
+  readonly kind: WorldKind;
+  readonly indexer: Indexer;
+  /** Proxies of one network share entries when there is a Redis; each world has its own. */
+  readonly network: string;
+  /** The proxies' clock, epoch ms. */
+  now: number;
+  /** How far the indexer's clock, and the chain with it, is behind. */
+  #indexerIsBehindMs = 0;
+  readonly #proxies: RunningProxy[] = [];
+
+  private constructor(kind: WorldKind, indexer: Indexer, now: number) {
+    this.kind = kind;
+    this.indexer = indexer;
+    this.network = someNetwork();
+    this.now = now;
+  }
+
+  static async start({ chain, proxy, ...kind }: WorldOptions): Promise<World> {
+    const now = START + HISTORY_ROUNDS * (chain?.blockMs ?? BLOCK_MS);
+    const clock = { now: () => now };
+    const indexer = await startIndexer({
+      dialect: kind.dialect,
+      chain: new Chain({ startAt: START, ...chain }),
+      now: () => clock.now(),
+    });
+    const world = new World(kind, indexer, now);
+    clock.now = () => world.now - world.#indexerIsBehindMs;
+    await world.addProxy(proxy);
+    return world;
+  }
+
+  /** The first proxy. */
+  get proxy(): RunningProxy {
+    const [first] = this.#proxies;
+    if (first === undefined) throw new Error('this world has no proxy yet');
+    return first;
+  }
+
+  /** Another proxy, of this world's network and before this world's indexer unless told otherwise. */
+  async addProxy({ env, overrides, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
+    const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
+    const proxy = await startProxy({
+      upstreamUrl: this.indexer.url,
+      ...options,
+      env: { NETWORK: this.network, ...redis, ...env },
+      overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
+      now: () => this.now,
+    });
+    this.#proxies.push(proxy);
+    if (this.kind.tiers !== 'memory alone') await untilRedisIsUsed(proxy);
+    return proxy;
+  }
+
+  /** Lets time go on, by so many milliseconds. */
+  advance(ms: number): void {
+    this.now += ms;
+  }
+
+  /**
+   * Lets time go on for the proxies alone, a day of the chain would take minutes to simulate, once Redis has all that
+   * it was sent: it had hours for that.
+   */
+  async leap(ms: number): Promise<void> {
+    if (this.kind.tiers !== 'memory alone') await Promise.all(this.#proxies.map((proxy) => proxy.untilRedisHasAll()));
+    this.now += ms;
+    this.#indexerIsBehindMs += ms;
+  }
+
+  /** What proxies have asked the indexer, oldest first. */
+  get forwarded(): readonly LoggedRequest[] {
+    return this.indexer.requests.recent.filter(
+      ({ headers, target }) => headers['user-agent'] === 'toncache' && !target.startsWith(WARM_UP),
+    );
+  }
+
+  async ask(target: string, asking: Asking = {}, proxy = this.proxy): Promise<Reply> {
+    const answered = await proxy.ask(target, asking);
+    return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
+  }
+
+  /** Asks until the answer is fresh: a refresh that was begun has ended. */
+  async untilFresh(target: string): Promise<Reply> {
+    return vi.waitFor(
+      async () => {
+        const reply = await this.ask(target);
+        expect(reply.cache).toMatchObject({ hit: true });
+        expect(reply.cache['ttl']).toBeGreaterThanOrEqual(0);
+        return reply;
+      },
+      { timeout: 20_000, interval: 2 },
+    );
+  }
+
+  /** What the indexer itself says. */
+  askIndexer(target: string, asking: Asking = {}): Promise<Answered> {
+    return ask(this.indexer.url, target, asking);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await this.indexer.close();
+  }
+}
+
+async function untilRedisIsUsed(proxy: RunningProxy): Promise<void> {
+  let attempt = 0;
+  await vi.waitFor(
+    async () => {
+      await proxy.ask(WARM_UP + attempt++);
+      expect(await proxy.metric('toncache_redis_calls_total', { call: 'read', outcome: 'absent' })).toBeGreaterThan(0);
+    },
+    { timeout: 20_000, interval: 2 },
+  );
+}

@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** An answer as it came over the wire, not decompressed. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Of the bytes: what is compared where a difference would fill the screen. */
+  readonly digest: string;
+}
+
+/** What is sent beside method and target. */
+export interface Asking {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string;
+}
+
+/** A request on its way. */
+export interface Sent {
+  /** Resolves when the whole request was handed to the system. */
+  readonly sent: Promise<void>;
+  readonly answer: Promise<Answered>;
+  /** Breaks the connection off; `answer` rejects. */
+  leave(): void;
+}
+
+/** Sends a request on a connection of its own. Path and query go out byte for byte. */
+export function send(origin: string, target: string, { method = 'GET', headers = {}, body }: Asking = {}): Sent {
+  const { hostname, port } = new URL(origin);
+  const given = Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]));
+  const sending = request({
+    hostname,
+    port,
+    path: target,
+    method,
+    agent: false,
+    headers: ['Host', `${hostname}:${port}`, 'Connection', 'close', ...given],
+  });
+  const answer = answerTo(sending);
+  // Whoever asks only whether it was sent must not be told of its end.
+  answer.catch(() => {});
+  const sent = once(sending, 'finish').then(() => {});
+  sent.catch(() => {});
+  sending.end(body);
+  return { sent, answer, leave: () => void sending.destroy() };
+}
+
+/** Sends a request and waits for its answer; rejects when that does not come, or not whole. */
+export function ask(origin: string, target: string, asking: Asking = {}): Promise<Answered> {
+  return send(origin, target, asking).answer;
+}
+
+async function answerTo(sending: ClientRequest): Promise<Answered> {
+  const [response] = await once(sending, 'response');
+  const bytes = await buffer(response);
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    bytes,
+    text: bytes.toString(),
+    digest: hash('sha256', bytes),
+  };
+}
+
+/** Writes bytes as they are and gives all that comes back until the server ends the connection. */
+export async function exchange(origin: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes, 'latin1');
+  return (await buffer(socket)).toString('latin1');
+}

@@ -1,0 +1,120 @@
+import { expect, vi } from 'vitest';
+import { type App, createApp, type Listening } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import type { Settings } from '../../src/config/schema.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
+
+type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
+
+/** Settings by group, as they are after loading: milliseconds and bytes. */
+export type Overrides = { readonly [N in Group]?: Partial<Settings[N]> };
+
+/** What a proxy of a test is made of. */
+export interface ProxyOptions {
+  readonly upstreamUrl: string;
+  /** Environment beside `UPSTREAM_URL` and the ports, which are free ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly overrides?: Overrides;
+  readonly now?: () => number;
+  /** Default: always 0, which is no jitter. */
+  readonly random?: () => number;
+}
+
+/** A line of the log, parsed. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+}
+
+/** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { upstreamUrl, env = {}, overrides = {}, now = Date.now, random = () => 0 } = options;
+  const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => void lines.push(line) });
+  const app = createApp({ settings: withOverrides(settings, overrides), logger, now, random });
+  return new RunningProxy(app, await app.listen(), lines);
+}
+
+function withOverrides(settings: Settings, overrides: Overrides): Settings {
+  const { upstream, redis, memory, http, coalescing, lifetimes } = settings;
+  return {
+    ...settings,
+    upstream: { ...upstream, ...overrides.upstream },
+    redis: { ...redis, ...overrides.redis },
+    memory: { ...memory, ...overrides.memory },
+    http: { ...http, ...overrides.http },
+    coalescing: { ...coalescing, ...overrides.coalescing },
+    lifetimes: { ...lifetimes, ...overrides.lifetimes },
+  };
+}
+
+/** A proxy as its clients and its operator see it. */
+export class RunningProxy implements AsyncDisposable {
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly #app: App;
+  readonly #lines: readonly string[];
+
+  constructor(app: App, { publicUrl, adminUrl }: Listening, lines: readonly string[]) {
+    this.#app = app;
+    this.url = publicUrl;
+    this.adminUrl = adminUrl;
+    this.#lines = lines;
+  }
+
+  /** All that it has logged. */
+  get log(): readonly LogLine[] {
+    return this.#lines.map((line): LogLine => JSON.parse(line));
+  }
+
+  ask(target: string, asking?: Asking): Promise<Answered> {
+    return ask(this.url, target, asking);
+  }
+
+  askAdmin(target: string, asking?: Asking): Promise<Answered> {
+    return ask(this.adminUrl, target, asking);
+  }
+
+  /**
+   * Sends a request of which nothing can be seen until its answer comes, and resolves once the proxy has taken it in:
+   * what was sent on a later connection has been answered by then.
+   */
+  async sendIn(target: string, asking?: Asking): Promise<Sent> {
+    const sending = send(this.url, target, asking);
+    await sending.sent;
+    for (let round = 0; round < 3; round++) await this.ask('/no/such/path');
+    return sending;
+  }
+
+  /** Bytes out, bytes in, on the public port. */
+  exchange(bytes: string): Promise<string> {
+    return exchange(this.url, bytes);
+  }
+
+  /** The value of a metric, summed over the samples whose labels hold all of these. */
+  async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    const { text } = await this.askAdmin('/metrics');
+    const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    const samples = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+    const matching = samples.filter((line) => wanted.every((label) => line.includes(label)));
+    return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  }
+
+  /** Until Redis has what was stored. */
+  async untilRedisHasAll(): Promise<void> {
+    await vi.waitFor(async () => expect(await this.metric('toncache_redis_writes_pending')).toBe(0), {
+      timeout: 20_000,
+      interval: 5,
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#app.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,283 @@
+import { describe, expect, test } from 'vitest';
+import { type Entry, usableUntil } from '../../../src/cache/entry.ts';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import type { Tier, TierRead } from '../../../src/cache/tier.ts';
+import { TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { anEntry } from '../../support/entry.ts';
+
+const ASKED_AT = 1_700_000_000_000;
+const RETRY_MS = 1000;
+const ENTRY = anEntry({ askedAt: ASKED_AT });
+const { key } = ENTRY;
+
+/** A Redis that holds entries, loses them or fails, and counts what it is asked. */
+class FakeRedis implements Tier {
+  readonly kept = new Map<string, Entry>();
+  failing = false;
+  reads = 0;
+  /** Awaited by each read before it answers. */
+  hold: Promise<void> | undefined;
+
+  async get(asked: string): Promise<TierRead> {
+    this.reads++;
+    await this.hold;
+    if (this.failing) return { state: 'failed' };
+    const entry = this.kept.get(asked);
+    return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
+  }
+
+  set(entry: Entry): void {
+    if (!this.failing) this.kept.set(entry.key, entry);
+  }
+}
+
+function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
+  const clock = { now: startAt };
+  const memory = new MemoryTier({ maxSizeBytes, now: () => clock.now });
+  const redis = new FakeRedis();
+  const cacheWith = (tier: Tier | undefined) =>
+    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, now: () => clock.now });
+  return { clock, memory, redis, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
+}
+
+describe('before Redis', () => {
+  test('memory answers by itself for the time that the entry says, and then Redis is asked first', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs - 1;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
+    clock.now++;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'redis' });
+    expect(redis.reads).toBe(1);
+  });
+
+  test('begins anew when Redis still has the entry', async () => {
+    const { cache, clock } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs;
+    await cache.lookUp(key);
+    clock.now += ENTRY.beforeRedisMs - 1;
+    expect(cache.lookInMemory(key).state).toBe('fresh');
+    clock.now++;
+    expect(cache.lookInMemory(key).state).toBe('miss');
+  });
+
+  test('begins when memory got the entry, be it from Redis long after it was made', async () => {
+    const { cache, clock, redis } = cacheAt();
+    redis.kept.set(key, ENTRY);
+    clock.now = ASKED_AT + 30_000;
+    expect(cache.lookInMemory(key).state).toBe('miss');
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
+    clock.now += ENTRY.beforeRedisMs - 1;
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+    clock.now++;
+    expect(cache.lookInMemory(key).state).toBe('miss');
+  });
+
+  test('is of no account without Redis', async () => {
+    const { cacheOfMemory: cache, clock } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ENTRY.freshUntil - 1;
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+  });
+
+  test('takes the entry that another instance refreshed meanwhile', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    const newer = anEntry({ askedAt: ASKED_AT + 5000, body: Buffer.from('{"transactions":[{}]}') });
+    redis.kept.set(key, newer);
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs;
+    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer, tier: 'memory' });
+  });
+});
+
+describe('an entry that Redis has no longer', () => {
+  test('is not answered from memory once Redis was asked: it was purged', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.kept.clear();
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs;
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
+  });
+
+  test('is still answered while memory may answer by itself: its write may be under way', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.kept.clear();
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs - 1;
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+  });
+});
+
+describe('a Redis that fails', () => {
+  test('takes nothing away: memory answers, and for a while without asking again', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.failing = true;
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs;
+    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
+    clock.now += RETRY_MS - 1;
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+    clock.now++;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+  });
+
+  test('makes nothing live longer than it would', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.failing = true;
+    clock.now = ENTRY.freshUntil - 1;
+    expect((await cache.lookUp(key)).state).toBe('fresh');
+    clock.now++;
+    expect(cache.lookInMemory(key).state).toBe('stale-while-revalidate');
+    clock.now = usableUntil(ENTRY);
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
+  });
+
+  test('is a miss for what memory has not', async () => {
+    const { cache, redis } = cacheAt();
+    redis.failing = true;
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+  });
+});
+
+describe('an entry past its lifetime', () => {
+  test('is stale while it may be refreshed, then only for failures, then gone', () => {
+    const { cacheOfMemory: cache, clock } = cacheAt();
+    cache.set(ENTRY);
+    const states = [
+      ENTRY.freshUntil - 1,
+      ENTRY.freshUntil,
+      ENTRY.staleWhileRevalidateUntil - 1,
+      ENTRY.staleWhileRevalidateUntil,
+      ENTRY.staleIfErrorUntil - 1,
+      ENTRY.staleIfErrorUntil,
+    ].map((instant) => {
+      clock.now = instant;
+      return cache.lookInMemory(key).state;
+    });
+    expect(states).toEqual([
+      'fresh',
+      'stale-while-revalidate',
+      'stale-while-revalidate',
+      'stale-if-error',
+      'stale-if-error',
+      'miss',
+    ]);
+  });
+
+  test('ends in memory when it ends in Redis, however late memory got it', async () => {
+    const { cache, clock, redis } = cacheAt();
+    redis.kept.set(key, ENTRY);
+    clock.now = usableUntil(ENTRY) - 1;
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'stale-if-error', tier: 'redis' });
+    clock.now++;
+    redis.failing = true;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+  });
+
+  test('gives way to a fresh one that Redis has', async () => {
+    const { cache, clock, redis } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ENTRY.freshUntil;
+    const newer = anEntry({ askedAt: ENTRY.freshUntil - 1 });
+    redis.kept.set(key, newer);
+    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
+  });
+
+  test('is of use as a fallback though Redis would have to be asked about it', () => {
+    const { cache, clock } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ASKED_AT + ENTRY.beforeRedisMs;
+    expect(cache.lookForFallback(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
+  });
+
+  test('is not stored any more', () => {
+    const { cache, clock, redis, memory } = cacheAt();
+    clock.now = usableUntil(ENTRY);
+    expect(cache.set(ENTRY)).toBe(false);
+    expect([redis.kept.size, memory.count]).toEqual([0, 0]);
+  });
+});
+
+describe('of two answers to one key', () => {
+  const older = anEntry({ askedAt: ASKED_AT, body: Buffer.from('{"transactions":["older"]}') });
+  const newer = anEntry({ askedAt: ASKED_AT + 1, body: Buffer.from('{"transactions":["newer"]}') });
+
+  test('the one that was asked for later stays in both tiers, though the other one lands last', async () => {
+    const { cache, redis } = cacheAt(ASKED_AT + 2);
+    cache.set(newer);
+    expect(cache.set(older)).toBe(false);
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
+    expect(redis.kept.get(key)).toBe(newer);
+  });
+
+  test('the one that was asked for later replaces the other', () => {
+    const { cache, redis } = cacheAt(ASKED_AT + 2);
+    cache.set(older);
+    expect(cache.set(newer)).toBe(true);
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
+    expect(redis.kept.get(key)).toBe(newer);
+  });
+
+  test('the one that memory got while Redis was asked is answered, if it is the newer', async () => {
+    const { cache, clock, redis } = cacheAt();
+    redis.kept.set(key, older);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    redis.hold = promise;
+    const looking = cache.lookUp(key);
+    clock.now = ASKED_AT + 2;
+    cache.set(newer);
+    redis.kept.set(key, older);
+    resolve();
+    expect(await looking).toMatchObject({ entry: newer, tier: 'memory' });
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
+  });
+
+  test('a copy that memory got while Redis was asked is not taken away when Redis has none', async () => {
+    const { cache, redis } = cacheAt();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    redis.hold = promise;
+    const looking = cache.lookUp(key);
+    cache.set(newer);
+    redis.kept.clear();
+    resolve();
+    expect(await looking).toMatchObject({ state: 'fresh', entry: newer, tier: 'memory' });
+  });
+});
+
+describe('an entry too large for memory', () => {
+  const large = anEntry({ body: Buffer.alloc(70_000), askedAt: ASKED_AT });
+
+  test('is not stored without Redis, and that is told', () => {
+    const { cacheOfMemory: cache } = cacheAt(ASKED_AT);
+    expect(cache.set(large)).toBe(false);
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+  });
+
+  test('is answered from Redis', async () => {
+    const { cache } = cacheAt(ASKED_AT);
+    expect(cache.set(large)).toBe(true);
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', entry: large, tier: 'redis' });
+  });
+});
+
+test('a look-up asks Redis once', async () => {
+  const { cache, redis, clock } = cacheAt();
+  cache.set(ENTRY);
+  for (const instant of [ASKED_AT + 1, ASKED_AT + ENTRY.beforeRedisMs, ENTRY.freshUntil, usableUntil(ENTRY)]) {
+    clock.now = instant;
+    const before = redis.reads;
+    await cache.lookUp(key);
+    expect(redis.reads - before).toBe(1);
+  }
+});

@@ -1,0 +1,260 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SingleFlight } from '../../../src/coalescing/single-flight.ts';
+import { ManualLoad, type Outcome } from './manual-load.ts';
+
+const JOINABLE_MS = 1000;
+const REST_MS = 250;
+const patient = new AbortController().signal;
+let flights: SingleFlight<Outcome>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  flights = new SingleFlight({
+    joinableMs: JOINABLE_MS,
+    restMs: ({ failed }) => (failed ? REST_MS : 0),
+    now: () => performance.now(),
+  });
+});
+
+afterEach(() => vi.useRealTimers());
+
+const join = (key: string, load: ManualLoad, signal = patient) => flights.join(key, signal, load.run);
+
+/** Lets everything happen that needs no time. */
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+describe('followers', () => {
+  test('share the load of the one who came first, and its value', async () => {
+    const [first, second] = [new ManualLoad(), new ManualLoad()];
+    const waits = [join('k', first), join('k', second), join('k', second)];
+    first.land({ name: 'first' });
+    expect(await Promise.all(waits)).toEqual([
+      { state: 'landed', value: { name: 'first' }, collapsed: false },
+      { state: 'landed', value: { name: 'first' }, collapsed: true },
+      { state: 'landed', value: { name: 'first' }, collapsed: true },
+    ]);
+    expect([first.flights.length, second.flights.length]).toEqual([1, 0]);
+  });
+
+  test('are of one key only', async () => {
+    const [a, b] = [new ManualLoad(), new ManualLoad()];
+    const waits = [join('a', a), join('b', b)];
+    expect(flights.size).toBe(2);
+    b.land({ name: 'b' });
+    a.land({ name: 'a' });
+    expect((await Promise.all(waits)).map((wait) => wait.state === 'landed' && wait.value.name)).toEqual(['a', 'b']);
+    expect(flights.size).toBe(0);
+  });
+
+  test('find a new flight once the one before has landed', async () => {
+    const [first, second] = [new ManualLoad(), new ManualLoad()];
+    const before = join('k', first);
+    first.land({ name: 'first' });
+    await before;
+    const after = join('k', second);
+    second.land({ name: 'second' });
+    expect(await after).toEqual({ state: 'landed', value: { name: 'second' }, collapsed: false });
+  });
+
+  test('are taken for a second, and then one more flight starts while the first is still under way', async () => {
+    const [first, second, third] = [new ManualLoad(), new ManualLoad(), new ManualLoad()];
+    const leader = join('k', first);
+    await vi.advanceTimersByTimeAsync(JOINABLE_MS - 1);
+    const follower = join('k', third);
+    await vi.advanceTimersByTimeAsync(1);
+    const nextLeader = join('k', second);
+    const nextFollower = join('k', third);
+    expect([first, second, third].map((load) => load.flights.length)).toEqual([1, 1, 0]);
+    second.land({ name: 'second' });
+    expect(await nextLeader).toMatchObject({ value: { name: 'second' }, collapsed: false });
+    expect(await nextFollower).toMatchObject({ value: { name: 'second' }, collapsed: true });
+    first.land({ name: 'first' });
+    expect(await leader).toMatchObject({ value: { name: 'first' }, collapsed: false });
+    expect(await follower).toMatchObject({ value: { name: 'first' }, collapsed: true });
+  });
+
+  test('of the younger flight stay with it when the older one lands first', async () => {
+    const [first, second] = [new ManualLoad(), new ManualLoad()];
+    const older = join('k', first);
+    await vi.advanceTimersByTimeAsync(JOINABLE_MS);
+    const younger = join('k', second);
+    first.land({ name: 'first' });
+    await older;
+    const follower = join('k', new ManualLoad());
+    second.land({ name: 'second' });
+    expect(await younger).toMatchObject({ value: { name: 'second' } });
+    expect(await follower).toMatchObject({ value: { name: 'second' }, collapsed: true });
+  });
+});
+
+describe('a waiter who leaves', () => {
+  test('hurts nobody, be it the leader', async () => {
+    const load = new ManualLoad();
+    const leader = new AbortController();
+    const left = join('k', load, leader.signal);
+    const follower = join('k', load);
+    leader.abort();
+    expect(await left).toEqual({ state: 'left', departed: false, collapsed: false });
+    expect(load.cancelled).toBe(false);
+    load.land({ name: 'whole' });
+    expect(await follower).toEqual({ state: 'landed', value: { name: 'whole' }, collapsed: true });
+  });
+
+  test('leaves at a deadline of its own, the others wait on', async () => {
+    const load = new ManualLoad();
+    const deadlines = [new AbortController(), new AbortController(), new AbortController()];
+    const waits = deadlines.map(({ signal }) => join('k', load, signal));
+    load.depart();
+    deadlines[1]?.abort();
+    expect(await waits[1]).toEqual({ state: 'left', departed: true, collapsed: true });
+    deadlines[0]?.abort();
+    expect(await waits[0]).toEqual({ state: 'left', departed: true, collapsed: false });
+    load.land({ name: 'late' });
+    expect(await waits[2]).toMatchObject({ state: 'landed', value: { name: 'late' } });
+  });
+
+  test('is told so even when it had left before it joined', async () => {
+    const load = new ManualLoad();
+    expect(await join('k', load, AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: false });
+    expect(flights.size).toBe(0);
+  });
+
+  test('leaves no listener behind on a signal that lives on', async () => {
+    const load = new ManualLoad();
+    const signal = new AbortController().signal;
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    const wait = join('k', load, signal);
+    load.land({ name: 'x' });
+    await wait;
+    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
+  });
+});
+
+describe('a flight that nobody waits for', () => {
+  test('is cancelled while it is queued, and the next who comes starts another', async () => {
+    const [first, second] = [new ManualLoad(), new ManualLoad()];
+    const waiters = [new AbortController(), new AbortController()];
+    const waits = waiters.map(({ signal }) => join('k', first, signal));
+    waiters[0]?.abort();
+    await settle();
+    expect(first.cancelled).toBe(false);
+    waiters[1]?.abort();
+    await Promise.all(waits);
+    expect(first.cancelled).toBe(true);
+    const next = join('k', second);
+    second.land({ name: 'second' });
+    expect(await next).toMatchObject({ value: { name: 'second' }, collapsed: false });
+  });
+
+  test('goes on to its end once it was sent, and takes followers meanwhile', async () => {
+    const load = new ManualLoad();
+    const waiter = new AbortController();
+    const left = join('k', load, waiter.signal);
+    load.depart();
+    waiter.abort();
+    await left;
+    expect(load.cancelled).toBe(false);
+    const follower = join('k', new ManualLoad());
+    load.land({ name: 'kept' });
+    expect(await follower).toMatchObject({ value: { name: 'kept' }, collapsed: true });
+  });
+
+  test('takes nothing from the younger flight of its key when it ends', async () => {
+    const [first, second] = [new ManualLoad(), new ManualLoad()];
+    const waiter = new AbortController();
+    const left = join('k', first, waiter.signal);
+    waiter.abort();
+    await left;
+    const younger = join('k', second);
+    first.land({ name: 'cancelled' });
+    await settle();
+    const follower = join('k', new ManualLoad());
+    second.land({ name: 'second' });
+    expect(await younger).toMatchObject({ value: { name: 'second' } });
+    expect(await follower).toMatchObject({ value: { name: 'second' }, collapsed: true });
+  });
+});
+
+describe('a flight that failed', () => {
+  test('gives its failure to all who wait, and to all who come in the next 250 ms', async () => {
+    const load = new ManualLoad();
+    const waits = [join('k', load), join('k', load)];
+    await vi.advanceTimersByTimeAsync(5000);
+    load.land({ name: 'down', failed: true });
+    const failed = { state: 'landed', value: { name: 'down', failed: true } };
+    expect(await Promise.all(waits)).toMatchObject([failed, failed]);
+    await vi.advanceTimersByTimeAsync(REST_MS - 1);
+    expect(await join('k', new ManualLoad())).toMatchObject({ ...failed, collapsed: true });
+    await vi.advanceTimersByTimeAsync(1);
+    const next = new ManualLoad();
+    const again = join('k', next);
+    next.land({ name: 'up' });
+    expect(await again).toMatchObject({ value: { name: 'up' }, collapsed: false });
+  });
+
+  test('rests no other key', async () => {
+    const load = new ManualLoad();
+    const wait = join('k', load);
+    load.land({ name: 'down', failed: true });
+    await wait;
+    const other = new ManualLoad();
+    void join('other', other);
+    expect(other.flights).toHaveLength(1);
+  });
+
+  test('is forgotten after its rest', async () => {
+    const load = new ManualLoad();
+    const wait = join('k', load);
+    load.land({ name: 'down', failed: true });
+    await wait;
+    expect(flights.size).toBe(1);
+    await vi.advanceTimersByTimeAsync(REST_MS);
+    expect(flights.size).toBe(0);
+  });
+});
+
+describe('a load that throws', () => {
+  test('rejects everyone who waits, and does not rest', async () => {
+    const load = new ManualLoad();
+    const waits = Promise.allSettled([join('k', load), join('k', load)]);
+    const bug = new Error('bug');
+    load.crash(bug);
+    expect(await waits).toEqual([
+      { status: 'rejected', reason: bug },
+      { status: 'rejected', reason: bug },
+    ]);
+    expect(flights.size).toBe(0);
+  });
+
+  test('ends no process when nobody waits any longer', async () => {
+    const load = new ManualLoad();
+    const waiter = new AbortController();
+    const left = join('k', load, waiter.signal);
+    load.depart();
+    waiter.abort();
+    await left;
+    // The runner fails on a rejection that nobody handles.
+    load.crash(new Error('bug'));
+    await settle();
+    expect(flights.size).toBe(0);
+  });
+
+  test('ends no process when nobody ever waited', async () => {
+    const load = new ManualLoad();
+    await join('k', load, AbortSignal.abort());
+    load.crash(new Error('bug'));
+    await settle();
+    expect(flights.size).toBe(0);
+  });
+
+  test('poisons no key when it throws before it returns a promise', async () => {
+    const thrown = flights.join('k', patient, () => {
+      throw new Error('bug');
+    });
+    await expect(thrown).rejects.toThrow('bug');
+    const next = new ManualLoad();
+    void join('k', next);
+    expect(next.flights).toHaveLength(1);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { listSettings } from '../../../src/config/load.ts';
+import { load, problemsOf, REQUIRED } from './configured.ts';
+
+const BAD_ENVIRONMENT = {
+  UPSTREAM_URL: 'indexer:8081',
+  UPSTREAM_API_KEY: 'two words',
+  UPSTREAM_TIMEOUT: '5',
+  UPSTREAM_MAX_CONCURRENCY: '0',
+  NETWORK: 'Main Net',
+  REDIS_URL: 'http://redis',
+  MEMORY_MAX_SIZE: '256MB',
+  HOST: 'no host',
+  ADMIN_HOST: '/',
+  PORT: '65536',
+  ADMIN_PORT: '-1',
+  LOG_LEVEL: 'loud',
+};
+
+describe('where a setting comes from', () => {
+  test('the environment wins over the file, and the file over the default', () => {
+    const file = { network: 'testnet', http: { port: 1 }, upstream: { url: 'http://file', timeout: '2s' } };
+    const { settings } = load({ NETWORK: 'sandbox', UPSTREAM_URL: 'http://environment' }, file);
+    expect(settings.network).toBe('sandbox');
+    expect(settings.http.port).toBe(1);
+    expect(settings.http.adminPort).toBe(9464);
+    expect(settings.upstream).toMatchObject({ url: 'http://environment', timeout: 2000, maxConcurrency: 64 });
+  });
+
+  test('a group that the environment sets keeps what the file says of it', () => {
+    const { settings } = load({ ...REQUIRED, REDIS_URL: 'redis://r' }, { redis: { budget: '20ms' } });
+    expect(settings.redis).toMatchObject({ url: 'redis://r', budget: 20 });
+  });
+
+  test('a policy in the file leaves its neighbours as they are', () => {
+    const { lifetimes } = load(REQUIRED, { lifetimes: { notFound: { lifetime: '1s' } } }).settings;
+    expect(lifetimes.notFound).toMatchObject({ lifetime: 1000, beforeRedis: 300 });
+    expect(lifetimes.empty.lifetime).toBe(250);
+  });
+
+  test('the file alone may be enough', () => {
+    expect(load({}, { $schema: 'x', upstream: { url: 'http://file' } }).settings.upstream.url).toBe('http://file');
+  });
+
+  test('an empty variable is one that is not set', () => {
+    const empty = Object.fromEntries(Object.keys(BAD_ENVIRONMENT).map((name) => [name, '']));
+    expect(load({ ...empty, ...REQUIRED, CONFIG_FILE: '' })).toEqual(load(REQUIRED));
+  });
+
+  test('a variable that is for somebody else is none of ours', () => {
+    expect(load({ ...REQUIRED, NODE_ENV: 'production', upstream: 'x', ['__proto__']: 'y' })).toEqual(load(REQUIRED));
+  });
+
+  test('it is known whether anyone named the network', () => {
+    expect(load(REQUIRED).networkIsAssumed).toBe(true);
+    expect(load({ ...REQUIRED, NETWORK: '' }).networkIsAssumed).toBe(true);
+    expect(load({ ...REQUIRED, NETWORK: 'mainnet' }).networkIsAssumed).toBe(false);
+    expect(load(REQUIRED, { network: 'mainnet' }).networkIsAssumed).toBe(false);
+  });
+});
+
+describe('what is loaded', () => {
+  test('is frozen to its leaves', () => {
+    const walk = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      expect(Object.isFrozen(value), path).toBe(true);
+      for (const [name, child] of Object.entries(value)) walk(child, `${path}.${name}`);
+    };
+    walk(load(REQUIRED, { lifetimes: { empty: { lifetime: '1s' } } }).settings, 'settings');
+    expect(() => Object.assign(load(REQUIRED).settings.lifetimes.empty, { lifetime: 0 })).toThrow(TypeError);
+  });
+
+  test('is another object each time', () => {
+    const [one, other] = [load(REQUIRED).settings, load(REQUIRED).settings];
+    expect(one).toEqual(other);
+    expect(one.lifetimes).not.toBe(other.lifetimes);
+  });
+
+  test('takes every setting that is listed, and lists each once', () => {
+    const paths = listSettings().map(({ path }) => path.join('.'));
+    expect(new Set(paths).size).toBe(paths.length);
+    const leaves = (value: object, above: string): string[] =>
+      Object.entries(value).flatMap(([name, child]: [string, unknown]) =>
+        typeof child === 'object' && child !== null ? leaves(child, `${above}${name}.`) : [`${above}${name}`],
+      );
+    const optional = { REDIS_URL: 'redis://r', UPSTREAM_API_KEY: 'k' };
+    expect(leaves(load({ ...REQUIRED, ...optional }).settings, '').sort()).toEqual(paths.sort());
+  });
+});
+
+describe('wrong settings', () => {
+  test('are told all at once, each with its name', () => {
+    const file = {
+      typo: 1,
+      lifetimes: { empty: { lifetime: '0s', typo: 1 }, shardsFinal: { lifetime: 'forever' } },
+      upstream: { maxQueue: -1 },
+    };
+    const problems = problemsOf(BAD_ENVIRONMENT, file).join('\n');
+    for (const name of Object.keys(BAD_ENVIRONMENT)) expect(problems).toMatch(new RegExp(`^${name} `, 'm'));
+    for (const name of [
+      'typo',
+      'lifetimes.empty.lifetime',
+      'lifetimes.empty.typo',
+      'lifetimes.shardsFinal.lifetime',
+      'upstream.maxQueue',
+    ]) {
+      expect(problems).toMatch(new RegExp(`^${name}: `, 'm'));
+    }
+  });
+
+  test('that are missing are required', () => {
+    expect(problemsOf({})).toEqual(['UPSTREAM_URL (upstream.url): is required']);
+    expect(problemsOf({}, { upstream: { timeout: '1s' } })).toEqual(['UPSTREAM_URL (upstream.url): is required']);
+  });
+
+  test('of an unreadable file are told together with those of the environment', () => {
+    const environment = { ...BAD_ENVIRONMENT, CONFIG_FILE: '/nowhere/toncache.json' };
+    const problems = problemsOf(environment).join('\n');
+    expect(problems).toMatch(/^CONFIG_FILE: \/nowhere\/toncache\.json /m);
+    expect(problems).toMatch(/^PORT /m);
+  });
+
+  test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is no settings', (text) => {
+    expect(problemsOf(REQUIRED, text === '' ? ' ' : text)).toEqual([expect.stringMatching(/^CONFIG_FILE: /)]);
+  });
+
+  test.each([
+    [{ redis: 7 }, 'redis'],
+    [{ upstream: 'http://x' }, 'upstream'],
+    [{ http: [8080] }, 'http'],
+    [{ lifetimes: { empty: '1s' } }, 'lifetimes.empty'],
+    [{ memory: { maxSize: 268435456 } }, 'MEMORY_MAX_SIZE'],
+    [{ upstream: { timeout: 5000 } }, 'UPSTREAM_TIMEOUT'],
+    [{ lifetimes: { empty: { lifetime: 250 } } }, 'lifetimes.empty.lifetime'],
+    [{ network: null }, 'NETWORK'],
+  ])('of a wrong type are not called missing: %j', (file, name) => {
+    const [problem, ...others] = problemsOf({}, { upstream: { url: 'http://x' }, ...file }).filter(
+      (text) => !text.startsWith('UPSTREAM_URL'),
+    );
+    expect(problem).toMatch(new RegExp(`^${name}[ :]`));
+    expect(problem).not.toContain('required');
+    expect(others).toEqual([]);
+  });
+
+  test('are one line each', () => {
+    for (const problem of problemsOf(BAD_ENVIRONMENT, { one: 1, two: 2, redis: { three: 3, four: 4 } })) {
+      expect(problem).not.toContain('\n');
+    }
+  });
+
+  test.each(['__proto__', 'constructor', 'toString'])(
+    'a key %s is unknown like any other, and changes nothing',
+    (key) => {
+      const value = '{"port":1,"network":"evil","url":"redis://evil"}';
+      expect(problemsOf(REQUIRED, `{"${key}":${value}}`)).toEqual([`${key}: is no setting`]);
+      expect(problemsOf(REQUIRED, `{"http":{"${key}":${value}}}`)).toEqual([`http.${key}: is no setting`]);
+      expect(Object.keys(Object.prototype)).toEqual([]);
+      expect(load(REQUIRED).settings.http.port).toBe(8080);
+    },
+  );
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { listSettings } from '../../../src/config/load.ts';
+import { TABLE } from '../ton/table-of-lifetimes.ts';
+import { load, problemsOf, REQUIRED } from './configured.ts';
+
+const { settings } = load(REQUIRED);
+
+describe('defaults', () => {
+  test('are those of the documented environment', () => {
+    expect(settings).toMatchObject({
+      network: 'mainnet',
+      logLevel: 'info',
+      upstream: { timeout: 5000, maxConcurrency: 64, maxBodySize: 32 * 1024 ** 2 },
+      redis: { budget: 50 },
+      memory: { maxSize: 256 * 1024 ** 2 },
+      http: { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', adminPort: 9464 },
+      coalescing: { joinable: 1000, restAfterFailure: 250 },
+    });
+    expect(settings.upstream.apiKey).toBeUndefined();
+    expect(settings.redis.url).toBeUndefined();
+  });
+
+  test('of lifetimes are the table', () => {
+    const { adjacentGrowing: growing, ...rows } = settings.lifetimes;
+    const { adjacentGrowing: growingRow, ...tableRows } = TABLE;
+    const inMs = Object.entries(rows).map(([rule, times]) => [
+      rule,
+      {
+        lifetimeMs: times.lifetime,
+        beforeRedisMs: times.beforeRedis,
+        staleWhileRevalidateMs: times.staleWhileRevalidate,
+        staleIfErrorMs: times.staleIfError,
+      },
+    ]);
+    expect(Object.fromEntries(inMs)).toEqual(tableRows);
+    expect(growing).toEqual({
+      shortestLifetime: growingRow.shortestLifetimeMs,
+      longestLifetime: growingRow.longestLifetimeMs,
+      ageDivisor: growingRow.ageDivisor,
+      beforeRedis: growingRow.beforeRedisMs,
+      staleWhileRevalidate: growingRow.staleWhileRevalidateMs,
+      staleIfError: growingRow.staleIfErrorMs,
+    });
+  });
+});
+
+describe('every setting', () => {
+  test('says what it is', () => {
+    for (const { description, path } of listSettings()) expect(description, path.join('.')).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test('that differs between two deployments has its variable', () => {
+    const byVariable = Object.fromEntries(
+      listSettings().flatMap(({ env, path }) => (env ? [[env, path.join('.')]] : [])),
+    );
+    expect(byVariable).toMatchObject({
+      UPSTREAM_URL: 'upstream.url',
+      UPSTREAM_API_KEY: 'upstream.apiKey',
+      UPSTREAM_TIMEOUT: 'upstream.timeout',
+      UPSTREAM_MAX_CONCURRENCY: 'upstream.maxConcurrency',
+      NETWORK: 'network',
+      REDIS_URL: 'redis.url',
+      MEMORY_MAX_SIZE: 'memory.maxSize',
+      HOST: 'http.host',
+      PORT: 'http.port',
+      ADMIN_HOST: 'http.adminHost',
+      ADMIN_PORT: 'http.adminPort',
+      LOG_LEVEL: 'logLevel',
+    });
+  });
+
+  test('that is a lifetime has none', () => {
+    const policies = listSettings().filter(({ path }) => path[0] === 'lifetimes');
+    expect(policies).toHaveLength(9 * 4 + 6);
+    expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
+  });
+});
+
+describe('a lifetime', () => {
+  const rules = Object.keys(settings.lifetimes).filter((rule) => rule !== 'adjacentGrowing');
+  const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
+
+  test.each(rules)('of %s is never nothing and never for ever', (rule) => {
+    for (const lifetime of ['0s', '0ms', '0.1ms', '-1s', 'forever', 'Infinity', '', '31d', '1000000h']) {
+      expect(problems(rule, { lifetime }), lifetime).toEqual([
+        expect.stringMatching(new RegExp(`^lifetimes\\.${rule}\\.lifetime: must be 1ms to 30d`)),
+      ]);
+    }
+    expect(problems(rule, { lifetime: '1ms' })).toEqual([]);
+    expect(problems(rule, { lifetime: '30d' })).toEqual([]);
+  });
+
+  test('of a growing answer neither, and its shortest is not longer than its longest', () => {
+    const growing = (times: object) => problems('adjacentGrowing', times);
+    for (const name of ['shortestLifetime', 'longestLifetime']) {
+      for (const text of ['0s', 'forever', '31d']) expect(growing({ [name]: text })).toHaveLength(1);
+    }
+    expect(growing({ ageDivisor: 0 })).toHaveLength(1);
+    expect(growing({ shortestLifetime: '2s', longestLifetime: '2s' })).toEqual([]);
+    expect(growing({ shortestLifetime: '2h' })).toEqual([
+      'lifetimes.adjacentGrowing: shortestLifetime must not be longer than longestLifetime',
+    ]);
+  });
+
+  test('may have no stale windows', () => {
+    expect(problems('shardsFinal', { staleWhileRevalidate: '0s', staleIfError: '0s', beforeRedis: '0s' })).toEqual([]);
+  });
+
+  test('of a rule that does not exist is no setting', () => {
+    expect(problems('shards', {})).toEqual(['lifetimes.shards: is no setting']);
+  });
+});

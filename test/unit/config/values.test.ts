@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import {
+  duration,
+  headerValue,
+  integer,
+  listenHost,
+  redisUrl,
+  size,
+  upstreamUrl,
+  word,
+} from '../../../src/config/values.ts';
+
+/** The value, or `undefined` when it is refused. */
+const read = <T>(schema: z.ZodType<T>, given: unknown): T | undefined => schema.safeParse(given).data;
+const DAY_MS = 86_400_000;
+
+describe('a duration', () => {
+  const anyDuration = duration('0ms', '30d');
+
+  test.each([
+    ['400ms', 400],
+    ['5s', 5000],
+    ['5 s', 5000],
+    [' 5s ', 5000],
+    ['1.5s', 1500],
+    ['0.25s', 250],
+    ['2m', 120_000],
+    ['10min', 600_000],
+    ['24h', DAY_MS],
+    ['30d', 30 * DAY_MS],
+    ['0s', 0],
+  ])('is written as people write it: %j is %d ms', (text, ms) => expect(read(anyDuration, text)).toBe(ms));
+
+  test.each([5, '', '5', 's', '5S', '5sec', '-5s', '+5s', '.5s', '5.s', '1e3s', '1h30m', '٥s', '31d', 'forever', null])(
+    'is not %j',
+    (text) => expect(read(anyDuration, text)).toBeUndefined(),
+  );
+
+  test('is within its bounds, which belong to it', () => {
+    fc.assert(
+      fc.property(fc.nat(10_000), (ms) => {
+        expect(read(duration('250ms', '5s'), `${ms}ms`)).toBe(ms >= 250 && ms <= 5000 ? ms : undefined);
+      }),
+    );
+  });
+
+  test('that is refused says what would be accepted', () => {
+    expect(duration('1ms', '30d').safeParse('0s').error?.issues[0]?.message).toBe(
+      'must be 1ms to 30d, written like "400ms" (units: ms, s, m, min, h, d)',
+    );
+  });
+});
+
+describe('a size', () => {
+  test.each([
+    ['512B', 512],
+    ['1KiB', 1024],
+    ['256MiB', 256 * 1024 ** 2],
+    ['1.5GiB', 1.5 * 1024 ** 3],
+  ])('is written as people write it: %j is %d bytes', (text, bytes) => {
+    expect(read(size('1B', '1024GiB'), text)).toBe(bytes);
+  });
+
+  test.each([1024, '1024', '256MB', '256mib', '256M', '1TiB', '-1B', '0B', '1025GiB'])('is not %j', (text) => {
+    expect(read(size('1B', '1024GiB'), text)).toBeUndefined();
+  });
+});
+
+describe('a whole number', () => {
+  test.each([
+    [0, 0],
+    [65_535, 65_535],
+    ['8080', 8080],
+    ['0', 0],
+  ])('%j is %d', (given, value) => expect(read(integer(0, 65_535), given)).toBe(value));
+
+  test.each([
+    -1,
+    65_536,
+    1.5,
+    Number.NaN,
+    '',
+    ' 80',
+    '80 ',
+    '-1',
+    '+1',
+    '0x50',
+    '8e1',
+    '1.0',
+    '65536',
+    true,
+    null,
+    [1],
+  ])('is not %j', (given) => expect(read(integer(0, 65_535), given)).toBeUndefined());
+});
+
+describe('the indexer', () => {
+  test.each([
+    ['http://indexer:8081', 'http://indexer:8081'],
+    ['http://indexer:8081/', 'http://indexer:8081'],
+    ['http://indexer:8081/api/v3', 'http://indexer:8081'],
+    ['http://indexer:8081/api/v3/', 'http://indexer:8081'],
+    ['https://toncenter.example/API/V3', 'https://toncenter.example'],
+    ['https://host/behind/a/path/api/v3', 'https://host/behind/a/path'],
+    ['https://host/api/v3x', 'https://host/api/v3x'],
+    ['http://[::1]:8081', 'http://[::1]:8081'],
+    ['http://10.0.0.1', 'http://10.0.0.1'],
+  ])('%s is %s', (text, url) => expect(read(upstreamUrl, text)).toBe(url));
+
+  test.each([
+    ...['', 'indexer:8081', '//indexer', 'ftp://indexer', 'file:///etc/passwd', 'http://', 'unix:/x', 'redis://r'],
+    ...['http://user@indexer', 'http://user:pass@indexer', 'http://:pass@indexer'],
+    ...[
+      'http://indexer?',
+      'http://indexer?x=1',
+      'http://indexer/api/v3?api_key=k',
+      'http://indexer#',
+      'http://indexer#x',
+    ],
+  ])('is not %j', (text) => expect(read(upstreamUrl, text)).toBeUndefined());
+});
+
+describe('what stands elsewhere', () => {
+  test.each(['redis://r', 'redis://user:pass@r:6379/0', 'rediss://r', 'redis://[::1]:6379'])('Redis: %s', (text) =>
+    expect(read(redisUrl, text)).toBe(text),
+  );
+  test.each(['', 'r:6379', 'http://r', 'redis', '/tmp/redis.sock'])('not Redis: %j', (text) =>
+    expect(read(redisUrl, text)).toBeUndefined(),
+  );
+  test.each(['mainnet', 'testnet', 'a', '0', 'my-net-2', 'a'.repeat(32)])('a word in keys: %s', (text) =>
+    expect(read(word, text)).toBe(text),
+  );
+  test.each(['', '-a', 'Main', 'a b', 'a:b', 'a?b', 'a{b}', 'a\n', 'é', 'a'.repeat(33)])(
+    'no word in keys: %j',
+    (text) => expect(read(word, text)).toBeUndefined(),
+  );
+  test.each(['', ' ', 'a b', 'a\r\nb', 'a\n', 'é', '\u007f'])('nothing to send in a header: %j', (text) =>
+    expect(read(headerValue, text)).toBeUndefined(),
+  );
+  test.each(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', 'my-host.example'])(
+    'an address to listen on: %s',
+    (text) => expect(read(listenHost, text)).toBe(text),
+  );
+  test.each(['', ' ', 'a b', 'http://a', '1.2.3.4:80', '[::1]', '/tmp/sock'])('no address to listen on: %j', (text) =>
+    expect(read(listenHost, text)).toBeUndefined(),
+  );
+});

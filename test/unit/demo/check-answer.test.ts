@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import { answer } from '../../../src/demo/answer.ts';
+import { Chain, type ChainOptions } from '../../../src/demo/chain.ts';
+import { checkAnswer } from '../../../src/demo/check-answer.ts';
+import { type ClientCall, headersOf, targetOf } from '../../../src/demo/client-call.ts';
+import { Question } from '../../../src/demo/question.ts';
+import type { Trace, Transaction } from '../../../src/demo/trace.ts';
+
+const START = 1_800_000_000_000;
+const DIRECTIONS = [{}, { direction: 'in' }, { direction: 'out' }] as const;
+
+function chainAt(rounds: number, options: Partial<ChainOptions> = {}): Chain {
+  const chain = new Chain({ startAt: START, ...options });
+  chain.advanceTo(START + rounds * 400);
+  return chain;
+}
+
+/** What the indexer itself says now. */
+function tell(chain: Chain, call: ClientCall): { status: number; text: string } {
+  const target = targetOf(call, { address: 'raw', hash: 'base64', style: 'encoded' });
+  const headers = Object.fromEntries(Object.entries(headersOf(call)).map(([name, it]) => [name.toLowerCase(), it]));
+  const { status, body } = answer(
+    new Question({ method: 'GET', target, headers, body: Buffer.alloc(0) }, chain, '1.3'),
+  );
+  return { status, text: String(body) };
+}
+
+/** What the checker says to an answer that comes now. */
+function check(chain: Chain, call: ClientCall, told: { status: number; text: string }): string | undefined {
+  return checkAnswer({ call, sentAt: chain.now, receivedAt: chain.now, ...told }, chain);
+}
+
+/** Right `allowedMs` after the answer's last moment of truth, wrong one millisecond later. */
+function expectToAge(chain: Chain, call: ClientCall, lastTrueAt: number, allowedMs: number): void {
+  chain.advanceTo(lastTrueAt);
+  const told = tell(chain, call);
+  chain.advanceTo(lastTrueAt + 1);
+  expect(tell(chain, call)).not.toEqual(told);
+  chain.advanceTo(lastTrueAt + 1 + allowedMs);
+  expect(check(chain, call, told)).toBeUndefined();
+  chain.advanceTo(chain.now + 1);
+  expect(check(chain, call, told)).toContain(`true until ${allowedMs + 1} ms before`);
+}
+
+function sentTrace(chain: Chain): Trace {
+  const trace = chain.trace(chain.send());
+  if (trace === undefined) throw new Error('not sent');
+  return trace;
+}
+
+function settledTransactions(chain: Chain): readonly Transaction[] {
+  return chain
+    .recentTraces(100)
+    .filter(({ goneAt }) => goneAt <= chain.now)
+    .flatMap(({ transactions }) => transactions);
+}
+
+/** A flight of one second on top of what the class allows. */
+const FLIGHT_MS = 1000;
+
+describe('an answer of the indexer', () => {
+  it('is right at the instant at which it is given, whatever is asked', () => {
+    const chain = chainAt(20);
+    let answers = 0;
+    for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 130)) {
+      const [trace, older] = chain.recentTraces(2);
+      if (trace === undefined || older === undefined) throw new Error('no traces');
+      const calls: ClientCall[] = [
+        { about: 'round', seqno: chain.headSeqno },
+        { about: 'round', seqno: chain.headSeqno + 1 },
+        { about: 'message', externalHash: trace.externalHash },
+        ...[trace, older].flatMap(({ transactions }) =>
+          transactions
+            .slice(-2)
+            .flatMap(({ hash, account }): ClientCall[] => [
+              { about: 'account', account },
+              { about: 'account', account, actionsVersion: 'latest' },
+              ...DIRECTIONS.map((direction) => ({ about: 'transaction', hash, ...direction }) as const),
+            ]),
+        ),
+      ];
+      for (const call of calls) {
+        answers++;
+        expect(check(chain, call, tell(chain, call))).toBeUndefined();
+      }
+    }
+    expect(answers).toBeGreaterThan(1000);
+  });
+
+  it('may have become true while it was under way', () => {
+    const chain = chainAt(20);
+    const call: ClientCall = { about: 'round', seqno: chain.headSeqno + 1 };
+    const sentAt = chain.now;
+    const before = tell(chain, call);
+    chain.advanceTo(chain.now + 400);
+    const after = tell(chain, call);
+    expect([before.status, after.status]).toEqual([404, 200]);
+    for (const told of [before, after]) {
+      expect(checkAnswer({ call, sentAt, receivedAt: chain.now, ...told }, chain)).toBeUndefined();
+    }
+    expect(checkAnswer({ call, sentAt, receivedAt: chain.now - 1, ...after }, chain)).toContain('says this only later');
+  });
+});
+
+describe('an older answer', () => {
+  it('is right for 300 ms when it is a 404', () => {
+    const chain = chainAt(20);
+    const seqno = chain.headSeqno + 1;
+    expectToAge(chain, { about: 'round', seqno }, chain.clock.committedAt(seqno) - 1, 300 + FLIGHT_MS);
+  });
+
+  it('is right for 250 ms when nothing was pending', () => {
+    const chain = chainAt(20);
+    const { externalHash, emulatedAt } = sentTrace(chain);
+    expectToAge(chain, { about: 'message', externalHash }, emulatedAt - 1, 250 + FLIGHT_MS);
+  });
+
+  it('is right for twice 400 ms when something was under way', () => {
+    const chain = chainAt(20);
+    const { externalHash, transactions } = sentTrace(chain);
+    const firstConfirmedAt = Math.min(...transactions.map(({ confirmedAt }) => confirmedAt));
+    expectToAge(chain, { about: 'message', externalHash }, firstConfirmedAt - 1, 800 + FLIGHT_MS);
+  });
+
+  it('is right for twice a second when all of it was final', () => {
+    const chain = chainAt(20);
+    const { externalHash, goneAt } = sentTrace(chain);
+    expectToAge(chain, { about: 'message', externalHash }, goneAt - 1, 2000 + FLIGHT_MS);
+  });
+
+  it('is right for twice a second when young transactions were still to gain children', () => {
+    const chain = chainAt(60, { lateShare: 1 });
+    const child = Array.from({ length: 20 }, () => sentTrace(chain))
+      .flatMap(({ transactions }) => transactions)
+      .find(({ parent, seqno }) => parent?.children.some((sibling) => sibling.seqno + 3 < seqno));
+    if (child?.parent === undefined) throw new Error('nobody has a late child');
+    const call: ClientCall = { about: 'transaction', hash: child.parent.hash, direction: 'out' };
+    expectToAge(chain, call, child.finalizedAt - 1, 2000 + FLIGHT_MS);
+  });
+
+  it('is right for ever when it was final', () => {
+    const chain = chainAt(60, { historyRounds: 2000 });
+    const child = settledTransactions(chain).find(({ parent }) => parent !== undefined);
+    const calls: ClientCall[] = [
+      { about: 'round', seqno: chain.headSeqno },
+      { about: 'transaction', hash: child?.hash ?? '', direction: 'in' },
+    ];
+    const told = calls.map((call) => ({ call, ...tell(chain, call) }));
+    chain.advanceTo(chain.now + 600_000);
+    expect(told.map(({ status }) => status)).toEqual([200, 200]);
+    expect(told.map(({ call, ...then }) => check(chain, call, then))).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a wrong answer', () => {
+  const chain = chainAt(200);
+  const child = settledTransactions(chain).find(({ parent, children }) => parent !== undefined && children.length > 0);
+  if (child === undefined) throw new Error('no such transaction');
+  const call: ClientCall = { about: 'transaction', hash: child.hash, direction: 'in' };
+  const right = tell(chain, call);
+
+  it('is that of another question', () => {
+    const [pending] = chain.pendingTraces();
+    const account = pending?.transactions[0]?.account;
+    if (pending === undefined || account === undefined) throw new Error('nothing pending');
+    const calls: ClientCall[] = [
+      call,
+      { ...call, direction: 'out' },
+      { about: 'transaction', hash: child.hash },
+      { about: 'transaction', hash: child.parent?.hash ?? '', direction: 'out' },
+      { about: 'message', externalHash: pending.externalHash },
+      { about: 'message', externalHash: child.hash },
+      { about: 'round', seqno: chain.headSeqno - 10 },
+      { about: 'round', seqno: chain.headSeqno - 11 },
+      { about: 'round', seqno: chain.headSeqno + 1 },
+    ];
+    for (const asked of calls) {
+      for (const other of calls) {
+        const reason = check(chain, asked, tell(chain, other));
+        if (asked === other) expect(reason).toBeUndefined();
+        else expect(reason, `${JSON.stringify(other)} for ${JSON.stringify(asked)}`).toBeTypeOf('string');
+      }
+    }
+  });
+
+  it('is that for another version of the actions', () => {
+    const trace = chain.recentTraces(200).find(({ transactions }) => transactions.length > 5);
+    const account = trace?.transactions[0]?.account;
+    if (trace === undefined || account === undefined) throw new Error('no such trace');
+    const then = chainAt(0);
+    then.advanceTo(trace.goneAt - 1);
+    const latest: ClientCall = { about: 'account', account, actionsVersion: 'latest' };
+    expect(check(then, latest, tell(then, { about: 'account', account }))).toMatch(/never says.*actions/);
+    expect(check(then, { about: 'account', account }, tell(then, latest))).toMatch(/never says.*actions/);
+  });
+
+  it('is short of a member, or has another value', () => {
+    const body = JSON.parse(right.text);
+    const { lt: _, ...shorter } = body.transactions[0];
+    const short = JSON.stringify({ ...body, transactions: [shorter] });
+    expect(check(chain, call, { status: 200, text: short })).toMatch(
+      /never says this; transactions\.0\.lt is missing, /,
+    );
+    const other = JSON.stringify({ ...body, transactions: [{ ...body.transactions[0], now: 1 }] });
+    expect(check(chain, call, { status: 200, text: other })).toContain('transactions.0.now is 1, expected is 18');
+    const none = JSON.stringify({ ...body, address_book: {} });
+    expect(check(chain, call, { status: 200, text: none })).toContain('address_book.');
+  });
+
+  it('is not found where there is something', () => {
+    const absent = { status: 404, text: '{"error":"adjacent transactions not found"}' };
+    expect(check(chain, call, absent)).toContain('expected is 200 {"transactions":');
+  });
+
+  it('is no JSON, has another status, or never came', () => {
+    expect(check(chain, call, { ...right, text: right.text.slice(0, -1) })).toBe('the body is not JSON');
+    for (const status of [204, 304, 422, 429, 500, 502, 503, 504]) {
+      expect(check(chain, call, { ...right, status })).toBe('only 200 and 404 can be right');
+    }
+    expect(check(chain, call, { ...right, status: 0 })).toBe('no answer came');
+  });
+});

@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ProxyError } from '../../../src/errors.ts';
+import { ASKED_AT, entryOf, failureOf, judge, OUT, PENDING, SHARDS } from './judged.ts';
+
+describe('a hostile body', () => {
+  test('is judged whatever its shape, without a throw', () => {
+    const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
+    const body = fc.oneof(
+      fc.json(),
+      fc.dictionary(part, fc.jsonValue()).map((members) => JSON.stringify(members)),
+      fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    );
+    const call = fc.constantFrom(OUT, SHARDS, PENDING);
+    fc.assert(
+      fc.property(call, body, fc.integer({ min: 200, max: 599 }), (asked, sent, status) => {
+        const judged = judge(asked, { body: sent, status });
+        if (judged instanceof ProxyError) expect(judged.code).toMatch(/^upstream-/);
+        else expect([200, 404]).toContain(judged.head.status);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is nested as deep as it likes and overflows no stack', () => {
+    const depth = 200_000;
+    const nested = (open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
+    expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).head.answerClass).toBe('live');
+    expect(entryOf(SHARDS, { body: `{"blocks":${nested('[{"blocks":', '[]', '}]')}}` }).head.answerClass).toBe('live');
+    expect(failureOf(OUT, { body: '['.repeat(depth) }).code).toBe('upstream-invalid');
+  });
+
+  test('leaves the prototypes as they were, and inherits nothing', () => {
+    const polluting = '{"__proto__":{"blocks":[],"error":"x"},"constructor":{"prototype":{"blocks":[]}}}';
+    expect(failureOf(SHARDS, { body: polluting }).code).toBe('upstream-invalid');
+    expect(failureOf(SHARDS, { body: polluting, status: 404 }).upstreamBody).toBeUndefined();
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  test('gains no lifetime by numbers out of this world', () => {
+    for (const now of ['-9007199254740991', '9007199254740991', '0']) {
+      const body = `{"transactions":[{"mc_block_seqno":1e308,"now":${now}}]}`;
+      for (const dateAt of [undefined, 8.64e15, -8.64e15]) {
+        const { freshUntil } = entryOf(OUT, { body, dateAt });
+        expect(freshUntil - ASKED_AT - 300).toBeGreaterThanOrEqual(1000);
+        expect(freshUntil - ASKED_AT - 300).toBeLessThanOrEqual(3_600_000);
+      }
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import type { Entry } from '../../../src/cache/entry.ts';
+import { ProxyError } from '../../../src/errors.ts';
+import { judgeAnswer } from '../../../src/proxy/judge-answer.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
+import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { TABLE } from '../ton/table-of-lifetimes.ts';
+
+/** When the indexer was asked; it answered 300 ms later. */
+export const ASKED_AT = 1_780_000_000_000;
+export const OUT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
+export const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
+export const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+export const ROUND = '{"blocks":[{"workchain":-1,"seqno":7}]}';
+
+/** What the indexer sent, as far as a test cares: a good answer to `SHARDS` otherwise. */
+export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
+  readonly body?: string | Buffer;
+}
+
+/** Without jitter, by the table of lifetimes. */
+export function judge(call: Call, { body = ROUND, ...more }: Sent = {}): Entry | ProxyError {
+  const answer: UpstreamAnswer = {
+    status: 200,
+    contentType: 'application/json',
+    apiVersion: '1.2.3',
+    retryAfter: undefined,
+    dateAt: undefined,
+    body: typeof body === 'string' ? Buffer.from(body) : body,
+    askedAt: ASKED_AT,
+    receivedAt: ASKED_AT + 300,
+    ...more,
+  };
+  return judgeAnswer(call, 'the key', answer, { policies: TABLE, random: () => 0 });
+}
+
+export function entryOf(call: Call, sent?: Sent): Entry {
+  const judged = judge(call, sent);
+  if (judged instanceof ProxyError) throw judged;
+  return judged;
+}
+
+export function failureOf(call: Call, sent: Sent): ProxyError {
+  const judged = judge(call, sent);
+  if (!(judged instanceof ProxyError)) throw new Error('it was taken for an answer');
+  return judged;
+}

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
+
+let now = 0;
+let budget: RetryBudget;
+
+beforeEach(() => {
+  now = 0;
+  budget = new RetryBudget({ now: () => now });
+});
+
+function count(calls: number): void {
+  for (let call = 0; call < calls; call++) budget.countCall();
+}
+
+function takeAll(): number {
+  let taken = 0;
+  while (budget.tryTake()) taken++;
+  return taken;
+}
+
+describe('a retry', () => {
+  test('is there for the first call of all', () => {
+    count(1);
+    expect(takeAll()).toBe(1);
+  });
+
+  test('is there once a second, however few the calls', () => {
+    expect(takeAll()).toBe(1);
+    now = 999;
+    expect(takeAll()).toBe(0);
+    now = 1000;
+    expect(takeAll()).toBe(1);
+  });
+
+  test('is there for a tenth of the calls when they come so fast that this is more', () => {
+    let taken = 0;
+    for (let call = 0; call < 4000; call++) {
+      now += 2.5;
+      count(1);
+      if (budget.tryTake()) taken++;
+    }
+    expect(taken).toBeGreaterThanOrEqual(390);
+    expect(taken).toBeLessThanOrEqual(401);
+  });
+
+  test('is there for a tenth of the last hundred calls after a long time without need', () => {
+    count(100_000);
+    now = 1000;
+    // And the one of this second.
+    expect(takeAll()).toBeLessThanOrEqual(11);
+    now = 1500;
+    expect(takeAll()).toBe(0);
+  });
+
+  test('that a tenth of the calls has paid for leaves none over for its second', () => {
+    count(20);
+    expect(takeAll()).toBe(2);
+    now = 500;
+    expect(takeAll()).toBe(0);
+  });
+});
+
+test('in any stretch of time there are at most a tenth of its calls, the saved ten, and one a second', () => {
+  const step = fc.record({ waitMs: fc.nat(400), calls: fc.nat(30), tries: fc.nat(10) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      now = 0;
+      budget = new RetryBudget({ now: () => now });
+      const history = steps.map(({ waitMs, calls, tries }) => {
+        now += waitMs;
+        count(calls);
+        return { at: now, calls, taken: Array.from({ length: tries }, () => budget.tryTake()).filter(Boolean).length };
+      });
+      for (const [index, { at }] of history.entries()) {
+        let [calls, taken] = [0, 0];
+        for (const later of history.slice(index)) {
+          calls += later.calls;
+          taken += later.taken;
+          expect(taken).toBeLessThanOrEqual(10 + calls / 10 + 1 + (later.at - at) / 1000 + 1e-9);
+        }
+      }
+    }),
+  );
+});
