@@ -5,12 +5,16 @@ import { createLogger } from './telemetry/logger.ts';
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
 
+/** Two signals closer than this are one. */
+const SAME_SIGNAL_MS = 500;
+
 const { settings, networkIsAssumed } = readSettings();
 const logger = createLogger(settings.logLevel);
 const app = createApp({ settings, logger });
 
-process.once('SIGTERM', (signal) => void end(signal));
-process.once('SIGINT', (signal) => void end(signal));
+let endingSince: number | undefined;
+process.on('SIGTERM', onSignal);
+process.on('SIGINT', onSignal);
 
 if (settings.redis.url !== undefined && networkIsAssumed) {
   logger.warn('NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it');
@@ -40,10 +44,20 @@ function readSettings(): LoadedSettings {
   }
 }
 
-/** Answers what is in flight, then ends; a second signal ends at once. */
+/**
+ * The first signal answers what is in flight, the second ends at once. npm passes a Ctrl-C on that the terminal has
+ * already sent to every process, so a repeat within the blink of an eye is the same signal.
+ */
+function onSignal(signal: string): void {
+  if (endingSince === undefined) {
+    endingSince = performance.now();
+    void end(signal);
+  } else if (performance.now() - endingSince > SAME_SIGNAL_MS) {
+    process.exit(1);
+  }
+}
+
 async function end(signal: string): Promise<void> {
-  process.once('SIGTERM', () => process.exit(1));
-  process.once('SIGINT', () => process.exit(1));
   logger.info({ signal }, 'ending: answering what is in flight');
   await app.close();
   logger.info('ended');

@@ -40,7 +40,6 @@ const MEMBERS: readonly Member[] = [
   ['scanner 1', scan, 'raw', 'base64', 'encoded'],
   ['scanner 2', scan, 'raw', 'base64', 'loud'],
   ['scanner 3', scan, 'raw', 'base64', 'axios'],
-  ['scanner 4', scan, 'raw', 'base64', 'raw'],
   ['explorer 1', explore, 'raw', 'hex', 'encoded'],
   ['explorer 2', explore, 'bounceable', 'base64', 'raw'],
   ['explorer 3', explore, 'rawLower', 'hexUpper', 'loud'],

@@ -1,6 +1,7 @@
 import type { Account } from './accounts.ts';
 import type { Chain } from './chain.ts';
 import { type ClientCall, type Spelling, targetOf } from './client-call.ts';
+import { addressSpellings } from './spellings.ts';
 
 /** What a newcomer is shown. The transaction and the round are final, and stay in the chain's window for long. */
 export interface Examples {
@@ -22,9 +23,8 @@ const TRACES_BACK = 200;
 
 /** Some wallets that will be looked at often; the first is the one for `examplesOf`. */
 export function popularAccounts(chain: Chain): readonly Account[] {
-  const isTelling = (account: Account) =>
-    HAS_SPECIAL.test(targetOf({ about: 'account', account }, { ...BASE64, style: 'raw' }).split('=')[1] ?? '');
-  return chain.accounts.wallets.filter(isTelling).slice(0, POPULAR);
+  const { wallets } = chain.accounts;
+  return wallets.filter((wallet) => HAS_SPECIAL.test(addressSpellings(wallet).bounceable)).slice(0, POPULAR);
 }
 
 /** Examples that are good for as long as the chain's window lasts; throws for a chain without a past. */

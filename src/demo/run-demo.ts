@@ -72,7 +72,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   ]);
   try {
     await showFirstCalls(running);
-    showCurlLines(running);
+    showCurlLines(running, running.examples);
     await showCrowd(running);
   } catch (error) {
     // The crowd knows how to end; everything before it is just broken off.
@@ -107,9 +107,9 @@ async function untilPending(indexer: Indexer, { account }: Examples, signal: Abo
   await delay(Math.max(0, (trace?.emulatedAt ?? 0) - chain.now), undefined, { signal });
 }
 
-function showCurlLines({ screen, indexer, proxyUrl }: Running): void {
+function showCurlLines({ screen, proxyUrl }: Running, examples: Examples): void {
   screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
-  for (const [title, lines] of curlLines(proxyUrl, examplesOf(indexer.chain))) screen.commands(title, lines);
+  for (const [title, lines] of curlLines(proxyUrl, examples)) screen.commands(title, lines);
 }
 
 async function showCrowd(running: Running): Promise<void> {
@@ -144,6 +144,6 @@ async function showSeconds(running: Running, counts: () => Counts): Promise<void
     screen.second(untilMs, before, inAll);
     before = inAll;
     if (untilMs >= forMs) return;
-    if (second % NEW_EXAMPLES_SECONDS === 0) showCurlLines(running);
+    if (second % NEW_EXAMPLES_SECONDS === 0) showCurlLines(running, examplesOf(running.indexer.chain));
   }
 }

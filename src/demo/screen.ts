@@ -16,6 +16,7 @@ export interface Counts {
 /** Everything that the demo writes: calm lines of text, with colours only on a terminal. */
 export class Screen {
   readonly #out: NodeJS.WriteStream;
+  #isAfterEmptyLine = false;
 
   constructor(out: NodeJS.WriteStream) {
     this.#out = out;
@@ -23,7 +24,9 @@ export class Screen {
 
   /** A heading with an empty line around it. */
   heading(text: string): void {
-    this.line(`\n${this.#styled('bold', text)}\n`);
+    if (!this.#isAfterEmptyLine) this.line();
+    this.line(this.#styled('bold', text));
+    this.line();
   }
 
   /** Names and what stands for them, in two columns. */
@@ -48,6 +51,7 @@ export class Screen {
   commands(title: string, lines: readonly string[]): void {
     this.line(`  ${this.#styled('dim', title)}`);
     for (const line of lines) this.line(`  ${line}`);
+    this.line();
   }
 
   /** The line of one second; saved are the requests since the start that the indexer did not get. */
@@ -70,7 +74,8 @@ export class Screen {
   /** A wrong answer, with all that it takes to understand it. */
   wrong({ answer, reason }: WrongAnswer): void {
     const { client, url, status, text, cacheStatus, sentAt, receivedAt } = answer;
-    this.line(`\n  ${this.#styled('red', 'WRONG ANSWER')} to ${client}`);
+    if (!this.#isAfterEmptyLine) this.line();
+    this.line(`  ${this.#styled('red', 'WRONG ANSWER')} to ${client}`);
     this.table([
       ['asked', `${new Date(sentAt).toISOString()}  ${url}`],
       ['answered', `${receivedAt - sentAt} ms later: ${status} ${excerpt(text)}`],
@@ -94,11 +99,13 @@ export class Screen {
         : this.#styled('red', `${grouped(score.wrong)} answers were wrong.`);
     const unchecked =
       score.unchecked === 0 ? '' : ` ${grouped(score.unchecked)} were not checked: this process stood still.`;
-    this.line(`  ${verdict}${unchecked}\n`);
+    this.line(`  ${verdict}${unchecked}`);
+    this.line();
   }
 
   line(text = ''): void {
     this.#out.write(`${text}\n`);
+    this.#isAfterEmptyLine = text === '';
   }
 
   #styled(style: Style, text: string): string {
