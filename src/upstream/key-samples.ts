@@ -39,6 +39,7 @@ export class KeySamples {
   }
 
   add(key: string, failed: boolean): void {
+    this.#delete(key);
     this.#samples.set(key, { at: this.#options.now(), failed });
     if (failed) this.#failures++;
     this.#forgetOld();

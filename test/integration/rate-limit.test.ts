@@ -60,10 +60,10 @@ async function windowOf(key: string): Promise<SharedWindow> {
 const now = () => performance.now();
 
 test.each([
-  [1, 4],
-  [10, 40],
-  [25, 80],
-  [1000, 3000],
+  [1, 3],
+  [10, 30],
+  [25, 60],
+  [1000, 2500],
 ])('the indexer never gets more than twice %i requests in a second', { timeout: 60_000 }, async (perSecond, count) => {
   const ending = new AbortController();
   instance(new RateLimit({ perSecond, shared: undefined, now }), ending.signal);
@@ -73,9 +73,8 @@ test.each([
 });
 
 test.each([
-  [1, 4],
-  [10, 40],
-  [25, 80],
+  [1, 3],
+  [10, 30],
 ])(
   'three instances on one Redis together send no more than that: %i',
   { timeout: 60_000 },

@@ -184,7 +184,8 @@ describe('after its rest', () => {
   });
 
   test.each(['ok', 'ignored'] as const)('a probe that ends %s closes it, with nothing held against it', (outcome) => {
-    probe('fresh').end(outcome);
+    probe('fresh').end('failed');
+    probe('another').end(outcome);
     expect(breaker.isOpen('pending')).toBe(false);
     expect(transitions.at(-1)).toEqual({ operation: 'pending', state: 'closed' });
     calls(19, 'failed', { keys: 'again' });
@@ -233,6 +234,11 @@ describe('after its rest', () => {
     expect(admitted('pending', 'fresh').isProbe).toBe(true);
   });
 
+  test('a key that failed before may be the probe', () => {
+    probe('failed 7').end('ok');
+    expect(breaker.isOpen('pending')).toBe(false);
+  });
+
   test('a key that failed a probe may try again when the window is over', () => {
     probe('the only one').end('failed');
     now += WINDOW_MS;
@@ -240,17 +246,17 @@ describe('after its rest', () => {
   });
 });
 
-describe('a call that was sent before', () => {
-  test('neither closes nor reopens it', () => {
-    const [early, late] = [admitted('pending', 'early'), admitted('pending', 'late')];
+describe('calls that were sent before', () => {
+  test('neither close nor reopen it', () => {
+    const early = Array.from({ length: 30 }, (_, call) => admitted('pending', `early ${call}`));
     calls(20, 'failed');
-    early.end('ok');
-    late.end('failed');
+    now = REST_MS - 1;
+    for (const [index, pass] of early.entries()) pass.end(index < 5 ? 'ok' : 'failed');
     expect(transitions).toHaveLength(1);
-    expect(breaker.retryAfterMs('pending')).toBe(REST_MS);
+    expect(breaker.retryAfterMs('pending')).toBe(1);
   });
 
-  test('does not end the probe', () => {
+  test('do not end the probe', () => {
     const early = admitted('pending', 'early');
     calls(20, 'failed');
     probe('fresh');
@@ -259,13 +265,24 @@ describe('a call that was sent before', () => {
   });
 });
 
-test('a pass is ended once: what is said later is not heard', () => {
-  calls(20, 'failed');
-  const only = probe('fresh');
-  only.end('ok');
-  only.end('failed');
-  expect(transitions.map(({ state }) => state)).toEqual(['open', 'closed']);
-  expect(breaker.isOpen('pending')).toBe(false);
+describe('a pass is ended once, and what is said later is not heard', () => {
+  test('of a probe', () => {
+    calls(20, 'failed');
+    const only = probe('fresh');
+    only.end('unsent');
+    only.end('failed');
+    only.end('ok');
+    expect(transitions).toHaveLength(1);
+  });
+
+  test('of any call', () => {
+    calls(19, 'failed');
+    const last = admitted('pending', 'last');
+    last.end('unsent');
+    last.end('failed');
+    last.end('unreachable');
+    expect(transitions).toHaveLength(0);
+  });
 });
 
 test('a window remembers a bounded number of keys, and judges by the newest', () => {

@@ -1,0 +1,99 @@
+import { expect, test, vi } from 'vitest';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { RateLimit } from '../../src/upstream/rate-limit.ts';
+import { connectedScripting } from '../support/connected-scripting.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { mostWithin } from '../support/sliding-count.ts';
+
+const PER_SECOND = 100;
+const BUDGET_MS = 50;
+const { signal } = new AbortController();
+
+/** A limit on a Redis of its own, and whom it was told to share the rate with. */
+async function limitOn(redis: RedisServer) {
+  const connection = await connectedScripting(redis.url);
+  const told: boolean[] = [];
+  const subject = new RateLimit({
+    perSecond: PER_SECOND,
+    shared: {
+      key: 'toncache:rate',
+      runScript: connection.runScript,
+      budgetMs: BUDGET_MS,
+      breaker: { faults: 3, restMs: 200 },
+      onShared: (shared) => told.push(shared),
+    },
+    now: () => performance.now(),
+  });
+  const turns: number[] = [];
+  const take = async (times: number) => {
+    for (let time = 0; time < times; time++) {
+      expect(await subject.take(signal)).toBe('go');
+      turns.push(performance.now());
+    }
+  };
+  /** Takes turns until that was told last. */
+  const takeUntil = (shared: boolean) =>
+    vi.waitFor(
+      async () => {
+        await take(1);
+        expect(told.at(-1)).toBe(shared);
+      },
+      { timeout: 20_000, interval: 1 },
+    );
+  return { connection, subject, told, turns, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
+}
+
+test('Redis that is killed is done without, and shared again when it is back', async () => {
+  await using redis = await startRedis();
+  await using limited = await limitOn(redis);
+  await limited.take(20);
+  await redis.kill();
+  await limited.takeUntil(false);
+  await limited.take(50);
+  await redis.restart();
+  await limited.takeUntil(true);
+  await limited.take(20);
+  expect(limited.told).toEqual([false, true]);
+  expect(mostWithin(limited.turns, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
+});
+
+test('Redis that hangs holds turns up by its budget a few times, and then no more', async () => {
+  await using redis = await startRedis();
+  await using limited = await limitOn(redis);
+  await limited.take(5);
+  await redis.pause();
+  for (let time = 0; time < 20; time++) {
+    const askedAt = performance.now();
+    await limited.take(1);
+    expect(performance.now() - askedAt).toBeLessThan(10 * BUDGET_MS);
+  }
+  expect(limited.told).toEqual([false]);
+  await redis.resume();
+  await limited.takeUntil(true);
+});
+
+test('Redis that takes no writes is done without', async () => {
+  await using redis = await startRedis({ args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] });
+  await using limited = await limitOn(redis);
+  await limited.takeUntil(false);
+  await limited.take(50);
+  expect(limited.told).toEqual([false]);
+});
+
+test('Redis that was never there is done without from the first turn on', async () => {
+  const connection = connectRedis({ url: 'redis://127.0.0.1:1', connectTimeoutMs: 500, commandTimeoutMs: 500 });
+  await expect(connection.runScript('return 1', [], [])).rejects.toThrow('not connected');
+  const subject = new RateLimit({
+    perSecond: PER_SECOND,
+    shared: {
+      key: 'toncache:rate',
+      runScript: connection.runScript,
+      budgetMs: BUDGET_MS,
+      breaker: { faults: 3, restMs: 60_000 },
+    },
+    now: () => performance.now(),
+  });
+  const outcomes = await Promise.all(Array.from({ length: 30 }, () => subject.take(signal)));
+  expect(outcomes).toEqual(Array.from({ length: 30 }, () => 'go'));
+  await connection.close();
+});

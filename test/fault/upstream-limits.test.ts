@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { failed, rateLimited } from '../../src/demo/faults.ts';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { GuardedUpstream } from '../support/guarded-upstream.ts';
+
+let indexer: Indexer;
+let upstream: GuardedUpstream;
+
+beforeEach(async () => {
+  indexer = await startIndexer();
+  upstream = new GuardedUpstream(indexer);
+});
+
+afterEach(async () => {
+  await upstream[Symbol.asyncDispose]();
+  await indexer.close();
+});
+
+function times(count: number, ended: unknown): unknown[] {
+  return Array.from({ length: count }, () => ended);
+}
+
+describe('an indexer that answers 429', () => {
+  test.each([
+    ['JSON, with Retry-After', rateLimited('json', '7'), 7000],
+    ['JSON', rateLimited('json'), 1000],
+    ['plain text', rateLimited('text'), 1000],
+  ])(
+    'gets nothing until its pause ends, then one trial, and after its success everything: %s',
+    async (_, fault, ms) => {
+      indexer.faults.inject(fault, { times: 1 });
+      expect(await upstream.call('masterchainBlockShards')).toBe(429);
+      expect(upstream.pause.remainingMs).toBe(ms);
+      expect(await upstream.calls('masterchainBlockShards', 50)).toEqual(times(50, 'paused'));
+      expect(indexer.requests.total).toBe(1);
+
+      upstream.nowMs += ms;
+      const gate = indexer.hold();
+      const ended: unknown[] = [];
+      const crowd = times(50, undefined).map(async () => ended.push(await upstream.call('masterchainBlockShards')));
+      await expect.poll(() => ended).toEqual(times(49, 'paused'));
+      gate.release();
+      await Promise.all(crowd);
+      expect(ended.at(-1)).toBe(200);
+      expect(indexer.requests.total).toBe(2);
+      expect(await upstream.calls('pendingTraces', 20)).not.toContain('paused');
+    },
+  );
+
+  test('again to the trial gets one trial a pause, each pause longer', async () => {
+    indexer.faults.inject(rateLimited('json'));
+    await upstream.call('masterchainBlockShards');
+    for (const ms of [1000, 1500, 2250, 3375]) {
+      expect(upstream.pause.remainingMs).toBe(ms);
+      upstream.nowMs += ms;
+      expect((await upstream.calls('masterchainBlockShards', 20)).toSorted()).toEqual([429, ...times(19, 'paused')]);
+    }
+    expect(indexer.requests.total).toBe(5);
+  });
+
+  test('opens no breaker', async () => {
+    indexer.faults.inject(rateLimited('json'));
+    for (let call = 0; call < 40; call++) {
+      await upstream.call('masterchainBlockShards');
+      upstream.nowMs += upstream.pause.remainingMs;
+    }
+    expect(upstream.transitions).toEqual([]);
+  });
+});
+
+describe('an indexer that fails one operation', () => {
+  test('is not asked for it, and for the others as ever, until a probe succeeds', async () => {
+    const fault = indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
+    expect(await upstream.calls('pendingTraces', 20)).toEqual(times(20, 500));
+    expect(upstream.transitions).toEqual([{ operation: 'pendingTraces', state: 'open', restMs: 2000 }]);
+    expect(await upstream.calls('pendingTraces', 100)).toEqual(times(100, 'open'));
+    expect(await upstream.calls('masterchainBlockShards', 20)).toEqual(times(20, 200));
+    expect(indexer.requests.count('pendingTraces')).toBe(20);
+
+    upstream.nowMs += 2000;
+    expect((await upstream.calls('pendingTraces', 20)).toSorted()).toEqual([500, ...times(19, 'open')]);
+    expect(upstream.breaker.retryAfterMs('pendingTraces')).toBe(4000);
+    fault.remove();
+    upstream.nowMs += 4000;
+    expect(await upstream.call('pendingTraces')).toBe(422);
+    expect(upstream.transitions.at(-1)).toEqual({ operation: 'pendingTraces', state: 'closed' });
+    expect(await upstream.calls('pendingTraces', 20)).toEqual(times(20, 422));
+  });
+
+  test('for one key alone is asked on', async () => {
+    indexer.faults.inject(failed(500));
+    for (let call = 0; call < 100; call++) {
+      expect(await upstream.callOf('pendingTraces', 'the broken one')).toBe(500);
+    }
+    expect(upstream.transitions).toEqual([]);
+  });
+
+  test.each([404, 422])('with %i is asked on', async (status) => {
+    indexer.faults.inject(failed(status));
+    expect(await upstream.calls('pendingTraces', 100)).toEqual(times(100, status));
+    expect(upstream.transitions).toEqual([]);
+  });
+});
+
+describe('an indexer that is gone', () => {
+  test('is left alone for all operations, and found again by itself', async () => {
+    const { port, chain } = indexer;
+    await indexer.close();
+    await upstream.calls('adjacentTransactions', 20);
+    expect(upstream.transitions.map(({ operation }) => operation).toSorted()).toEqual([
+      'adjacentTransactions',
+      'masterchainBlockShards',
+      'pendingTraces',
+    ]);
+    expect(await upstream.calls('masterchainBlockShards', 50)).toEqual(times(50, 'open'));
+
+    indexer = await startIndexer({ port, chain });
+    expect(await upstream.call('masterchainBlockShards')).toBe('open');
+    upstream.nowMs += 2000;
+    expect(await upstream.call('masterchainBlockShards')).toBe(200);
+    expect(upstream.breaker.isOpen('masterchainBlockShards')).toBe(false);
+  });
+});
+
+describe('a call is sent a second time', () => {
+  test('when its connection was reset before the answer', async () => {
+    indexer.faults.inject({ kind: 'reset' }, { times: 1 });
+    expect(await upstream.call('masterchainBlockShards')).toBe(200);
+    expect(indexer.requests.total).toBe(2);
+  });
+
+  test('and not a third time', async () => {
+    indexer.faults.inject({ kind: 'reset' });
+    expect(await upstream.call('masterchainBlockShards')).toBe('upstream-unreachable');
+    expect(indexer.requests.total).toBe(2);
+  });
+
+  test.each(['content-length', 'chunked'] as const)('not when the answer was cut short: %s', async (framing) => {
+    indexer.faults.inject({ kind: 'cut', framing });
+    expect(await upstream.call('masterchainBlockShards')).toBe('upstream-invalid');
+    expect(indexer.requests.total).toBe(1);
+  });
+
+  test('not when there was no answer in time', async () => {
+    await using impatient = new GuardedUpstream(indexer, { timeoutMs: 100 });
+    indexer.faults.inject({ kind: 'hang' });
+    expect(await impatient.call('masterchainBlockShards')).toBe('upstream-timeout');
+    expect(indexer.requests.total).toBe(1);
+  });
+
+  test('not when the indexer says that it failed', async () => {
+    indexer.faults.inject(failed(500));
+    expect(await upstream.call('masterchainBlockShards')).toBe(500);
+    expect(indexer.requests.total).toBe(1);
+  });
+
+  test('no more often than for a tenth of the calls and once a second', async () => {
+    expect(await upstream.calls('masterchainBlockShards', 100)).toEqual(times(100, 200));
+    indexer.requests.reset();
+    indexer.faults.inject({ kind: 'reset' });
+    // One key, so that no breaker ends it.
+    await Promise.all(Array.from({ length: 200 }, () => upstream.callOf('masterchainBlockShards', 'one')));
+    expect(indexer.requests.total).toBeGreaterThan(200);
+    expect(indexer.requests.total).toBeLessThanOrEqual(200 + 10 + 20 + 1);
+  });
+});

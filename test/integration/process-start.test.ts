@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { ask } from '../support/http-client.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+
+const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
+const BODY = '{"blocks":[]}';
+let indexer: Indexer;
+let dir: string;
+
+beforeAll(async () => {
+  indexer = await startIndexer();
+  dir = await mkdtemp(join(tmpdir(), 'toncache-process-'));
+});
+
+afterAll(async () => {
+  await indexer.close();
+  await rm(dir, { recursive: true });
+});
+
+/** A port that is in use until the test ends. */
+async function usedPort() {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port: String(port), [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+describe('wrong settings', () => {
+  it('are told all at once, each by its name, and end the process with 78 before it listens', async () => {
+    const file = join(dir, 'wrong.json');
+    const wrongInFile = { lifetimes: { adjacentLive: { lifetime: 'forever' } }, upstreem: {}, redis: { budget: 50 } };
+    await writeFile(file, JSON.stringify(wrongInFile));
+    // Had it tried to listen, it would have ended for that.
+    await using used = await usedPort();
+    await using started = new ProxyProcess({
+      PORT: used.port,
+      ADMIN_PORT: '70000',
+      UPSTREAM_TIMEOUT: '5',
+      UPSTREAM_MAX_CONCURRENCY: '0',
+      MEMORY_MAX_SIZE: 'much',
+      NETWORK: 'Main Net',
+      LOG_LEVEL: 'loud',
+      HOST: 'not a host',
+      REDIS_URL: 'http://:hunter2@redis',
+      UPSTREAM_API_KEY: 'hunter2 with spaces',
+      CONFIG_FILE: file,
+    });
+    expect(await started.ended).toEqual({ code: 78, signal: null });
+    const names = [
+      'ADMIN_PORT',
+      'UPSTREAM_URL',
+      'UPSTREAM_TIMEOUT',
+      'UPSTREAM_MAX_CONCURRENCY',
+      'MEMORY_MAX_SIZE',
+      'NETWORK',
+      'LOG_LEVEL',
+      'HOST',
+      'REDIS_URL',
+      'UPSTREAM_API_KEY',
+      'lifetimes.adjacentLive.lifetime',
+      'upstreem',
+      'redis.budget',
+    ];
+    for (const name of names) expect(started.errors).toMatch(new RegExp(`^ +${name.replaceAll('.', '\\.')}\\b`, 'm'));
+    expect(started.errors.trim().split('\n')).toHaveLength(1 + names.length);
+    expect(started.errors).not.toContain('hunter2');
+    expect(started.output).toBe('');
+  });
+
+  it.each(['http://user:hunter2@indexer', 'http://indexer/?api_key=hunter2', 'http://indexer/#x', 'indexer:8081', ''])(
+    'such as UPSTREAM_URL=%s are not repeated where they may hold a secret',
+    async (url) => {
+      await using started = new ProxyProcess({ UPSTREAM_URL: url });
+      expect(await started.ended).toEqual({ code: 78, signal: null });
+      expect(started.errors).toMatch(/^ +UPSTREAM_URL/m);
+      expect(started.errors).not.toContain('hunter2');
+    },
+  );
+
+  it('in an unreadable file are told with those of the environment', async () => {
+    await using started = new ProxyProcess({ CONFIG_FILE: join(dir, 'missing.json'), UPSTREAM_TIMEOUT: 'soon' });
+    expect((await started.ended).code).toBe(78);
+    for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_URL']) expect(started.errors).toContain(name);
+  });
+});
+
+describe('a port in use', () => {
+  it.each(['PORT', 'ADMIN_PORT'])('(%s) ends the process with one clear line', async (name) => {
+    await using used = await usedPort();
+    await using started = new ProxyProcess({ UPSTREAM_URL: indexer.url, [name]: used.port });
+    expect((await started.ended).code).toBe(1);
+    expect(started.errors).toBe('');
+    expect(started.log).toHaveLength(1);
+    const [line] = started.log;
+    expect(line).toMatchObject({ level: 60, msg: 'toncache cannot listen' });
+    expect(line?.err?.message).toMatch(new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${used.port}`));
+  });
+});
+
+describe('a start', () => {
+  it('warns when Redis is used and the network is not named', async () => {
+    const warned = async (environment: Record<string, string>) => {
+      await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, ...environment });
+      return started.log.filter(({ level }) => level >= 40).map(({ msg }) => msg);
+    };
+    const file = join(dir, 'network.json');
+    await writeFile(file, '{"network":"testnet"}');
+    const REDIS_URL = inject('redisUrl');
+    expect(await warned({ REDIS_URL })).toEqual([expect.stringContaining('NETWORK')]);
+    expect(await warned({ REDIS_URL, NETWORK: 'testnet' })).toEqual([]);
+    expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);
+    expect(await warned({})).toEqual([]);
+  });
+
+  it('needs no Redis: it serves without, says so once, and uses it when it comes', async () => {
+    await using redis = await startRedis();
+    await redis.kill();
+    const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
+    await using started = await ProxyProcess.start(environment);
+    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
+    let seqno = 2_000_000_000;
+    const statusOfMiss = async () => (await ask(started.url, `/api/v3/masterchainBlockShards?seqno=${seqno++}`)).status;
+    const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
+    const fails = 'Redis fails and is left alone for a while';
+    for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
+    // Reads and writes are told of apart.
+    expect(aboutRedis()).toEqual([fails, fails]);
+    await redis.restart();
+    const again = 'Redis is used again';
+    await expect
+      .poll(async () => [await statusOfMiss(), aboutRedis()], { interval: 20 })
+      .toEqual([404, [fails, fails, again, again]]);
+    expect(started.errors).toBe('');
+  });
+
+  it('needs no indexer', async () => {
+    await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
+    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
+    expect((await ask(started.adminUrl, '/healthz')).status).toBe(200);
+    expect((await ask(started.url, TARGET)).status).toBe(502);
+    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
+  });
+});
+
+describe('an indexer behind TLS', () => {
+  it('is believed when its certificate is vouched for, and is for its name', async () => {
+    const certificate = selfSignedCertificate('indexer.example', '127.0.0.1');
+    const file = join(dir, 'ca.pem');
+    await writeFile(file, certificate.cert);
+    const server = createSecureServer(certificate, (_, response) => response.end(BODY));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const answerOf = async (environment: Record<string, string>) => {
+      await using started = await ProxyProcess.start(environment);
+      const { status, text } = await ask(started.url, TARGET);
+      return [status, text];
+    };
+    const refused = [502, '{"error":"the indexer cannot be reached"}'];
+    const trusted = { NODE_EXTRA_CA_CERTS: file };
+    expect(await answerOf({ UPSTREAM_URL: `https://127.0.0.1:${port}`, ...trusted })).toEqual([200, BODY]);
+    expect(await answerOf({ UPSTREAM_URL: `https://127.0.0.1:${port}` })).toEqual(refused);
+    expect(await answerOf({ UPSTREAM_URL: `https://localhost:${port}`, ...trusted })).toEqual(refused);
+    server.close();
+  });
+});

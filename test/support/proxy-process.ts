@@ -1,0 +1,106 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
+const GUARD_MS = 60_000;
+
+/** A line of the log, parsed. */
+export interface LoggedLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly publicUrl?: string;
+  readonly adminUrl?: string;
+  readonly err?: { readonly message: string; readonly code?: string };
+}
+
+/** How a process ended, and what it said on standard error. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The command behind `npm start`, in a process of its own that has only the environment it is given. */
+export class ProxyProcess implements AsyncDisposable {
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #told = new EventEmitter<{ line: [] }>();
+  #output = '';
+  #errors = '';
+
+  constructor(environment: Readonly<Record<string, string>>) {
+    this.#child = spawn(process.execPath, COMMAND, {
+      cwd: ROOT,
+      env: { PORT: '0', ADMIN_PORT: '0', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const guard = setTimeout(() => this.#child.kill('SIGKILL'), GUARD_MS);
+    // `close` comes when all that it has said is there too.
+    this.ended = once(this.#child, 'close').then(([code, signal]): Ended => {
+      clearTimeout(guard);
+      this.#told.emit('line');
+      return { code, signal };
+    });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#output += text;
+      this.#told.emit('line');
+    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+  }
+
+  /** Starts one and resolves when it is ready; rejects with what it said if it never is. */
+  static async start(environment: Readonly<Record<string, string>>): Promise<ProxyProcess> {
+    const started = new ProxyProcess(environment);
+    await started.untilLogged('toncache is ready');
+    return started;
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** The whole lines of its log; throws for one that is no JSON. */
+  get log(): readonly LoggedLine[] {
+    return this.#output
+      .split('\n')
+      .slice(0, -1)
+      .map((line): LoggedLine => JSON.parse(line));
+  }
+
+  get url(): string {
+    return this.log.find((line) => line.publicUrl !== undefined)?.publicUrl ?? '';
+  }
+
+  get adminUrl(): string {
+    return this.log.find((line) => line.adminUrl !== undefined)?.adminUrl ?? '';
+  }
+
+  /** Resolves with the first line whose message holds this. */
+  async untilLogged(message: string): Promise<LoggedLine> {
+    for (;;) {
+      const line = this.log.find(({ msg }) => msg.includes(message));
+      if (line !== undefined) return line;
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        throw new Error(`it ended without saying "${message}":\n${this.#output}${this.#errors}`);
+      }
+      await once(this.#told, 'line');
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}

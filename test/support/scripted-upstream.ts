@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+/** What is done with a request, given its head; the connection stays open unless this ends it. */
+export type Script = (socket: Socket, head: string) => void;
+
+/** Something that listens where the indexer should, and writes whatever bytes it is told to. */
+export interface ScriptedUpstream extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** What was sent to it, a head each, oldest first. */
+  readonly heads: readonly string[];
+  /** Connections that were made to it. */
+  readonly connections: number;
+  /** Connections that are open. */
+  readonly open: number;
+}
+
+/** Starts one on a free port of a loopback address. */
+export async function startScriptedUpstream(
+  script: Script,
+  host: '127.0.0.1' | '::1' = '127.0.0.1',
+): Promise<ScriptedUpstream> {
+  const heads: string[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    let read = '';
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      read += chunk.toString('latin1');
+      for (let end = read.indexOf('\r\n\r\n'); end >= 0; end = read.indexOf('\r\n\r\n')) {
+        const head = read.slice(0, end);
+        read = read.slice(end + 4);
+        heads.push(head);
+        script(socket, head);
+      }
+    });
+  });
+  await once(server.listen(0, host), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host === '::1' ? '[::1]' : host}:${port}`,
+    port,
+    heads,
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
