@@ -2,6 +2,10 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { AdmissionGate } from './admission/admission-gate.ts';
+import { ConcurrencyLimit } from './admission/concurrency-limit.ts';
+import { fixedLimit } from './admission/fixed-limit.ts';
+import { ProcessGuard } from './admission/process-guard.ts';
+import { WaitQueue } from './admission/wait-queue.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
@@ -10,16 +14,20 @@ import type { Settings } from './config/schema.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
-import type { ProxyEvent } from './proxy/events.ts';
+import type { ProxyEvent, UpstreamOperation } from './proxy/events.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
+import { IndexerAccess } from './proxy/indexer-access.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
-import { connectRedis, type RedisConnection } from './redis/connect.ts';
+import { connectRedis, type RedisConnection, type RedisScripting } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 import type { LifetimePolicies, LifetimePolicy } from './ton/lifetime.ts';
+import { OperationBreaker } from './upstream/operation-breaker.ts';
+import { RateLimit } from './upstream/rate-limit.ts';
+import { RetryBudget } from './upstream/retry-budget.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPause } from './upstream/upstream-pause.ts';
 
@@ -46,13 +54,16 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** How often the process looks at itself, in milliseconds. */
+const GUARD_EVERY_MS = 500;
+
 /** The only place where components are built and connected. */
 export function createApp({ settings, logger, now = Date.now, random = Math.random }: AppOptions): App {
-  const { upstream, http, coalescing, network } = settings;
+  const { upstream, http, coalescing, admission, network } = settings;
   const monotonic = () => performance.now();
   const log = new EventLog(logger);
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
-  const gate = new AdmissionGate({ maxConcurrency: upstream.maxConcurrency, maxQueue: upstream.maxQueue });
+  const gate = createGate(settings, monotonic);
   const redis = openRedis(settings, now, (event) => {
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
@@ -62,6 +73,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     memoryEntries: () => memory.count,
     permitsInUse: () => gate.inUse,
     queued: () => gate.queued,
+    limit: () => gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
   });
   const report = (event: ProxyEvent) => {
@@ -81,12 +93,24 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     connectionLifetimeMs: upstream.connectionLifetime,
     now,
   });
-  const pause = new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now });
+  const guard = new ProcessGuard({
+    maxEventLoop: admission.maxEventLoop,
+    maxHeap: admission.maxHeap,
+    sampleEveryMs: GUARD_EVERY_MS,
+  });
+  const access = new IndexerAccess({
+    guard,
+    pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
+    breaker: createBreaker(settings, monotonic, random, report),
+    rate: createRateLimit(settings, monotonic, redis?.connection),
+    retries: new RetryBudget({ now: monotonic }),
+    longestWaitMs: upstream.timeout,
+  });
   const loader = new EntryLoader({
     cache,
     gate,
+    access,
     upstream: client,
-    pause,
     policies: policiesOf(settings),
     random,
     monotonic,
@@ -102,7 +126,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
 
   let ready = false;
   const passThrough = new PassThroughServer({
-    passThrough: new PassThrough({ gate, pause, upstream: client, random, monotonic, report }),
+    passThrough: new PassThrough({ gate, access, upstream: client, random, monotonic, report }),
     maxBodyBytes: settings.passThrough.maxBodySize,
     sharedKey: settings.passThrough.sharedKey ? upstream.apiKey : undefined,
   });
@@ -128,6 +152,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     close: async () => {
       ready = false;
       await publicServer.drain(http.drain);
+      guard.close();
       await client.close();
       // What the last requests learned is still worth having; every write ends within the command timeout.
       await redis?.tier.idle();
@@ -142,7 +167,7 @@ function openRedis(
   { redis, network }: Settings,
   now: () => number,
   report: (event: RedisTierEvent) => void,
-): { tier: RedisTier; connection: RedisConnection } | undefined {
+): { tier: RedisTier; connection: RedisConnection & RedisScripting } | undefined {
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
     url: redis.url,
@@ -160,6 +185,59 @@ function openRedis(
     report,
   });
   return { tier, connection };
+}
+
+function createGate({ admission, upstream }: Settings, now: () => number): AdmissionGate {
+  const max = upstream.maxConcurrency;
+  return new AdmissionGate({
+    limit: admission.adaptive
+      ? new ConcurrencyLimit({ initial: Math.min(admission.initialConcurrency, max), min: 1, max })
+      : fixedLimit(max),
+    shares: admission.shares,
+    queue: new WaitQueue({
+      maxWaiting: admission.maxQueue,
+      targetMs: admission.queueTarget,
+      intervalMs: admission.queueInterval,
+      now,
+    }),
+    restAfterTimeoutMs: admission.restAfterTimeout,
+    now,
+  });
+}
+
+function createBreaker(
+  { breaker }: Settings,
+  now: () => number,
+  random: () => number,
+  report: (event: ProxyEvent) => void,
+): OperationBreaker<UpstreamOperation> {
+  return new OperationBreaker<UpstreamOperation>({
+    operations: ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards', 'passThrough'],
+    failureShare: breaker.failureShare,
+    leastKeys: breaker.leastKeys,
+    windowMs: breaker.window,
+    restMs: breaker.rest,
+    longestRestMs: breaker.longestRest,
+    now,
+    random,
+    onTransition: ({ operation, state }) => report({ name: 'breaker', operation, state }),
+  });
+}
+
+function createRateLimit(
+  { upstream, redis, network }: Settings,
+  now: () => number,
+  scripting: RedisScripting | undefined,
+): RateLimit | undefined {
+  const perSecond = upstream.requestsPerSecond;
+  if (perSecond === undefined) return undefined;
+  const shared = scripting && {
+    key: `toncache:rate:${network}`,
+    runScript: scripting.runScript,
+    budgetMs: redis.budget,
+    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
+  };
+  return new RateLimit({ perSecond, shared, now });
 }
 
 type Times = Settings['lifetimes']['shardsFinal'];

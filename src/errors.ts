@@ -53,6 +53,19 @@ export class ProxyError extends Error {
     this.allow = details.allow;
   }
 
+  /** The same failure, with the time after which it may be gone. */
+  withRetryAfter(retryAfterSeconds: number): ProxyError {
+    const { code, message, cause, upstreamStatus, apiVersion } = this;
+    const body = this.upstreamBody === undefined ? {} : { upstreamBody: this.upstreamBody };
+    return new ProxyError(code, message, {
+      cause,
+      apiVersion,
+      retryAfterSeconds,
+      ...body,
+      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    });
+  }
+
   /** Whether the indexer was asked, or would not answer: the code says so. */
   get wentForward(): boolean {
     return this.code.startsWith('upstream-');

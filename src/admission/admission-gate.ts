@@ -1,88 +1,147 @@
-/** The right to have one request under way at the indexer. To be released exactly once; more often does nothing. */
+import type { Priority, QueueRejection, Waiter, WaitQueue } from './wait-queue.ts';
+
+/** How a permit's request ended. Only `answered` tells the latency of a healthy indexer; `ignored` tells nothing. */
+export type PermitOutcome = 'answered' | 'failed' | 'timed-out' | 'ignored';
+
+/** The right to have one request under way at the indexer. */
 export interface Permit {
-  release(): void;
+  /** The request is sent now: its latency counts from here. */
+  sent(): void;
+  /** To be called exactly once; more often does nothing. */
+  end(outcome: PermitOutcome): void;
 }
 
-/** Why no permit was given: the queue has no room, or the one who asked stopped waiting. */
-export type Rejection = 'queue-full' | 'abandoned';
+/** Why no permit was given. `abandoned`: the one who asked stopped waiting. */
+export type Rejection = QueueRejection | 'abandoned';
+
+export interface PermitRequest {
+  readonly operation: string;
+  readonly priority: Priority;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/** How many permits may be out, and who learns from how requests went. */
+export interface Limit {
+  readonly limit: number;
+  onAnswer(answered: { operation: string; latencyMs: number; inFlight: number; at: number }): void;
+  onFailure(failed: { kind: 'timeout' | 'error'; operation: string; latencyMs: number; at: number }): void;
+}
 
 export interface AdmissionGateOptions {
-  /** The most permits out at once. */
-  readonly maxConcurrency: number;
-  /** The most that may wait for one. */
-  readonly maxQueue: number;
-}
-
-interface Waiter {
-  readonly resolve: (outcome: Permit | Rejection) => void;
-  readonly stopListening: () => void;
+  readonly limit: Limit;
+  /** The part of the limit that each operation is sure of, 0 to 1; what it does not use is lent to the others. */
+  readonly shares: Readonly<Record<string, number>>;
+  readonly queue: WaitQueue;
+  /** How long the permit of a timed-out request stays out: the indexer's query still runs. */
+  readonly restAfterTimeoutMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
 }
 
 /**
- * Bounds what the indexer has in hand. First come, first served; a freed permit is handed to the longest waiter and
- * never released to be competed for again, or a newcomer could take it while a waiter goes back to the end of the
- * queue.
+ * Bounds what the indexer has in hand. A freed permit is handed to a waiter and never released to be competed for
+ * again, or a newcomer could take it while a waiter goes back to the end of the queue.
  */
 export class AdmissionGate {
   readonly #options: AdmissionGateOptions;
-  readonly #waiters = new Set<Waiter>();
+  readonly #inUseBy = new Map<string, number>();
   #inUse = 0;
 
   constructor(options: AdmissionGateOptions) {
     this.#options = options;
   }
 
-  /** Permits out now. */
+  /** Permits out now, those at rest included. */
   get inUse(): number {
     return this.#inUse;
   }
 
   /** Requests waiting for a permit now. */
   get queued(): number {
-    return this.#waiters.size;
+    return this.#options.queue.size;
   }
 
-  /** Waits for a permit until `signal` is aborted. Never rejects: not getting one is an expected outcome. */
-  async acquire(signal: AbortSignal): Promise<Permit | Rejection> {
-    if (signal.aborted) return 'abandoned';
-    if (this.#inUse < this.#options.maxConcurrency) {
-      this.#inUse++;
-      return this.#permit();
-    }
-    return this.#waiters.size < this.#options.maxQueue ? this.#wait(signal) : 'queue-full';
+  /** Permits that may be out now. */
+  get limit(): number {
+    return this.#options.limit.limit;
   }
 
-  #wait(signal: AbortSignal): Promise<Permit | Rejection> {
+  /** Waits for a permit until the signal is aborted. Never rejects: not getting one is an expected outcome. */
+  async acquire(request: PermitRequest): Promise<Permit | Rejection> {
+    if (request.signal.aborted) return 'abandoned';
+    return this.#inUse < this.limit ? this.#grant(request.operation) : this.#wait(request);
+  }
+
+  #wait({ operation, priority, signal }: PermitRequest): Promise<Permit | Rejection> {
+    const { queue, now } = this.#options;
     const { promise, resolve } = Promise.withResolvers<Permit | Rejection>();
+    const settle = (outcome: Permit | Rejection) => {
+      signal.removeEventListener('abort', onAbort);
+      resolve(outcome);
+    };
+    const waiter: Waiter = {
+      operation,
+      priority,
+      enqueuedAt: now(),
+      accept: () => settle(this.#grant(operation)),
+      reject: settle,
+    };
     const onAbort = () => {
-      this.#waiters.delete(waiter);
+      queue.remove(waiter);
       resolve('abandoned');
     };
-    const waiter: Waiter = { resolve, stopListening: () => signal.removeEventListener('abort', onAbort) };
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#waiters.add(waiter);
+    queue.add(waiter);
     return promise;
   }
 
-  #permit(): Permit {
-    let released = false;
+  #grant(operation: string): Permit {
+    const { now, restAfterTimeoutMs } = this.#options;
+    this.#count(operation, 1);
+    let startedAt = now();
+    let ended = false;
     return {
-      release: () => {
-        if (released) return;
-        released = true;
-        this.#passOn();
+      sent: () => {
+        startedAt = now();
+      },
+      end: (outcome) => {
+        if (ended) return;
+        ended = true;
+        this.#learn(operation, outcome, startedAt);
+        if (outcome === 'timed-out') setTimeout(() => this.#free(operation), restAfterTimeoutMs).unref();
+        else this.#free(operation);
       },
     };
   }
 
-  #passOn(): void {
-    const [next] = this.#waiters;
-    if (next === undefined) {
-      this.#inUse--;
-      return;
+  #learn(operation: string, outcome: PermitOutcome, startedAt: number): void {
+    const { limit, now } = this.#options;
+    const at = now();
+    const latencyMs = at - startedAt;
+    if (outcome === 'answered') limit.onAnswer({ operation, latencyMs, inFlight: this.#inUse, at });
+    else if (outcome === 'failed') limit.onFailure({ kind: 'error', operation, latencyMs, at });
+    else if (outcome === 'timed-out') limit.onFailure({ kind: 'timeout', operation, latencyMs, at });
+  }
+
+  #free(operation: string): void {
+    this.#count(operation, -1);
+    // The limit may have grown by more than one, or shrunk below what is out.
+    while (this.#inUse < this.limit) {
+      const next = this.#options.queue.take((candidate) => this.#hasClaim(candidate));
+      if (next === undefined) return;
+      next.accept();
     }
-    this.#waiters.delete(next);
-    next.stopListening();
-    next.resolve(this.#permit());
+  }
+
+  /** Whether an operation has less than the part that it is sure of. */
+  #hasClaim(operation: string): boolean {
+    const share = this.#options.shares[operation] ?? 0;
+    return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.limit * share);
+  }
+
+  #count(operation: string, change: 1 | -1): void {
+    this.#inUse += change;
+    this.#inUseBy.set(operation, (this.#inUseBy.get(operation) ?? 0) + change);
   }
 }

@@ -15,6 +15,8 @@ export interface Waiter {
   readonly operation: string;
   readonly priority: Priority;
   readonly enqueuedAt: number;
+  /** Called by whoever took the waiter out, to give it its turn. */
+  readonly accept: () => void;
   /** Called once, when the queue turns the waiter away. */
   readonly reject: (reason: QueueRejection) => void;
 }

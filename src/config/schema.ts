@@ -5,8 +5,10 @@ import {
   headerValue,
   integer,
   listenHost,
+  number,
   redisUrl,
   type SettingMeta,
+  share,
   size,
   upstreamUrl,
   word,
@@ -115,7 +117,11 @@ const upstream = z.strictObject({
   maxConcurrency: integer(1, 10_000)
     .prefault(64)
     .meta(about('The most requests at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' })),
-  maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),
+  requestsPerSecond: number(0.1, 100_000)
+    .optional()
+    .meta(
+      about('The rate that the indexer or its provider allows; not limited when not set.', { env: 'UPSTREAM_RPS' }),
+    ),
   maxBodySize: size('1KiB', '256MiB').prefault('32MiB').meta(about('The largest answer that is read.')),
   keepAlive: duration('1ms', '10min')
     .prefault('4s')
@@ -128,6 +134,47 @@ const upstream = z.strictObject({
     .meta(about('How long misses pause after a 429 without `Retry-After`.')),
   longestPause: duration('1ms', '1h').prefault('60s').meta(about('The longest `Retry-After` that is believed.')),
 });
+
+const admission = z
+  .strictObject({
+    adaptive: flag
+      .prefault(true)
+      .meta(about('Whether the limit follows what the indexer can take, up to `upstream.maxConcurrency`.')),
+    initialConcurrency: integer(1, 10_000).prefault(20).meta(about('The limit before anything is known.')),
+    maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),
+    queueTarget: duration('1ms', '1min')
+      .prefault('50ms')
+      .meta(about('How long a request may wait for its turn while the queue does not empty.')),
+    queueInterval: duration('1ms', '1min')
+      .prefault('100ms')
+      .meta(about('A queue that was not empty for this long is overload.')),
+    restAfterTimeout: duration('0ms', '1min')
+      .prefault('1s')
+      .meta(about("How long a timed-out request still counts: the indexer's query goes on.")),
+    shares: z
+      .strictObject({
+        pendingTraces: share.prefault(0.4).meta(about('The part of the limit that it is sure of.')),
+        adjacentTransactions: share.prefault(0.3).meta(about('The part of the limit that it is sure of.')),
+        masterchainBlockShards: share.prefault(0.2).meta(about('The part of the limit that it is sure of.')),
+      })
+      .refine((shares) => Object.values(shares).reduce((sum, part) => sum + part, 0) <= 1.000_001, {
+        error: 'must not add up to more than 1',
+      })
+      .prefault({}),
+    maxEventLoop: share.prefault(0.98).meta(about('Above this share of busy time misses are shed.')),
+    maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are shed.')),
+  })
+  .prefault({});
+
+const breaker = z
+  .strictObject({
+    failureShare: share.prefault(0.5).meta(about('The share of failed calls that cuts an operation off.')),
+    leastKeys: integer(1, 100_000).prefault(20).meta(about('The fewest calls that say anything.')),
+    window: duration('100ms', '5min').prefault('10s').meta(about('Over which calls are counted.')),
+    rest: duration('10ms', '5min').prefault('2s').meta(about('How long an operation rests before one probe.')),
+    longestRest: duration('10ms', '1h').prefault('30s').meta(about('The rest doubles up to this.')),
+  })
+  .prefault({});
 
 const redis = z
   .strictObject({
@@ -214,6 +261,8 @@ export const settingsSchema = z.strictObject({
     .prefault('info')
     .meta(about('The least severe level that is logged.', { env: 'LOG_LEVEL' })),
   upstream,
+  admission,
+  breaker,
   redis,
   memory,
   http,

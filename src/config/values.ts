@@ -60,6 +60,23 @@ export function integer(minimum: number, maximum: number) {
     .pipe(z.int({ error: message }).min(minimum, { error: message }).max(maximum, { error: message }));
 }
 
+/** A number that may have a fraction; the environment can only give its digits. */
+export function number(minimum: number, maximum: number) {
+  const message = `must be a number from ${minimum} to ${maximum}`;
+  return z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^[0-9]+(\.[0-9]+)?$/)
+          .transform(Number),
+      ],
+      { error: message },
+    )
+    .pipe(z.number().min(minimum, { error: message }).max(maximum, { error: message }));
+}
+
 /** The indexer's address: with or without a trailing `/api/v3`, which is not kept. */
 export const upstreamUrl = z.string().transform((text, ctx): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -97,3 +114,9 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
 
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });
+
+/** A part of a whole, 0 to 1. */
+export const share = z
+  .number({ error: 'must be a number from 0 to 1' })
+  .min(0, { error: 'must be a number from 0 to 1' })
+  .max(1, { error: 'must be a number from 0 to 1' });

@@ -1,3 +1,4 @@
+import type { QueueRejection } from '../admission/wait-queue.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { OperationName } from '../ton/operations.ts';
 
@@ -8,7 +9,7 @@ export type UpstreamOperation = OperationName | 'passThrough';
 export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed';
 
 /** Why a request for the indexer was not sent. */
-export type ShedReason = 'queue-full' | 'deadline' | 'paused';
+export type ShedReason = QueueRejection | 'breaker-open' | 'deadline' | 'paused' | 'process-exhausted' | 'rate-limit';
 
 /** What happens on a request's way, for those who count and log. */
 export type ProxyEvent =
@@ -29,6 +30,7 @@ export type ProxyEvent =
       readonly cause: unknown;
     }
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
+  | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   | { readonly name: 'key-refused'; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 

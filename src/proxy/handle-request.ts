@@ -7,7 +7,8 @@ import type { Operation } from '../ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
 import type { Outcome, Report } from './events.ts';
-import { type EntryLoader, type Load, overloaded } from './load-entry.ts';
+import type { EntryLoader, Load } from './load-entry.ts';
+import { overloaded } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
 /** A request for one of the operations, not yet looked into. */

@@ -1,13 +1,15 @@
-import type { AdmissionGate } from '../admission/admission-gate.ts';
+import type { AdmissionGate, Permit, PermitOutcome, Rejection } from '../admission/admission-gate.ts';
+import type { Priority } from '../admission/wait-queue.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { UpstreamAnswer, UpstreamClient } from '../upstream/upstream-client.ts';
-import type { UpstreamPause } from '../upstream/upstream-pause.ts';
-import type { Report, ShedReason } from './events.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { Report } from './events.ts';
+import type { IndexerAccess, PassageEnd, Refusal } from './indexer-access.ts';
 import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
+import { overloaded } from './overloaded.ts';
 
 /** What one flight brings home. */
 export type Load =
@@ -20,23 +22,27 @@ export type Load =
       readonly fallback: Lookup;
     };
 
-export interface LoadEntryOptions extends JudgeOptions {
+export interface EntryLoaderOptions extends JudgeOptions {
   readonly cache: TieredCache;
   readonly gate: AdmissionGate;
-  readonly pause: UpstreamPause;
+  readonly access: IndexerAccess;
   readonly upstream: UpstreamClient;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
 }
 
-/**
- * The way of a miss: Redis, a permit, the indexer, the store. Expected failures are values; a throw is a bug.
- */
-export class EntryLoader {
-  readonly #options: LoadEntryOptions;
+/** What came of asking the indexer, and how it went. */
+interface Asked {
+  readonly result: Entry | ProxyError;
+  readonly end: PassageEnd;
+}
 
-  constructor(options: LoadEntryOptions) {
+/** The way of a miss: Redis, a permit, the indexer, the store. Expected failures are values; a throw is a bug. */
+export class EntryLoader {
+  readonly #options: EntryLoaderOptions;
+
+  constructor(options: EntryLoaderOptions) {
     this.#options = options;
   }
 
@@ -45,7 +51,8 @@ export class EntryLoader {
    * refresh wants a fresh one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean): Promise<Load> {
-    const { cache, gate, pause } = this.#options;
+    const { cache, gate, access } = this.#options;
+    const operation = call.operation.name;
     const found = await cache.lookUp(key);
     if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
       return { from: found.tier, entry: found.entry };
@@ -55,20 +62,66 @@ export class EntryLoader {
       // An entry too large for memory is known from Redis alone.
       return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
     };
-    if (pause.remainingMs > 0) return failed(this.#shed(call, 'paused', pause.remainingMs));
-    const permit = await gate.acquire(flight.signal);
-    if (permit === 'abandoned') return failed(new ProxyError('client-left', 'nobody waits for this answer'));
-    if (permit === 'queue-full') return failed(this.#shed(call, 'queue-full'));
+    const refusal = access.refusal(operation);
+    if (refusal !== undefined) return failed(this.#shed(call, refusal));
+    const permit = await gate.acquire({ operation, priority: PRIORITY[found.state], signal: flight.signal });
+    if (typeof permit === 'string') return failed(this.#refused(call, permit));
+    let outcome: PermitOutcome = 'ignored';
     try {
-      // The wait for the permit may have been long: the pause may have begun, another flight may have stored the entry.
-      if (pause.remainingMs > 0) return failed(this.#shed(call, 'paused', pause.remainingMs));
-      const again = cache.lookInMemory(key);
-      if (again.state === 'fresh') return { from: again.tier, entry: again.entry };
-      flight.depart();
-      const judged = await this.#ask(call, key);
-      return judged instanceof ProxyError ? failed(judged) : this.#store(call, judged);
+      const loaded = await this.#loadWith(permit, call, key, flight);
+      if (!(loaded instanceof ProxyError)) {
+        outcome = loaded.from === 'upstream' ? 'answered' : 'ignored';
+        return loaded;
+      }
+      outcome = permitOutcomeOf(loaded);
+      return failed(loaded);
     } finally {
-      permit.release();
+      permit.end(outcome);
+    }
+  }
+
+  /** Asks the indexer, and once more where it could not be reached and the budget allows it. */
+  async #loadWith(permit: Permit, call: Call, key: string, flight: Flight): Promise<Load | ProxyError> {
+    const { access, cache } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const passage = await access.enter(call.operation.name, key, flight.signal);
+      if (passage === 'abandoned') return this.#refused(call, passage);
+      if ('reason' in passage) return this.#shed(call, passage);
+      let asked: Asked | undefined;
+      try {
+        // The wait may have been long, and another flight may have stored the entry meanwhile.
+        const again = cache.lookInMemory(key);
+        if (again.state === 'fresh') return { from: again.tier, entry: again.entry };
+        flight.depart();
+        permit.sent();
+        if (attempt === 1) access.countCall();
+        asked = await this.#ask(call, key);
+      } finally {
+        passage.end(asked?.end ?? 'unsent');
+      }
+      const { result } = asked;
+      if (!(result instanceof ProxyError)) return this.#store(call, result);
+      if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(access.pauseMs / 1000));
+      if (result.code !== 'upstream-unreachable' || attempt === 2 || !access.mayRetry()) return result;
+    }
+  }
+
+  async #ask(call: Call, key: string): Promise<Asked> {
+    const { upstream, monotonic, report } = this.#options;
+    const operation = call.operation.name;
+    const startedAt = monotonic();
+    try {
+      const answer = await upstream.fetch({ operation, ...call.request });
+      report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
+      const result = judgeAnswer(call, key, answer, this.#options);
+      if (!(result instanceof ProxyError)) return { result, end: answer.status === 200 ? 'ok' : 'ignored' };
+      if (result.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
+      const limited = result.code === 'upstream-rate-limited';
+      return { result, end: limited ? { limited: answer.retryAfter } : passageEndOf(result) };
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
+      return { result: error, end: passageEndOf(error) };
     }
   }
 
@@ -79,44 +132,35 @@ export class EntryLoader {
     return { from: 'upstream', entry, stored };
   }
 
-  /** A rejection that a client may try again after 1 to 3 seconds, spread so that they do not all come back at once. */
-  #shed(call: Call, reason: ShedReason, waitMs = 0): ProxyError {
+  #refused(call: Call, rejection: Rejection): ProxyError {
+    return rejection === 'abandoned'
+      ? new ProxyError('client-left', 'nobody waits for this answer')
+      : this.#shed(call, { reason: rejection, waitMs: 0 });
+  }
+
+  #shed(call: Call, { reason, waitMs }: Refusal): ProxyError {
     this.#options.report({ name: 'shed', operation: call.operation.name, reason });
     return overloaded(this.#options.random, waitMs);
   }
-
-  async #ask(call: Call, key: string): Promise<Entry | ProxyError> {
-    const { upstream, monotonic, report } = this.#options;
-    const operation = call.operation.name;
-    const startedAt = monotonic();
-    try {
-      const answer = await upstream.fetch({ operation, ...call.request });
-      report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      return this.#judge(call, key, answer);
-    } catch (error) {
-      if (!(error instanceof ProxyError)) throw error;
-      report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
-      return error;
-    }
-  }
-
-  #judge(call: Call, key: string, answer: UpstreamAnswer): Entry | ProxyError {
-    const { pause, report } = this.#options;
-    const judged = judgeAnswer(call, key, answer, this.#options);
-    if (!(judged instanceof ProxyError)) return judged;
-    if (judged.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
-    if (judged.code !== 'upstream-rate-limited') return judged;
-    pause.begin(answer.retryAfter);
-    return new ProxyError(judged.code, judged.message, {
-      upstreamStatus: answer.status,
-      apiVersion: judged.apiVersion,
-      retryAfterSeconds: Math.ceil(pause.remainingMs / 1000),
-    });
-  }
 }
 
-/** The failure of a request that was shed: `Retry-After` 1 to 3 seconds at random, or the known wait. */
-export function overloaded(random: () => number, waitMs = 0): ProxyError {
-  const retryAfterSeconds = waitMs > 0 ? Math.ceil(waitMs / 1000) : 1 + Math.floor(random() * 3);
-  return new ProxyError('overloaded', 'too many requests for the indexer are waiting', { retryAfterSeconds });
+/** A request is worth as much as its clients would miss it. */
+const PRIORITY: Record<Lookup['state'], Priority> = {
+  // Confirmed by nobody, and then the indexer is asked all the same.
+  fresh: 'miss',
+  miss: 'miss',
+  'stale-if-error': 'miss-with-fallback',
+  'stale-while-revalidate': 'refresh',
+};
+
+/** A refusal is an answer: only what shows that the indexer is not well counts against it. */
+function passageEndOf({ code, upstreamStatus = 0 }: ProxyError): PassageEnd {
+  if (code === 'upstream-unreachable') return 'unreachable';
+  if (code === 'upstream-timeout' || code === 'upstream-invalid') return 'failed';
+  return code === 'upstream-error' && upstreamStatus >= 500 ? 'failed' : 'ignored';
+}
+
+function permitOutcomeOf(error: ProxyError): PermitOutcome {
+  if (error.code === 'upstream-timeout') return 'timed-out';
+  return passageEndOf(error) === 'failed' ? 'failed' : 'ignored';
 }

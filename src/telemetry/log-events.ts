@@ -36,6 +36,11 @@ export class EventLog {
           this.#indexerIs('answers', () => this.#logger.info('the indexer answers again'));
         }
         break;
+      case 'breaker':
+        if (event.state === 'open')
+          this.#logger.warn({ operation: event.operation }, 'the indexer fails: cut off for a while');
+        else this.#logger.info({ operation: event.operation }, 'the indexer is asked again');
+        break;
       case 'bug':
         this.#logger.error({ err: event.error }, 'this should not happen: please report it');
         break;

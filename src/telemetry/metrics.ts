@@ -8,6 +8,7 @@ export interface MetricSources {
   readonly memoryEntries: () => number;
   readonly permitsInUse: () => number;
   readonly queued: () => number;
+  readonly limit: () => number;
   readonly redisWritesPending: () => number;
 }
 
@@ -48,11 +49,19 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #breakerOpen = new Gauge({
+    name: 'toncache_breaker_open',
+    help: 'Whether an operation is cut off from the indexer (1) after failures.',
+    labelNames: ['operation'],
+    registers: [this.#registry],
+  });
+
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
     this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);
+    this.#gauge('upstream_concurrency_limit', 'Requests that may be at the indexer.', sources.limit);
     this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
   }
@@ -78,6 +87,9 @@ export class Metrics {
         break;
       case 'stored':
         this.#stored.inc({ operation: event.operation, class: event.answerClass });
+        break;
+      case 'breaker':
+        this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
         break;
       case 'key-refused':
       case 'bug':

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { failed } from '../../src/demo/faults.ts';
 import type { Transaction } from '../../src/demo/trace.ts';
 import { childrenOfSettled, sendTrace, settledParent, targetOf } from './questions.ts';
 import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
@@ -7,7 +8,8 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 const LONGEST_WHILE_REVALIDATING_MS = 30_000;
 const ABSENT_MS = 300;
-const STEP_MS = 250;
+// No divisor of the lifetimes: what is stale for no time at all has a ttl of 0, as what is fresh for less than a second.
+const STEP_MS = 230;
 const WATCHED_MS = 15_000;
 
 let world: World;
@@ -41,7 +43,7 @@ describe.each(WORLDS)('children that appear later, before indexer $dialect, $tie
   it.each(['out', undefined])('are never kept from clients beyond the window (direction %s)', async (direction) => {
     world = await World.start({ ...kind, chain: { lateShare: 1 } });
     const parent = parentWithLateChild();
-    world.now = Math.max(world.now, parent.finalizedAt);
+    world.advanceTo(parent.finalizedAt);
     const query = direction === undefined ? {} : { direction };
     const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
     const until = world.now + WATCHED_MS;
@@ -126,11 +128,11 @@ describe('the lifetime of children', () => {
   ])('whose newest is %i ms old is %i ms', async (ageMs, lifetimeMs) => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(100_000 * hour), row(ageMs), row(90_000 * hour)));
-    world.now += lifetimeMs - 1;
+    await world.leap(lifetimeMs - 1);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
-    world.now += 1;
+    await world.leap(1);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
-    world.now += 1;
+    await world.leap(1);
     expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
   });
 
@@ -145,17 +147,30 @@ describe('the lifetime of children', () => {
     expect((await world.ask(clockless)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
+  it.each([
+    [0, 1 * second],
+    [100 * second, 10 * second],
+  ])('is at most twice as long while they are refreshed: %i ms old, %i ms', async (ageMs, lifetimeMs) => {
+    world = await World.start(ANY_WORLD);
+    const target = await answered(bodyWith(row(ageMs)));
+    world.indexer.faults.inject(failed(500));
+    await world.leap(2 * lifetimeMs - 1);
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: -lifetimeMs / second });
+    await world.leap(1);
+    expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale', ttl: -lifetimeMs / second });
+  });
+
   it('is at most half a minute longer while they are refreshed, and ten minutes when that fails', async () => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(10 * hour)));
     world.indexer.faults.inject({ kind: 'reset' });
-    world.now += 1 * hour + 30 * second - 1;
+    await world.leap(1 * hour + 30 * second - 1);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: -30 });
-    world.now += 1;
+    await world.leap(1);
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale', ttl: -30 });
-    world.now += 9.5 * minute - 1;
+    await world.leap(9.5 * minute - 1);
     expect((await world.ask(target)).status).toBe(200);
-    world.now += 1;
+    await world.leap(1);
     expect((await world.ask(target)).status).toBe(502);
   });
 
@@ -172,14 +187,14 @@ describe('the lifetime of children', () => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(5 * hour), row(5 * hour, more)));
     expect((await world.ask(target)).headers['cache-control']).toBe('no-store');
-    world.now += 399;
+    await world.leap(399);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true });
     world.indexer.faults.inject({ kind: 'reset' });
-    world.now += 1;
+    await world.leap(1);
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale' });
-    world.now += 1999;
+    await world.leap(1999);
     expect((await world.ask(target)).status).toBe(200);
-    world.now += 1;
+    await world.leap(1);
     expect((await world.ask(target)).status).toBe(502);
   });
 });

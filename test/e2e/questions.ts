@@ -23,10 +23,10 @@ export function futureRound({ indexer }: World): string {
 }
 
 /** A trace of several transactions that is over. */
-export function settledTrace({ indexer, now }: World): Trace {
+export function settledTrace({ indexer }: World): Trace {
   const trace = indexer.chain
     .recentTraces(200)
-    .find(({ transactions, goneAt }) => transactions.length > 3 && goneAt < now);
+    .find(({ transactions, goneAt }) => transactions.length > 3 && goneAt < indexer.chain.now);
   if (trace === undefined) throw new Error('no trace is over yet');
   return trace;
 }
@@ -58,7 +58,7 @@ export function unknownTransaction(): string {
 export function sendTrace(world: World): Trace {
   const trace = world.indexer.chain.trace(world.indexer.chain.send());
   if (trace === undefined) throw new Error('not sent');
-  world.now = Math.max(world.now, trace.emulatedAt);
+  world.advanceTo(trace.emulatedAt);
   return trace;
 }
 
@@ -70,7 +70,7 @@ export function pendingTrace(world: World): string {
 /** A trace all of whose transactions are final, just before it goes. */
 export function finalizedTrace(world: World): string {
   const { externalHash, transactions } = sendTrace(world);
-  world.now = Math.max(world.now, ...transactions.map(({ finalizedAt }) => finalizedAt));
+  world.advanceTo(Math.max(...transactions.map(({ finalizedAt }) => finalizedAt)));
   return targetOf('pendingTraces', { ext_msg_hash: externalHash });
 }
 

@@ -88,6 +88,9 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
   ['adjacentTransactions?hash=%C3%28', 'hash'],
   ['masterchainBlockShards?seqno=%EF%BC%91', 'seqno'],
   ['masterchainBlockShards?seqno=1%00', 'seqno'],
+  // Decoded twice these would be right.
+  ['masterchainBlockShards?seqno=%2531', 'seqno'],
+  ['masterchainBlockShards?%2573eqno=1', 'seqno'],
 ];
 
 const REFUSED_HEADERS: readonly (readonly [name: string, value: string | readonly string[]])[] = [

@@ -113,6 +113,11 @@ export class World implements AsyncDisposable {
     this.now += ms;
   }
 
+  /** Lets time go on until an instant of the chain, epoch ms, if that is still to come. */
+  advanceTo(instant: number): void {
+    this.now = Math.max(this.now, instant + this.#indexerIsBehindMs);
+  }
+
   /**
    * Lets time go on for the proxies alone, a day of the chain would take minutes to simulate, once Redis has all that
    * it was sent: it had hours for that.
@@ -128,6 +133,11 @@ export class World implements AsyncDisposable {
     return this.indexer.requests.recent.filter(
       ({ headers, target }) => headers['user-agent'] === 'toncache' && !target.startsWith(WARM_UP),
     );
+  }
+
+  /** Those for one canonical target: a refresh in the background is told from what a test asks for. */
+  forwardedFor(target: string): readonly LoggedRequest[] {
+    return this.forwarded.filter((asked) => asked.target === target);
   }
 
   async ask(target: string, asking: Asking = {}, proxy = this.proxy): Promise<Reply> {

@@ -38,10 +38,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const { upstream, redis, memory, http, coalescing, lifetimes } = settings;
+  const { upstream, admission, breaker, passThrough, redis, memory, http, coalescing, lifetimes } = settings;
   return {
     ...settings,
     upstream: { ...upstream, ...overrides.upstream },
+    // Tests share their process with the proxy, and keep it busier than a proxy alone may be.
+    admission: { ...admission, maxEventLoop: 1, ...overrides.admission },
+    breaker: { ...breaker, ...overrides.breaker },
+    passThrough: { ...passThrough, ...overrides.passThrough },
     redis: { ...redis, ...overrides.redis },
     memory: { ...memory, ...overrides.memory },
     http: { ...http, ...overrides.http },

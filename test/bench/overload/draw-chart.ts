@@ -16,6 +16,8 @@ export interface Point {
 export interface ChartOptions {
   readonly lines: readonly Line[];
   readonly capacityPerSecond: number;
+  /** What a load of 1 is. */
+  readonly requestsPerSecond: number;
   /** Below the chart: what it was measured on. */
   readonly caption: string;
 }
@@ -39,7 +41,7 @@ const COLOURS: readonly (readonly [light: string, dark: string])[] = [
 ];
 
 /** Goodput and 99th percentile against the offered load, as an SVG document that is readable in light and in dark. */
-export function drawChart({ lines, capacityPerSecond, caption }: ChartOptions): string {
+export function drawChart({ lines, capacityPerSecond, requestsPerSecond, caption }: ChartOptions): string {
   const points = lines.flatMap((line) => line.points);
   const loads = [...new Set(points.map(({ load }) => load))].sort((a, b) => a - b);
   const goodput = new Panel({
@@ -47,7 +49,7 @@ export function drawChart({ lines, capacityPerSecond, caption }: ChartOptions): 
     left: LEFT_X,
     loads,
     highest: Math.max(capacityPerSecond, ...points.map(({ goodputPerSecond }) => goodputPerSecond)),
-    title: 'Right answers by the indexer within 2 s, a second',
+    title: 'Right answers within 2 s, a second (one request in ten is a hit)',
   });
   const p99 = new Panel({
     ...PLOT,
@@ -62,7 +64,7 @@ export function drawChart({ lines, capacityPerSecond, caption }: ChartOptions): 
     `<rect class="paper" width="${WIDTH}" height="${HEIGHT}" rx="8"/>`,
     ...legend(lines),
     ...goodput.frame(),
-    ...goodput.level(capacityPerSecond, 'capacity'),
+    ...goodput.level(capacityPerSecond, 'capacity of the indexer:'),
     ...lines.map(({ points }, number) =>
       goodput.line(
         number,
@@ -76,7 +78,7 @@ export function drawChart({ lines, capacityPerSecond, caption }: ChartOptions): 
         points.map(({ load, p99Ms }) => [load, p99Ms / 1000]),
       ),
     ),
-    text(WIDTH / 2, 375, 'offered load, in multiples of what the indexer can answer', 'middle'),
+    text(WIDTH / 2, 375, `offered load; 1x is ${requestsPerSecond} requests a second`, 'middle'),
     text(WIDTH / 2, 403, caption, 'middle', 'small'),
     '</svg>',
   ].join('\n');

@@ -5,8 +5,8 @@ import { calibrate } from './calibrate.ts';
 import { drawChart } from './draw-chart.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { type Run, runScenario } from './run-scenario.ts';
-import { nameOf, type Scenario } from './scenarios.ts';
-import { tableOfCpu, tableOfRuns } from './tables.ts';
+import { NOMINAL_CAPACITY_PER_SECOND, nameOf, type Scenario } from './scenarios.ts';
+import { doubtsAbout, tableOfCpu, tableOfRuns } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -32,7 +32,7 @@ try {
 
 async function bench({ modes, scenarios, isWhole }: Options): Promise<void> {
   const [date, machine] = [new Date().toISOString(), describeMachine()];
-  const onWhat = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}, ${date}`;
+  const onWhat = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}, ${date.slice(0, 10)}`;
   console.log(onWhat);
   const calibration = await calibrate();
   const { capacityPerSecond, generatorPerSecond, generatorCpuMicros } = calibration;
@@ -51,6 +51,8 @@ async function bench({ modes, scenarios, isWhole }: Options): Promise<void> {
   }
 
   console.log(`\n${tableOfRuns(runs, capacityPerSecond)}\n\n${tableOfCpu(runs)}\n`);
+  const doubts = doubtsAbout(runs);
+  if (doubts !== undefined) console.log(`${doubts}\n`);
   const name = `overload-${date.replaceAll(':', '-')}`;
   await save(new URL(`${name}.json`, RESULTS), JSON.stringify({ date, machine, ...calibration, runs }, undefined, 2));
   const chart = chartOf(runs, modes, capacityPerSecond, onWhat);
@@ -92,12 +94,12 @@ function chartOf(
       .filter(({ mode }) => mode === name)
       .map(({ scenario, load }) => ({
         load: scenario.load,
-        goodputPerSecond: load.rightByIndexer / load.seconds,
+        goodputPerSecond: (load.rightMisses + load.rightHits) / load.seconds,
         p99Ms: load.anyP99Ms ?? 0,
       }))
       .sort((a, b) => a.load - b.load),
   }));
-  return drawChart({ lines, capacityPerSecond, caption });
+  return drawChart({ lines, capacityPerSecond, requestsPerSecond: NOMINAL_CAPACITY_PER_SECOND, caption });
 }
 
 async function save(file: URL, content: string): Promise<void> {

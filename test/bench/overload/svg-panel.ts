@@ -11,24 +11,26 @@ export interface PanelOptions {
   readonly title: string;
 }
 
-const TICKS = 4;
+const MOST_TICKS = 5;
 
 /** A coordinate system with its axes, and lines in it, as SVG elements. */
 export class Panel {
   readonly #options: PanelOptions;
   readonly #step: number;
+  readonly #ticks: number;
 
   constructor(options: PanelOptions) {
     this.#options = options;
-    this.#step = roundStep(options.highest / TICKS);
+    this.#step = roundStep(options.highest / MOST_TICKS);
+    this.#ticks = Math.ceil(options.highest / this.#step);
   }
 
   frame(): string[] {
     const { left, top, width, height, loads, title } = this.#options;
     const bottom = top + height;
-    const values = Array.from({ length: TICKS + 1 }, (_, number) => number * this.#step);
+    const values = Array.from({ length: this.#ticks + 1 }, (_, number) => number * this.#step);
     return [
-      text(left, top - 18, title, 'start'),
+      text(left, top - 24, title, 'start'),
       ...values.flatMap((value) => [
         `<line class="grid" x1="${left}" x2="${left + width}" y1="${this.#y(value)}" y2="${this.#y(value)}"/>`,
         text(left - 8, this.#y(value) + 4, String(Number(value.toFixed(3))), 'end'),
@@ -44,7 +46,7 @@ export class Panel {
     const y = this.#y(value);
     return [
       `<line class="level" x1="${left}" x2="${left + width}" y1="${y}" y2="${y}"/>`,
-      text(left + 4, y - 6, `${name} ${value.toFixed(0)}`, 'start', 'small'),
+      text(left + width, y + 15, `${name} ${value.toFixed(0)}`, 'end', 'small'),
     ];
   }
 
@@ -65,7 +67,7 @@ export class Panel {
 
   #y(value: number): number {
     const { top, height } = this.#options;
-    return rounded(top + height * (1 - value / (TICKS * this.#step)));
+    return rounded(top + height * (1 - value / (this.#ticks * this.#step)));
   }
 }
 

@@ -3,6 +3,8 @@ import type { Run } from './run-scenario.ts';
 import { nameOf } from './scenarios.ts';
 
 const NONE = '';
+/** A generator later than this had no processor when it needed one, and neither had those that it measures. */
+const TOO_LATE_MS = 50;
 
 /** What clients and the indexer saw while the load lasted. Rates are a second, times in milliseconds. */
 export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): string {
@@ -61,6 +63,14 @@ export function tableOfCpu(runs: readonly Run[]): string {
       milliseconds(load.lateP99Ms),
     ]),
   );
+}
+
+/** The runs in which the machine was too busy for the figures to say much; none: no text. */
+export function doubtsAbout(runs: readonly Run[]): string | undefined {
+  const doubtful = runs.filter(({ load }) => (load.lateP99Ms ?? 0) > TOO_LATE_MS);
+  if (doubtful.length === 0) return undefined;
+  const names = doubtful.map(({ mode, scenario }) => `${mode}, ${nameOf(scenario)}`);
+  return `The machine had too much else to do, the generator was late itself: do not rely on ${names.join('; ')}.`;
 }
 
 function milliseconds(value: number | undefined): string {

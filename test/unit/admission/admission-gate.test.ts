@@ -1,8 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { AdmissionGate, type Permit, type Rejection } from '../../../src/admission/admission-gate.ts';
+import {
+  AdmissionGate,
+  type Permit,
+  type PermitRequest,
+  type Rejection,
+} from '../../../src/admission/admission-gate.ts';
+import { fixedLimit } from '../../../src/admission/fixed-limit.ts';
+import { WaitQueue } from '../../../src/admission/wait-queue.ts';
 
 const patient = new AbortController().signal;
+
+/** A gate of one kind of request, whose queue is never overloaded. */
+function openGate({ maxConcurrency, maxQueue }: { maxConcurrency: number; maxQueue: number }): AdmissionGate {
+  const now = () => 0;
+  return new AdmissionGate({
+    limit: fixedLimit(maxConcurrency),
+    shares: {},
+    queue: new WaitQueue({ maxWaiting: maxQueue, targetMs: 50, intervalMs: 3_600_000, now }),
+    restAfterTimeoutMs: 1000,
+    now,
+  });
+}
+
+const asking = (signal: AbortSignal): PermitRequest => ({ operation: 'any', priority: 'miss', signal });
 
 /** One who asked, and what came of it so far. */
 class Asker {
@@ -10,7 +31,7 @@ class Asker {
   outcome: Permit | Rejection | undefined;
 
   constructor(gate: AdmissionGate) {
-    void gate.acquire(this.#patience.signal).then((outcome) => {
+    void gate.acquire(asking(this.#patience.signal)).then((outcome) => {
       this.outcome = outcome;
     });
   }
@@ -42,25 +63,25 @@ const said = (askers: readonly Asker[]) => askers.map((asker) => asker.said);
 
 describe('the bound', () => {
   test('lets so many in at once, so many wait, and turns the others away at once', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 2, maxQueue: 1 });
+    const gate = openGate({ maxConcurrency: 2, maxQueue: 1 });
     const askers = await ask(gate, 4);
     expect(said(askers)).toEqual(['permit', 'permit', undefined, 'queue-full']);
     expect([gate.inUse, gate.queued]).toEqual([2, 1]);
   });
 
   test('may be without a queue', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 0 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 0 });
     const [holder, ...others] = await ask(gate, 3);
     expect(said(others)).toEqual(['queue-full', 'queue-full']);
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
     expect(said(await ask(gate, 1))).toEqual(['permit']);
   });
 
   test('gives no permit twice for one that is released twice', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
     const [holder, second, third] = await ask(gate, 3);
-    holder?.permit?.release();
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
+    holder?.permit?.end('ignored');
     await settle();
     expect([second?.said, third?.said, gate.inUse]).toEqual(['permit', undefined, 1]);
   });
@@ -68,65 +89,65 @@ describe('the bound', () => {
 
 describe('a freed permit', () => {
   test('goes to who has waited longest, before anyone who comes at that moment', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
     const [holder, first, second] = await ask(gate, 3);
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
     const newcomer = new Asker(gate);
     await settle();
     expect([first?.said, second?.said, newcomer.said]).toEqual(['permit', undefined, undefined]);
-    first?.permit?.release();
+    first?.permit?.end('ignored');
     await settle();
     expect([second?.said, newcomer.said]).toEqual(['permit', undefined]);
   });
 
   test('passes over who has left', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
     const [holder, first, second] = await ask(gate, 3);
     first?.leave();
     await settle();
     expect([first?.said, gate.queued]).toEqual(['abandoned', 1]);
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
     await settle();
     expect(second?.said).toBe('permit');
   });
 
   test('is not lost when its waiter leaves just after it was handed over', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
     const [holder, waiter] = await ask(gate, 2);
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
     waiter?.leave();
     await settle();
-    waiter?.permit?.release();
+    waiter?.permit?.end('ignored');
     await settle();
     expect(gate.inUse).toBe(0);
   });
 
   test('is free again when nobody waits', async () => {
-    const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+    const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
     const [holder] = await ask(gate, 1);
-    holder?.permit?.release();
+    holder?.permit?.end('ignored');
     expect(gate.inUse).toBe(0);
     expect(said(await ask(gate, 1))).toEqual(['permit']);
   });
 });
 
 test('no listener stays behind on the signal of one who was let in', async () => {
-  const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
+  const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
   const [holder] = await ask(gate, 1);
   const signal = new AbortController().signal;
   const added = vi.spyOn(signal, 'addEventListener');
   const removed = vi.spyOn(signal, 'removeEventListener');
-  const waiting = gate.acquire(signal);
-  holder?.permit?.release();
+  const waiting = gate.acquire(asking(signal));
+  holder?.permit?.end('ignored');
   await waiting;
   expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
 });
 
 test('who had left before asking gets no permit and no place in the queue', async () => {
-  const gate = new AdmissionGate({ maxConcurrency: 1, maxQueue: 5 });
-  expect(await gate.acquire(AbortSignal.abort())).toBe('abandoned');
-  await gate.acquire(patient);
-  expect(await gate.acquire(AbortSignal.abort())).toBe('abandoned');
+  const gate = openGate({ maxConcurrency: 1, maxQueue: 5 });
+  expect(await gate.acquire(asking(AbortSignal.abort()))).toBe('abandoned');
+  await gate.acquire(asking(patient));
+  expect(await gate.acquire(asking(AbortSignal.abort()))).toBe('abandoned');
   expect([gate.inUse, gate.queued]).toEqual([1, 0]);
 });
 
@@ -188,7 +209,7 @@ test('permits never exceed the bound, go out in the order of asking whoever leav
       bounds,
       fc.array(aStep, { maxLength: 80, size: 'max' }),
       async ({ maxConcurrency, maxQueue }, steps) => {
-        const gate = new AdmissionGate({ maxConcurrency, maxQueue });
+        const gate = openGate({ maxConcurrency, maxQueue });
         const model = new Model(maxConcurrency, maxQueue);
         const askers: Asker[] = [];
         for (const step of steps) {
@@ -205,8 +226,8 @@ test('permits never exceed the bound, go out in the order of asking whoever leav
               asker?.leave();
               model.leave(chosen);
             } else if (asker?.permit !== undefined) {
-              asker.permit.release();
-              if (step.kind === 'release again') asker.permit.release();
+              asker.permit.end('ignored');
+              if (step.kind === 'release again') asker.permit.end('ignored');
               model.release(chosen);
             }
           }
@@ -217,7 +238,7 @@ test('permits never exceed the bound, go out in the order of asking whoever leav
         // With every permit given back everyone has had a turn, and the gate is as new.
         for (let turn = 0; turn <= askers.length; turn++) {
           await settle();
-          for (const asker of askers) asker.permit?.release();
+          for (const asker of askers) asker.permit?.end('ignored');
         }
         expect(said(askers)).not.toContain(undefined);
         expect([gate.inUse, gate.queued]).toEqual([0, 0]);

@@ -203,7 +203,7 @@ describe('an entry past its lifetime', () => {
   test('is not stored any more', () => {
     const { cache, clock, redis, memory } = cacheAt();
     clock.now = usableUntil(ENTRY);
-    expect(cache.set(ENTRY)).toBe(false);
+    expect(cache.set(ENTRY)).toBe('expired');
     expect([redis.kept.size, memory.count]).toEqual([0, 0]);
   });
 });
@@ -215,7 +215,7 @@ describe('of two answers to one key', () => {
   test('the one that was asked for later stays in both tiers, though the other one lands last', async () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(newer);
-    expect(cache.set(older)).toBe(false);
+    expect(cache.set(older)).toBe('superseded');
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
     expect(redis.kept.get(key)).toBe(newer);
   });
@@ -223,7 +223,7 @@ describe('of two answers to one key', () => {
   test('the one that was asked for later replaces the other', () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(older);
-    expect(cache.set(newer)).toBe(true);
+    expect(cache.set(newer)).toBe('stored');
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
     expect(redis.kept.get(key)).toBe(newer);
   });
@@ -259,13 +259,13 @@ describe('an entry too large for memory', () => {
 
   test('is not stored without Redis, and that is told', () => {
     const { cacheOfMemory: cache } = cacheAt(ASKED_AT);
-    expect(cache.set(large)).toBe(false);
+    expect(cache.set(large)).toBe('too-large');
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
   });
 
   test('is answered from Redis', async () => {
     const { cache } = cacheAt(ASKED_AT);
-    expect(cache.set(large)).toBe(true);
+    expect(cache.set(large)).toBe('stored');
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', entry: large, tier: 'redis' });
   });

@@ -83,7 +83,7 @@ describe('what is loaded', () => {
       Object.entries(value).flatMap(([name, child]: [string, unknown]) =>
         typeof child === 'object' && child !== null ? leaves(child, `${above}${name}.`) : [`${above}${name}`],
       );
-    const optional = { REDIS_URL: 'redis://r', UPSTREAM_API_KEY: 'k' };
+    const optional = { REDIS_URL: 'redis://r', UPSTREAM_API_KEY: 'k', UPSTREAM_RPS: '10' };
     expect(leaves(load({ ...REQUIRED, ...optional }).settings, '').sort()).toEqual(paths.sort());
   });
 });
@@ -93,7 +93,7 @@ describe('wrong settings', () => {
     const file = {
       typo: 1,
       lifetimes: { empty: { lifetime: '0s', typo: 1 }, shardsFinal: { lifetime: 'forever' } },
-      upstream: { maxQueue: -1 },
+      admission: { maxQueue: -1 },
     };
     const problems = problemsOf(BAD_ENVIRONMENT, file).join('\n');
     for (const name of Object.keys(BAD_ENVIRONMENT)) expect(problems).toMatch(new RegExp(`^${name} `, 'm'));
@@ -102,7 +102,7 @@ describe('wrong settings', () => {
       'lifetimes.empty.lifetime',
       'lifetimes.empty.typo',
       'lifetimes.shardsFinal.lifetime',
-      'upstream.maxQueue',
+      'admission.maxQueue',
     ]) {
       expect(problems).toMatch(new RegExp(`^${name}: `, 'm'));
     }

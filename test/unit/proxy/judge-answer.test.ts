@@ -103,6 +103,7 @@ describe('what is no answer', () => {
     [201, 'upstream-invalid'],
     [204, 'upstream-invalid'],
     [206, 'upstream-invalid'],
+    [300, 'upstream-redirect'],
     [301, 'upstream-redirect'],
     [302, 'upstream-redirect'],
     [304, 'upstream-redirect'],
@@ -142,6 +143,13 @@ describe('what is no answer', () => {
       }
     },
   );
+
+  test("every failure knows the indexer's version, when it can be sent again", () => {
+    for (const status of [200, 204, 302, 401, 404, 422, 429, 500]) {
+      expect(failureOf(SHARDS, { status, body: '{}' }).apiVersion).toBe('1.2.3');
+      expect(failureOf(SHARDS, { status, body: '{}', apiVersion: 'a\r\nb' }).apiVersion).toBeUndefined();
+    }
+  });
 
   test("a refused key or a rate limit says nothing of the indexer's words", () => {
     const body = '{"error":"the key 1234 is wrong"}';

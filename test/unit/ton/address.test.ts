@@ -33,6 +33,12 @@ describe('an account address', () => {
     expect(parseAddress(`-1:${'aB'.repeat(32)}`)).toBe(`-1:${'AB'.repeat(32)}`);
   });
 
+  test.each([-128, -1, 0, 127])('of workchain %d is read raw and user-friendly', (workchain) => {
+    const { raw, bounceable } = addressSpellings({ workchain, hash: Buffer.alloc(32) });
+    expect(parseAddress(raw)).toBe(`${workchain}:${HEX}`);
+    expect(parseAddress(bounceable)).toBe(`${workchain}:${HEX}`);
+  });
+
   test('in its canonical form is read as itself', () => {
     fc.assert(
       fc.property(accountId, (account) => {

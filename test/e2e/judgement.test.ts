@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failed } from '../../src/demo/faults.ts';
+import { someHash, targetOf } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
+
+const ROUND = 4711;
+const NOW = 1_700_000_000;
+
+/** What is left of the lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
+const SECONDS = { final: 86_400, 'final page': 600, parent: 3_600, settled: 1, live: 0, growing: 3_600 } as const;
+
+const master = { workchain: -1, shard: '8000000000000000', seqno: ROUND };
+const shard = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: ROUND } };
+const stranger = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: ROUND - 1 } };
+const lateMaster = { ...master, seqno: ROUND - 1 };
+const sure = { now: NOW, mc_block_seqno: ROUND, emulated: false };
+const text = { comment: `"finality":"pending","emulated":true,"workchain":-1,"seqno":${ROUND}` };
+
+type Case = readonly [name: string, query: object, body: object, as: keyof typeof SECONDS];
+
+function blocks(count: number): object {
+  return { blocks: [master, ...Array.from({ length: count - 1 }, () => shard)] };
+}
+
+const ROUNDS: readonly Case[] = [
+  ['the master block and shards', {}, blocks(4), 'final'],
+  ['the master block alone', {}, blocks(1), 'final'],
+  ['the master block at the end', {}, { blocks: [shard, stranger, master] }, 'final'],
+  ['one row less than the limit', { limit: 5 }, blocks(4), 'final'],
+  ['as many rows as the limit', { limit: 5 }, blocks(5), 'final page'],
+  ['more rows than the limit', { limit: 5 }, blocks(6), 'live'],
+  ['10 rows, one possible default', {}, blocks(10), 'final page'],
+  ['100 rows, the other possible default', {}, blocks(100), 'final page'],
+  ['11 rows', {}, blocks(11), 'final'],
+  ['10 rows of 100', { limit: 100 }, blocks(10), 'final'],
+  ['the first page by its offset', { offset: 0 }, blocks(4), 'final'],
+  ['a later page', { offset: 2 }, { blocks: [shard, shard] }, 'final page'],
+  ['a later page with a row of another round', { offset: 2 }, { blocks: [shard, stranger] }, 'live'],
+  ['a full page with a row of another round', { limit: 2 }, { blocks: [shard, stranger] }, 'live'],
+  ['shards without the master block', {}, { blocks: [shard, shard] }, 'live'],
+  ['the master block of another round', {}, { blocks: [lateMaster, shard] }, 'live'],
+  ['a master block in words only', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
+  ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(ROUND) }] }, 'live'],
+  ['transactions of the round', {}, { transactions: [sure, { ...sure, ...text }] }, 'final'],
+  ['transactions that say finalized', {}, { transactions: [{ ...sure, finality: 'finalized' }] }, 'final'],
+  ['one transaction of another round', {}, { transactions: [sure, { ...sure, mc_block_seqno: 1 }] }, 'live'],
+  ['one confirmed transaction', {}, { transactions: [sure, { ...sure, finality: 'confirmed' }] }, 'live'],
+  ['one emulated transaction', {}, { transactions: [sure, { ...sure, emulated: true }] }, 'live'],
+  ['no blocks', {}, { blocks: [] }, 'live'],
+  ['null for blocks', {}, { blocks: null }, 'live'],
+];
+
+const PARENTS: readonly Case[] = [
+  ['one row', { direction: 'in' }, { transactions: [sure] }, 'parent'],
+  ['one row that is not sure', { direction: 'in' }, { transactions: [{ ...sure, finality: 'pending' }] }, 'live'],
+  ['two rows, which cannot be', { direction: 'in' }, { transactions: [sure, sure] }, 'live'],
+  ['children', { direction: 'out' }, { transactions: [sure, sure] }, 'growing'],
+  ['parent and children', {}, { transactions: [sure, sure] }, 'growing'],
+  ['a row that is no object', { direction: 'out' }, { transactions: [sure, null] }, 'live'],
+];
+
+function traces(...transactions: object[]): object {
+  return { traces: [{ is_incomplete: false, transactions: { ...transactions } }] };
+}
+
+const TRACES: readonly Case[] = [
+  ['all final', {}, traces(sure, { ...sure, finality: 'finalized' }, { ...sure, ...text }), 'settled'],
+  ['one pending', {}, traces(sure, { ...sure, finality: 'pending' }), 'live'],
+  ['one emulated', {}, traces(sure, { ...sure, emulated: true }), 'live'],
+  ['one in no round', {}, traces(sure, { ...sure, mc_block_seqno: null }), 'live'],
+  ['a new word', {}, traces({ ...sure, finality: 'FINALIZED' }), 'live'],
+  ['no transactions', {}, traces(), 'live'],
+  ['a trace without transactions', {}, { traces: [{ trace_id: 'x' }] }, 'live'],
+];
+
+describe('an answer is judged by what stands in it, where it stands', () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await World.start(ANY_WORLD);
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  async function isJudged(target: string, body: object, as: keyof typeof SECONDS) {
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body: JSON.stringify(body) }, { times: 1 });
+    const { status, headers } = await world.ask(target);
+    expect(status).toBe(200);
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: SECONDS[as], detail: 'memory' });
+    const mayBeKept = as !== 'live' && as !== 'settled';
+    expect(headers['cache-control']).toMatch(mayBeKept ? /^public, max-age=[1-9]/ : /^no-store$/);
+    await world.leap(100 * 3_600_000);
+  }
+
+  it.each(ROUNDS)('a round: %s', (_, query, body, as) =>
+    isJudged(targetOf('masterchainBlockShards', { seqno: ROUND, ...query }), body, as),
+  );
+
+  it('a round that may be incomplete lives for 400 ms, and is of no use after that', async () => {
+    const target = targetOf('masterchainBlockShards', { seqno: ROUND, limit: 999 });
+    const body = JSON.stringify({ blocks: [shard, shard] });
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });
+    await world.ask(target);
+    await world.leap(399);
+    expect(await world.ask(target)).toMatchObject({ text: body, cache: { hit: true } });
+    const failure = world.indexer.faults.inject(failed(500));
+    await world.leap(1);
+    expect((await world.ask(target)).status).toBe(500);
+    failure.remove();
+  });
+
+  it.each(PARENTS)('adjacent: %s', (_, query, body, as) =>
+    isJudged(targetOf('adjacentTransactions', { hash: someHash(), ...query }), body, as),
+  );
+
+  it.each(TRACES)('pending: %s', (_, query, body, as) =>
+    isJudged(targetOf('pendingTraces', { ext_msg_hash: someHash(), ...query }), body, as),
+  );
+});

@@ -1,0 +1,209 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { startIndexer } from '../../src/demo/indexer.ts';
+import {
+  childrenOfSettled,
+  newestRound,
+  parentOfSettled,
+  pendingTrace,
+  sendTrace,
+  settledTrace,
+  targetOf,
+  unknownTransaction,
+} from './questions.ts';
+import { DIALECTS, someNetwork, World } from './world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
+  let world: World;
+  let redis: Redis;
+
+  beforeAll(() => {
+    redis = new Redis(inject('redisUrl'));
+  });
+  afterAll(() => void redis.disconnect());
+  beforeEach(async () => {
+    world = await World.start({ dialect, tiers: 'memory and Redis' });
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  function keys(): Promise<string[]> {
+    return redis.keys(`*${world.network}*`);
+  }
+
+  /** Some of everything that lives long enough to be found again. */
+  function lastingTargets(): string[] {
+    const seqno = world.indexer.chain.headSeqno;
+    const rounds = Array.from({ length: 20 }, (_, back) => targetOf('masterchainBlockShards', { seqno: seqno - back }));
+    const children = settledTrace(world).transactions.filter(({ parent }) => parent !== undefined);
+    const parents = children.map(({ hash }) => targetOf('adjacentTransactions', { hash, direction: 'in' }));
+    return [...rounds, ...parents];
+  }
+
+  it('makes a new instance answer without asking the indexer, byte for byte', async () => {
+    const targets = lastingTargets();
+    const known = await Promise.all(targets.map((target) => world.ask(target)));
+    await world.proxy.close();
+    const restarted = await world.addProxy();
+    world.indexer.requests.reset();
+    for (const [place, target] of targets.entries()) {
+      const { status, digest, headers } = known[place] ?? {};
+      const reply = await world.ask(target, {}, restarted);
+      expect(reply).toMatchObject({ status, digest, cache: { hit: true, detail: 'redis' } });
+      for (const name of ['etag', 'cache-control', 'content-type', 'x-api-version'] as const) {
+        expect([target, name, reply.headers[name]]).toEqual([target, name, headers?.[name]]);
+      }
+      expect(reply.headers).toHaveProperty('x-request-id');
+      expect((await world.ask(target, {}, restarted)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    }
+    expect(world.forwarded).toEqual([]);
+  });
+
+  it('is shared by all indexers of one network', async () => {
+    const target = newestRound(world);
+    const { digest } = await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    const replica = await startIndexer({ dialect });
+    try {
+      const beside = await world.addProxy({ upstreamUrl: replica.url });
+      replica.requests.reset();
+      expect(await world.ask(target, {}, beside)).toMatchObject({ digest, cache: { hit: true, detail: 'redis' } });
+      expect(replica.requests.total).toBe(0);
+    } finally {
+      await replica.close();
+    }
+  });
+
+  it('is never shared by two networks, whatever their indexer', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    const foreign = await world.addProxy({ env: { NETWORK: someNetwork() } });
+    expect((await world.ask(target, {}, foreign)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    await world.proxy.close();
+    const back = await world.addProxy();
+    expect((await world.ask(target, {}, back)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  });
+
+  it('holds each variant by itself', async () => {
+    const target = childrenOfSettled(world);
+    const bare = { headers: { 'X-No-Address-Book': 'true' } };
+    const [whole, without] = [await world.ask(target), await world.ask(target, bare)];
+    expect(without.digest).not.toBe(whole.digest);
+    await world.proxy.untilRedisHasAll();
+    const other = await world.addProxy();
+    expect((await world.ask(target, bare, other)).digest).toBe(without.digest);
+    expect((await world.ask(target, {}, other)).digest).toBe(whole.digest);
+  });
+
+  it('forgets every key by itself, after its lifetime and the longer stale window', async () => {
+    const cases: [string, number][] = [
+      [newestRound(world), 48 * HOUR],
+      [parentOfSettled(world), 25 * HOUR],
+      [unknownTransaction(), 300],
+      [pendingTrace(world), 2_400],
+    ];
+    for (const [target, longestMs] of cases) {
+      const before = new Set(await keys());
+      await world.ask(target);
+      await world.proxy.untilRedisHasAll();
+      const added = (await keys()).filter((key) => !before.has(key));
+      // What lives for less than a second may be gone by now.
+      if (longestMs > HOUR) expect(added).toHaveLength(1);
+      for (const key of added) {
+        const expiresMs = await redis.pttl(key);
+        expect(expiresMs).toBeLessThanOrEqual(longestMs);
+        if (longestMs > HOUR) expect(expiresMs).toBeGreaterThan(longestMs - MINUTE);
+        else expect(expiresMs).not.toBe(-1);
+      }
+    }
+  });
+
+  it('is not outlived by a copy in memory', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(HOUR - 1);
+    await redis.del(await keys());
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    await world.leap(1);
+    expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+  });
+
+  it('is asked again by memory after an hour for a round, and after ten minutes for a parent', async () => {
+    for (const [target, beforeRedisMs] of [
+      [newestRound(world), HOUR],
+      [parentOfSettled(world), 10 * MINUTE],
+    ] as const) {
+      await world.ask(target);
+      await world.leap(beforeRedisMs - 1);
+      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
+      await world.leap(1);
+      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    }
+    expect(world.forwarded).toHaveLength(2);
+  });
+
+  it('gives no answer a second life: what an instance finds there ends when it would have ended', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(23.5 * HOUR);
+    const late = await world.addProxy();
+    const found = await world.ask(target, {}, late);
+    expect(found.cache).toEqual({ hit: true, ttl: 1800, detail: 'redis' });
+    expect(found.headers).toMatchObject({ age: String(23.5 * 3600), 'cache-control': 'public, max-age=3600' });
+    world.indexer.faults.inject({ kind: 'reset' });
+    await world.leap(0.5 * HOUR + 1);
+    expect((await world.ask(target, {}, late)).cache['ttl']).toBe(-1);
+    await world.leap(24 * HOUR - 2);
+    expect(await world.ask(target, {}, late)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
+    await world.leap(1);
+    expect((await world.ask(target, {}, late)).status).toBe(502);
+  });
+
+  it('tells a new instance of a stale answer that it is stale, and the new instance refreshes it', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(24 * HOUR + 5_000);
+    await world.proxy.close();
+    const late = await world.addProxy();
+    world.indexer.requests.reset();
+    expect((await world.ask(target, {}, late)).cache).toEqual({ hit: true, ttl: -5, detail: 'redis' });
+    await world.indexer.requests.arrived(1);
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it('gives a new instance what to say when the indexer is down', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(25 * HOUR);
+    await world.proxy.close();
+    const late = await world.addProxy();
+    world.indexer.faults.inject({ kind: 'reset' });
+    const reply = await world.ask(target, {}, late);
+    expect(reply).toMatchObject({ status: 200, cache: { fwd: 'stale', ttl: -3600 } });
+  });
+
+  it('says of a new answer that a stale one was at hand', async () => {
+    const target = newestRound(world);
+    await world.ask(target);
+    await world.leap(25 * HOUR);
+    await world.proxy.close();
+    const late = await world.addProxy();
+    expect((await world.ask(target, {}, late)).cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
+  });
+
+  it('takes an answer that is too large for memory', async () => {
+    await using small = await world.addProxy({ env: { MEMORY_MAX_SIZE: '1MiB', NETWORK: someNetwork() } });
+    world.indexer.faults.inject({ kind: 'huge', bytes: 100_000 });
+    const target = targetOf('masterchainBlockShards', { seqno: sendTrace(world).transactions[0]?.seqno ?? 0 });
+    world.now += 10_000;
+    expect((await world.ask(target, {}, small)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    await small.untilRedisHasAll();
+    for (let round = 0; round < 2; round++) {
+      expect((await world.ask(target, {}, small)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    }
+  });
+});

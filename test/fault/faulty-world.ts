@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+import type { Fault } from '../../src/demo/faults.ts';
+import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from '../e2e/world.ts';
+
+/** A fixed limit, and a queue in which one may wait as long as one likes: nothing depends on how fast the machine is. */
+export const PATIENT_ADMISSION = {
+  adaptive: false,
+  queueInterval: 3_600_000,
+  restAfterTimeout: 0,
+  maxEventLoop: 1,
+  maxHeap: 1,
+};
+
+/** A world whose keys do not rest after a failure: the next request asks the indexer again. */
+export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
+  const coalescing = { restAfterFailure: 0, ...overrides?.coalescing };
+  const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
+  return World.start({ ...ANY_WORLD, proxy: { ...options, overrides: { ...overrides, admission, coalescing } } });
+}
+
+/** An answer in place of the true one. */
+export function answering(
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Fault & { kind: 'answer' } {
+  return { kind: 'answer', status, body, headers };
+}
+
+/** That this is a failure as clients are told of one: in the indexer's form, with a reason, and kept by nobody. */
+export function expectFailure({ status, headers, text, cache }: Reply, expected: number, detail?: string): void {
+  expect([status, text]).toEqual([expected, expect.stringMatching(/^\{"error":".+"\}$/)]);
+  expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+  expect(headers).not.toHaveProperty('etag');
+  expect(headers).not.toHaveProperty('age');
+  expect(cache).not.toHaveProperty('hit');
+  expect(cache).not.toHaveProperty('stored');
+  if (detail !== undefined) expect(cache).toMatchObject({ fwd: 'miss', detail });
+}
+
+/** That nothing of the last answer was kept: the indexer is asked again, and what it says now is the answer. */
+export async function expectNotKept(world: World, target: string): Promise<void> {
+  const before = world.forwarded.length;
+  const again = await world.ask(target);
+  expect([again.status, again.cache['fwd'], world.forwarded.length]).toEqual([200, 'miss', before + 1]);
+}

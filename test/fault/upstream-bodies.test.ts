@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Fault, garbage, withoutList } from '../../src/demo/faults.ts';
+import { newestRound, settledParent, someHash, targetOf } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
+
+const MIB = 1024 * 1024;
+let world: World;
+
+beforeEach(async () => {
+  world = await startFaultyWorld({ overrides: { upstream: { maxBodySize: MIB } } });
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+async function expectRefused(fault: Fault, detail: string): Promise<void> {
+  const target = newestRound(world);
+  world.indexer.faults.inject(fault, { times: 1 });
+  expectFailure(await world.ask(target), 502, detail);
+  await expectNotKept(world, target);
+}
+
+/** Asks for the newest round while the indexer answers so, and expects the truth. */
+async function expectTaken(fault: Fault): Promise<void> {
+  const target = newestRound(world);
+  const truth = await world.askIndexer(target);
+  world.indexer.faults.inject(fault, { times: 1 });
+  const reply = await world.ask(target);
+  expect([reply.status, reply.text, reply.cache['stored']]).toEqual([200, truth.text, true]);
+  expect(reply.headers).not.toHaveProperty('content-encoding');
+  expect((await world.ask(target)).text).toBe(truth.text);
+}
+
+/** RFC 1952 2.3.1: the last eight bytes are checksum and length. */
+function withWrongChecksum(gzip: Buffer): Buffer {
+  gzip.writeUInt32LE(~gzip.readUInt32LE(gzip.length - 8) >>> 0, gzip.length - 8);
+  return gzip;
+}
+
+describe('a body that is no answer to the operation is 502 and not kept:', () => {
+  const bodies: [string, Fault][] = [
+    ['HTML', garbage('html')],
+    ['half a JSON', garbage('not-json')],
+    ['nothing', garbage('empty')],
+    ['JSON without the list', withoutList()],
+    ['the list of another operation', answering('{"traces":[]}')],
+    ['an error with status 200', answering('{"error":"timeout"}')],
+    ['a list that is an object', answering('{"blocks":{}}')],
+    ['a list that is a string', answering('{"blocks":"blocks"}')],
+    ['a list that is a number', answering('{"blocks":0}')],
+    ['the list alone', answering('[{"workchain":-1}]')],
+    ['a list inside of something', answering('{"result":{"blocks":[]}}')],
+    ['a JSON word', answering('null')],
+    ['two documents', answering('{"blocks":[]}{"blocks":[]}')],
+  ];
+  it.each(bodies)('%s', async (_, fault) => {
+    await expectRefused(fault, 'upstream-invalid');
+  });
+
+  it('for every operation', async () => {
+    const targets = [
+      targetOf('pendingTraces', { ext_msg_hash: someHash() }),
+      targetOf('adjacentTransactions', { hash: settledParent(world).hash }),
+      newestRound(world),
+    ];
+    world.indexer.faults.inject(answering('{"address_book":{},"metadata":{}}'), { times: 3 });
+    for (const target of targets) expectFailure(await world.ask(target), 502, 'upstream-invalid');
+    for (const target of targets) await expectNotKept(world, target);
+  });
+});
+
+describe('a body that ends early is 502 and not kept:', () => {
+  it.each(['content-length', 'chunked'] as const)('by %s', async (framing) => {
+    await expectRefused({ kind: 'cut', framing }, 'upstream-invalid');
+  });
+});
+
+describe('a body over the limit is 502 and not kept:', () => {
+  it.each(['content-length', 'chunked'] as const)('by %s', async (framing) => {
+    await expectRefused({ kind: 'huge', bytes: MIB + 1, framing }, 'upstream-too-large');
+  });
+
+  it('when it has no end', async () => {
+    await expectRefused({ kind: 'huge', bytes: 64 * MIB, framing: 'chunked' }, 'upstream-too-large');
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
+  });
+
+  const zeros = Buffer.alloc(64 * MIB);
+  const bombs: [string, Buffer][] = [
+    ['gzip', gzipSync(zeros)],
+    ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })],
+  ];
+  it.each(bombs)('when it grows as it is decompressed (%s)', async (coding, bomb) => {
+    expect(bomb.length).toBeLessThan(MIB);
+    await expectRefused(answering(bomb, { 'Content-Encoding': coding }), 'upstream-too-large');
+  });
+
+  it('and just below it, it is taken', async () => {
+    const target = newestRound(world);
+    world.indexer.faults.inject({ kind: 'huge', bytes: MIB }, { times: 1 });
+    const reply = await world.ask(target);
+    expect([reply.status, reply.bytes.length]).toEqual([200, MIB]);
+  });
+});
+
+describe('a compressed body', () => {
+  it.each(['gzip', 'br'] as const)('in %s is asked for and taken', async (coding) => {
+    const target = newestRound(world);
+    const truth = (await world.askIndexer(target)).text;
+    world.indexer.faults.compression = coding;
+    const reply = await world.ask(target);
+    expect([reply.status, reply.text]).toEqual([200, truth]);
+    expect(reply.headers).not.toHaveProperty('content-encoding');
+    expect(world.forwarded.at(-1)?.headers['accept-encoding']).toMatch(/gzip.*br|br.*gzip/);
+    expect((await world.ask(target)).text).toBe(truth);
+  });
+
+  it('may be named in any case, or be none', async () => {
+    const truth = (await world.askIndexer(newestRound(world))).bytes;
+    await expectTaken(answering(gzipSync(truth), { 'Content-Encoding': 'GZip' }));
+    world.advance(400);
+    await expectTaken(
+      answering((await world.askIndexer(newestRound(world))).bytes, { 'Content-Encoding': 'identity' }),
+    );
+  });
+
+  const ROUND = Buffer.from(JSON.stringify({ blocks: [], padding: randomBytes(2000).toString('hex') }));
+  const broken: [string, string, Buffer][] = [
+    ['gzip that is none', 'gzip', ROUND],
+    ['gzip cut short', 'gzip', gzipSync(ROUND).subarray(0, -20)],
+    ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(ROUND))],
+    ['br that is none', 'br', ROUND],
+    ['br cut short', 'br', brotliCompressSync(ROUND).subarray(0, -20)],
+    ['an encoding that was not asked for', 'deflate', deflateSync(ROUND)],
+    ['an encoding that nobody knows', 'x-own', ROUND],
+    ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(ROUND))],
+  ];
+  it.each(broken)('that is %s is 502 and not kept', async (_, coding, body) => {
+    await expectRefused(answering(body, { 'Content-Encoding': coding }), 'upstream-invalid');
+  });
+});

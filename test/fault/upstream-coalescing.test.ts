@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { loadSettings } from '../../src/config/load.ts';
+import { failed } from '../../src/demo/faults.ts';
+import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
+import type { Sent } from '../support/http-client.ts';
+import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
+
+let world: World;
+
+/** Where no clock is moved, none must matter: a busy machine may stand still for longer than a second. */
+const start = async ({ env, overrides }: WorldProxyOptions = {}) => {
+  const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
+  const coalescing = { joinable: 60_000, ...overrides?.coalescing };
+  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission, coalescing } };
+  world = await World.start({ ...ANY_WORLD, proxy });
+};
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await world[Symbol.asyncDispose]();
+});
+
+const sendMany = (target: string, count: number): Promise<Sent[]> =>
+  Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(target)));
+
+it('a flight takes followers for a second and rests its key for 250 ms after a failure, unless set otherwise', async () => {
+  await start();
+  const { settings } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1:1' });
+  expect(settings.coalescing).toEqual({ joinable: 1000, restAfterFailure: 250 });
+});
+
+describe('clients of one key', () => {
+  beforeEach(() => start());
+
+  it('share one request to the indexer, in whatever spelling, by GET or HEAD', async () => {
+    const target = newestRound(world);
+    const truth = (await world.askIndexer(target)).text;
+    const gate = world.indexer.hold();
+    const leader = world.ask(target);
+    await gate.arrived(1);
+    const followers = await sendMany(target, 20);
+    const other = await world.proxy.sendIn(`${target.replace('Block', 'BLOCK').replace('seqno', 'SeqNo')}&_=123`);
+    const head = await world.proxy.sendIn(target, { method: 'HEAD' });
+    expect(gate.arrivals).toBe(1);
+    gate.release();
+    expect(await leader).toMatchObject({ status: 200, text: truth, cache: { fwd: 'miss', stored: true } });
+    for (const { answer } of [...followers, other]) {
+      const { status, text, headers } = await answer;
+      expect([status, text]).toEqual([200, truth]);
+      expect(headers['cache-status']).toMatch(/; fwd=miss;.*; collapsed/);
+    }
+    expect(await head.answer).toMatchObject({ status: 200, text: '' });
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it('are not hurt by a leader who leaves, and what was asked is kept though everyone leaves', async () => {
+    const target = newestRound(world);
+    const gate = world.indexer.hold();
+    const leader = await world.proxy.sendIn(target);
+    await gate.arrived(1);
+    const follower = await world.proxy.sendIn(target);
+    leader.leave();
+    await expect(leader.answer).rejects.toThrow();
+    gate.release();
+    expect((await follower.answer).status).toBe(200);
+    expect(world.forwarded).toHaveLength(1);
+
+    const next = unknownTransaction();
+    const held = world.indexer.hold();
+    const lone = await world.proxy.sendIn(next);
+    await held.arrived(1);
+    lone.leave();
+    await expect(lone.answer).rejects.toThrow();
+    await expect.poll(() => world.proxy.metric('toncache_requests_total', { outcome: 'failed' })).toBe(1);
+    held.release();
+    await expect.poll(() => world.proxy.metric('toncache_stored_total')).toBe(2);
+    expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    expect(world.forwarded).toHaveLength(2);
+  });
+
+  it('that come more than a second later start one more request, and that one takes the others', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await world[Symbol.asyncDispose]();
+    await start({ overrides: { coalescing: { joinable: 1000 } } });
+    const target = newestRound(world);
+    const gate = world.indexer.hold();
+    const first = await world.proxy.sendIn(target);
+    await gate.arrived(1);
+    vi.advanceTimersByTime(999);
+    const follower = await world.proxy.sendIn(target);
+    expect(gate.arrivals).toBe(1);
+    vi.advanceTimersByTime(1);
+    const second = await world.proxy.sendIn(target);
+    await gate.arrived(2);
+    const itsFollower = await world.proxy.sendIn(target);
+    expect(gate.arrivals).toBe(2);
+    gate.release();
+    const statuses = await Promise.all([first, follower, second, itsFollower].map(({ answer }) => answer));
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(statuses.map(({ headers }) => /collapsed/.test(String(headers['cache-status'])))).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+  });
+});
+
+it('each client waits to a deadline of its own: one who came later gets the answer that the first did not wait for', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await start();
+  const target = newestRound(world);
+  const gate = world.indexer.hold();
+  const leader = await world.proxy.sendIn(target);
+  await gate.arrived(1);
+  vi.advanceTimersByTime(40_000);
+  const follower = await world.proxy.sendIn(target);
+  vi.advanceTimersByTime(20_000);
+  expect((await leader.answer).status).toBe(504);
+  gate.release();
+  const { status, headers } = await follower.answer;
+  expect([status, headers['cache-status']]).toEqual([200, expect.stringContaining('collapsed')]);
+  expect(world.forwarded).toHaveLength(1);
+});
+
+describe('a flight that waits for its permit', () => {
+  beforeEach(() => start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } }));
+
+  it('is cancelled when the last who waits for it leaves, and never reaches the indexer', async () => {
+    const gate = world.indexer.hold();
+    const holder = await world.proxy.sendIn(newestRound(world));
+    await gate.arrived(1);
+    const target = nothingPending();
+    const waiters = await sendMany(target, 2);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    waiters[0]?.leave();
+    await expect.poll(() => world.proxy.metric('toncache_requests_total', { outcome: 'failed' })).toBe(1);
+    expect(await world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    waiters[1]?.leave();
+    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(0);
+    gate.release();
+    expect((await holder.answer).status).toBe(200);
+    await world.ask(parentOfSettled(world));
+    expect(world.forwarded.map(({ operation }) => operation)).toEqual([
+      'masterchainBlockShards',
+      'adjacentTransactions',
+    ]);
+    expect(world.forwarded.some(({ target: asked }) => asked.includes('ext_msg_hash'))).toBe(false);
+  });
+});
+
+describe('followers of a flight that fails', () => {
+  it('share its error, and those who come within its rest too; then the indexer is asked again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    // In a minute the timer that forgets the failure does not run: the clock alone decides.
+    await start({ overrides: { coalescing: { restAfterFailure: 60_000 } } });
+    const target = newestRound(world);
+    world.indexer.faults.inject(failed(500), { times: 1 });
+    const gate = world.indexer.hold();
+    const leader = await world.proxy.sendIn(target);
+    await gate.arrived(1);
+    const followers = await sendMany(target, 5);
+    gate.release();
+    for (const { answer } of [leader, ...followers]) {
+      expect(await answer).toMatchObject({ status: 500, text: '{"error":"simulated failure 500"}' });
+    }
+    vi.advanceTimersByTime(59_999);
+    const resting = await world.ask(target);
+    expect(resting).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
+    expect(resting.headers['cache-control']).toBe('no-store');
+    expect(world.forwarded).toHaveLength(1);
+    // Other keys do not rest.
+    expect((await world.ask(unknownTransaction())).status).toBe(404);
+    vi.advanceTimersByTime(1);
+    expect((await world.ask(target)).status).toBe(200);
+  });
+
+  it('of which the key rests, ask no more than a few times a second', async () => {
+    await start();
+    const target = newestRound(world);
+    const failure = world.indexer.faults.inject(failed(500));
+    const startedAt = performance.now();
+    for (let time = 0; time < 100; time++) expect((await world.ask(target)).status).toBe(500);
+    const elapsedMs = performance.now() - startedAt;
+    expect(failure.hits).toBeLessThanOrEqual(1 + elapsedMs / 250);
+    failure.remove();
+    await expect.poll(async () => (await world.ask(target)).status).toBe(200);
+  });
+});
+
+it('with Redis, a cold key costs all its clients together one look-up, one request and one write', async () => {
+  const overrides = { coalescing: { joinable: 60_000 } };
+  world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
+  const target = newestRound(world);
+  const calls = () =>
+    Promise.all(['read', 'write'].map((call) => world.proxy.metric('toncache_redis_calls_total', { call })));
+  const [readsBefore = 0, writesBefore = 0] = await calls();
+  const gate = world.indexer.hold();
+  const sent = await sendMany(target, 30);
+  await gate.arrived(1);
+  gate.release();
+  for (const { answer } of sent) expect((await answer).status).toBe(200);
+  await world.proxy.untilRedisHasAll();
+  expect(world.forwarded).toHaveLength(1);
+  expect(await calls()).toEqual([readsBefore + 1, writesBefore + 1]);
+});
+
+it('what a flight stored answers the next flight that had to wait, without another request', async () => {
+  world = await startFaultyWorld({
+    env: { UPSTREAM_MAX_CONCURRENCY: '1' },
+    overrides: { coalescing: { joinable: 1, restAfterFailure: 0 } },
+  });
+  const target = newestRound(world);
+  const gate = world.indexer.hold();
+  const first = await world.proxy.sendIn(target);
+  await gate.arrived(1);
+  const second = await world.proxy.sendIn(target);
+  await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+  gate.release();
+  expect((await first.answer).status).toBe(200);
+  const { status, headers } = await second.answer;
+  expect([status, headers['cache-status']]).toEqual([200, expect.stringMatching(/^toncache; hit; .*detail=memory/)]);
+  expect(world.forwarded).toHaveLength(1);
+});

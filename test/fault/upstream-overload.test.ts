@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
+import { type Answered, type Sent, send } from '../support/http-client.ts';
+import { PATIENT_ADMISSION } from './faulty-world.ts';
+
+let world: World;
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await world[Symbol.asyncDispose]();
+});
+
+/** A bound that learns nothing, and a queue in which one waits as long as one likes: what is seen is the bound itself. */
+const PATIENT = { adaptive: false, queueTarget: 3_600_000, queueInterval: 3_600_000 };
+
+/** A world whose indexer takes so many requests at once while so many wait. */
+async function start(maxConcurrency: number, maxQueue: number, options: WorldProxyOptions = {}): Promise<void> {
+  const { upstream, admission, ...others } = options.overrides ?? {};
+  const overrides = {
+    ...others,
+    upstream: { ...upstream, maxConcurrency },
+    admission: { ...PATIENT, ...admission, maxQueue },
+  };
+  const env = { UPSTREAM_TIMEOUT: '60s' };
+  world = await World.start({ ...ANY_WORLD, proxy: { ...options, env, overrides } });
+}
+
+/** Sends requests for as many keys and resolves when all of them are at the indexer or in the queue. */
+async function occupy(count: number): Promise<Sent[]> {
+  const sent = await Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(unknownTransaction())));
+  await untilOccupied(count);
+  return sent;
+}
+
+async function untilOccupied(count: number): Promise<void> {
+  const gauges = () =>
+    Promise.all(['in_flight', 'queued'].map((name) => world.proxy.metric(`toncache_upstream_${name}`)));
+  await vi.waitFor(async () => expect((await gauges()).reduce((sum, value) => sum + value, 0)).toBe(count), {
+    timeout: 15_000,
+    interval: 2,
+  });
+}
+
+function expectShed({ status, text, headers }: Answered): void {
+  expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
+  expect(headers['retry-after']).toMatch(/^[123]$/);
+  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
+}
+
+describe('the bound', () => {
+  it('is never exceeded at the indexer, and all who waited within it are answered in their order', async () => {
+    await start(3, 20);
+    const gate = world.indexer.hold();
+    const targets = Array.from({ length: 12 }, unknownTransaction);
+    const sent: Sent[] = [];
+    for (const [index, target] of targets.entries()) {
+      sent.push(await world.proxy.sendIn(target));
+      await untilOccupied(index + 1);
+    }
+    expect(gate.held).toBe(3);
+    for (let arrived = 4; arrived <= targets.length; arrived++) {
+      gate.release(1);
+      await gate.arrived(arrived);
+      expect(world.indexer.requests.inHand).toBeLessThanOrEqual(3);
+    }
+    gate.release();
+    for (const { answer } of sent) expect((await answer).status).toBe(404);
+    expect(world.indexer.requests.maxInHand).toBe(3);
+    const asked = (target: string) => new URLSearchParams(target.split('?')[1]).get('hash');
+    expect(world.forwarded.map(({ target }) => asked(target))).toEqual(targets.map(asked));
+  });
+
+  it('holds with many clients that come, wait and leave', async () => {
+    await start(4, 10);
+    world.indexer.faults.latencyMs = 1;
+    world.indexer.faults.jitterMs = 5;
+    const clients = Array.from({ length: 25 }, async (_, client) => {
+      for (let time = 0; time < 12; time++) {
+        const sent = send(world.proxy.url, unknownTransaction());
+        await sent.sent;
+        if ((client + time) % 5 === 0) sent.leave();
+        await sent.answer.then(
+          (answered) => (answered.status === 503 ? expectShed(answered) : expect(answered.status).toBe(404)),
+          () => {},
+        );
+      }
+    });
+    await Promise.all(clients);
+    expect(world.indexer.requests.maxInHand).toBeLessThanOrEqual(4);
+    await untilOccupied(0);
+    expect((await world.ask(newestRound(world))).status).toBe(200);
+  });
+});
+
+describe('beyond the queue', () => {
+  it('a miss is shed at once: 503, to come again in one to three seconds', async () => {
+    let random = 0;
+    await start(1, 1, { random: () => random });
+    const gate = world.indexer.hold();
+    const occupying = await occupy(2);
+    const waits: unknown[] = [];
+    for (random of [0, 0.34, 0.5, 0.67, 0.999]) {
+      const answered = await world.ask(nothingPending());
+      expectShed(answered);
+      waits.push(answered.headers['retry-after']);
+    }
+    expect(waits).toEqual(['1', '2', '2', '3', '3']);
+    random = 0;
+    gate.release();
+    for (const { answer } of occupying) expect((await answer).status).toBe(404);
+    expect(world.forwarded).toHaveLength(2);
+    expect((await world.ask(nothingPending())).status).toBe(200);
+  });
+
+  it('what is in memory is answered, fresh or stale, and costs no place', async () => {
+    const times = { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
+    await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
+    const fresh = newestRound(world);
+    const stale = parentOfSettled(world);
+    const { text } = await world.ask(stale);
+    await world.ask(fresh);
+    const gate = world.indexer.hold();
+    const occupying = await occupy(2);
+    expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
+    for (const [afterMs, ttl] of [
+      [1500, -1],
+      [9000, -10],
+    ] as const) {
+      world.advance(afterMs);
+      const reply = await world.ask(stale);
+      expect([reply.status, reply.text, reply.cache['ttl']]).toEqual([200, text, ttl]);
+    }
+    world.advance(1000);
+    expectShed(await world.ask(stale));
+    expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
+    await untilOccupied(2);
+    gate.release();
+    for (const { answer } of occupying) expect((await answer).status).toBe(404);
+  });
+
+  it('shed requests are no failure of the indexer: nothing rests, nothing is logged', async () => {
+    await start(1, 0);
+    const gate = world.indexer.hold();
+    const occupying = await occupy(1);
+    const target = newestRound(world);
+    for (let time = 0; time < 3; time++) expectShed(await world.ask(target));
+    gate.release();
+    await Promise.all(occupying.map(({ answer }) => answer));
+    await untilOccupied(0);
+    expect((await world.ask(target)).status).toBe(200);
+    expect(world.proxy.log).toEqual([]);
+  });
+});
+
+it('a request whose time went by in the queue is shed then, and gives its place up', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await start(1, 1);
+  const gate = world.indexer.hold();
+  const holder = await world.proxy.sendIn(unknownTransaction());
+  await gate.arrived(1);
+  vi.advanceTimersByTime(20_000);
+  const queued = await world.proxy.sendIn(unknownTransaction());
+  vi.advanceTimersByTime(40_000);
+  expect((await holder.answer).status).toBe(504);
+  expectShed(await world.ask(nothingPending()));
+  vi.advanceTimersByTime(20_000);
+  expectShed(await queued.answer);
+  const next = await world.proxy.sendIn(nothingPending());
+  gate.release();
+  expect((await next.answer).status).toBe(200);
+  expect(world.forwarded).toHaveLength(2);
+});
+
+it('with Redis, what Redis holds is answered though the indexer is held and the queue is full', async () => {
+  world = await World.start({
+    dialect: '1.3',
+    tiers: 'memory and Redis',
+    proxy: {
+      env: { UPSTREAM_TIMEOUT: '60s' },
+      overrides: { upstream: { maxConcurrency: 1 }, admission: { ...PATIENT, maxQueue: 0 } },
+    },
+  });
+  const other = await world.addProxy();
+  const target = newestRound(world);
+  await world.ask(target, {}, other);
+  await other.untilRedisHasAll();
+  const gate = world.indexer.hold();
+  const occupying = await occupy(1);
+  expect(await world.ask(target)).toMatchObject({ status: 200, cache: { hit: true, detail: 'redis' } });
+  gate.release();
+  await Promise.all(occupying.map(({ answer }) => answer));
+});

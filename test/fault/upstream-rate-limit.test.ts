@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rateLimited } from '../../src/demo/faults.ts';
+import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { answering, expectFailure, startFaultyWorld } from './faulty-world.ts';
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startFaultyWorld();
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** That a miss is shed, without a request to the indexer, and told to come again in so many seconds. */
+async function expectPaused(seconds: number): Promise<void> {
+  const before = world.forwarded.length;
+  for (const target of [unknownTransaction(), nothingPending()]) {
+    const reply = await world.ask(target);
+    expectFailure(reply, 503);
+    expect(Number(reply.headers['retry-after'])).toBe(seconds);
+  }
+  expect(world.forwarded).toHaveLength(before);
+}
+
+async function expectResumed(): Promise<void> {
+  const before = world.forwarded.length;
+  expect((await world.ask(newestRound(world))).status).toBe(200);
+  expect((await world.ask(nothingPending())).status).toBe(200);
+  expect(world.forwarded).toHaveLength(before + 2);
+}
+
+describe('429', () => {
+  it.each([
+    ['in JSON, without Retry-After', rateLimited('json'), 1],
+    ['in plain text, without Retry-After', rateLimited('text'), 1],
+    ['in JSON, with Retry-After', rateLimited('json', '3'), 3],
+    ['in plain text, with Retry-After', rateLimited('text', '20'), 20],
+    ['with a Retry-After of nothing', rateLimited('json', '0'), 1],
+    ['with a Retry-After that is none', rateLimited('json', 'soon'), 1],
+    ['with a negative Retry-After', rateLimited('json', '-5'), 1],
+    ['with an empty body', answering('', {}, 429), 1],
+    ['in the form of the indexer', answering('{"error":"too many"}', {}, 429), 1],
+  ])('%s is 503 for its client, and for all other misses as long as it says', async (_, fault, seconds) => {
+    world.indexer.faults.inject(fault, { times: 1 });
+    const reply = await world.ask(newestRound(world));
+    expectFailure(reply, 503, 'upstream-rate-limited');
+    expect(Number(reply.headers['retry-after'])).toBe(seconds);
+    expect(reply.cache['fwd-status']).toBe(429);
+    await expectPaused(seconds);
+    world.advance(seconds * 1000 - 1);
+    await expectPaused(1);
+    world.advance(1);
+    await expectResumed();
+  });
+
+  it('with a date is a pause until then', async () => {
+    world.indexer.faults.inject(rateLimited('text', new Date(world.now + 7000).toUTCString()), { times: 1 });
+    expect((await world.ask(newestRound(world))).headers['retry-after']).toBe('7');
+    await expectPaused(7);
+    world.advance(6999);
+    await expectPaused(1);
+    world.advance(1);
+    await expectResumed();
+  });
+
+  it('with a date that is past is a pause of a second', async () => {
+    world.indexer.faults.inject(rateLimited('text', new Date(world.now - 7000).toUTCString()), { times: 1 });
+    expect((await world.ask(newestRound(world))).headers['retry-after']).toBe('1');
+    world.advance(999);
+    await expectPaused(1);
+    world.advance(1);
+    await expectResumed();
+  });
+
+  it('of those under way at once, the longest counts', async () => {
+    world.indexer.faults.inject(rateLimited('json', '9'), { times: 1 });
+    world.indexer.faults.inject(rateLimited('json', '2'), { times: 1 });
+    const gate = world.indexer.hold();
+    const first = world.ask(newestRound(world));
+    await gate.arrived(1);
+    const second = world.ask(unknownTransaction());
+    await gate.arrived(2);
+    gate.release();
+    expect([(await first).status, (await second).status]).toEqual([503, 503]);
+    world.advance(8999);
+    await expectPaused(1);
+    world.advance(1);
+    await expectResumed();
+  });
+});
+
+describe('while the indexer rests', () => {
+  it('what is in memory is answered, and what waited for a permit is not sent', async () => {
+    await world[Symbol.asyncDispose]();
+    world = await startFaultyWorld({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
+    const known = newestRound(world);
+    await world.ask(known);
+    const gate = world.indexer.hold();
+    world.indexer.faults.inject(rateLimited('json'), { times: 1 });
+    const limited = world.ask(parentOfSettled(world));
+    await gate.arrived(1);
+    const queued = await world.proxy.sendIn(unknownTransaction());
+    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    gate.release();
+    expect((await limited).status).toBe(503);
+    const shed = await queued.answer;
+    expect([shed.status, shed.headers['retry-after']]).toEqual([503, '1']);
+    expect(world.forwarded).toHaveLength(2);
+    expect((await world.ask(known)).cache).toMatchObject({ hit: true, detail: 'memory' });
+  });
+
+  it('what is stale and may be used is', async () => {
+    await world[Symbol.asyncDispose]();
+    const times = { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
+    world = await startFaultyWorld({ overrides: { lifetimes: { shardsFinal: times } } });
+    const target = newestRound(world);
+    const { text } = await world.ask(target);
+    world.advance(2000);
+    world.indexer.faults.inject(rateLimited('json'), { times: 1 });
+    const limited = await world.ask(target);
+    expect(limited).toMatchObject({ status: 200, text, cache: { fwd: 'stale', 'fwd-status': 429, ttl: -1 } });
+    const paused = await world.ask(target);
+    expect(paused).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
+    expect(world.forwarded).toHaveLength(2);
+  });
+});

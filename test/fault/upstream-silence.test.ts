@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startIndexer } from '../../src/demo/indexer.ts';
+import { newestRound } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
+
+const TIMEOUT_MS = 200;
+let world: World;
+
+beforeEach(async () => {
+  world = await startFaultyWorld({ env: { UPSTREAM_TIMEOUT: `${TIMEOUT_MS}ms` } });
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('an indexer that does not answer in time', () => {
+  it('costs a client its deadline, is 504, and is let go', async () => {
+    const target = newestRound(world);
+    world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
+    const startedAt = performance.now();
+    expectFailure(await world.ask(target), 504, 'upstream-timeout');
+    expect(performance.now() - startedAt).toBeLessThan(10 * TIMEOUT_MS);
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
+    await expectNotKept(world, target);
+  });
+
+  it('though its answer has begun is 504 too', async () => {
+    const target = newestRound(world);
+    world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1, pauseMs: 50 }, { times: 1 });
+    expectFailure(await world.ask(target), 504, 'upstream-timeout');
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
+    await expectNotKept(world, target);
+  });
+
+  it('but slowly within it, does', async () => {
+    const target = newestRound(world);
+    const truth = (await world.askIndexer(target)).text;
+    world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1000, pauseMs: 5 }, { times: 1 });
+    expect(await world.ask(target)).toMatchObject({ status: 200, text: truth, cache: { stored: true } });
+  });
+});
+
+describe('an indexer whose connections break', () => {
+  it('before an answer is 502', async () => {
+    const target = newestRound(world);
+    const reset = world.indexer.faults.inject({ kind: 'reset' });
+    expectFailure(await world.ask(target), 502, 'upstream-unreachable');
+    reset.remove();
+    await expectNotKept(world, target);
+  });
+
+  it('because it is not there is 502, and is asked again when it is back', async () => {
+    const target = newestRound(world);
+    const { port, chain } = world.indexer;
+    await world.indexer.close();
+    for (let time = 0; time < 3; time++) expectFailure(await world.ask(target), 502, 'upstream-unreachable');
+    const restarted = await startIndexer({ port, chain, now: () => world.now });
+    await expect.poll(async () => (await world.ask(target)).status).toBe(200);
+    await restarted.close();
+  });
+});
+
+it('the log tells when the indexer begins to fail and when it answers again, whatever fails in between', async () => {
+  const target = newestRound(world);
+  const reset = world.indexer.faults.inject({ kind: 'reset' });
+  for (let time = 0; time < 4; time++) await world.ask(target);
+  reset.remove();
+  world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
+  await world.ask(target);
+  await world.ask(target);
+  const told = world.proxy.log.map(({ level, msg }) => [level, msg]);
+  expect(told).toEqual([
+    [40, 'the indexer fails'],
+    [30, 'the indexer answers again'],
+  ]);
+});

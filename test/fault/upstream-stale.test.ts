@@ -1,0 +1,231 @@
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseCacheStatus } from '../e2e/cache-status.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const START = 1_800_000_000_000;
+const HASH = 'A'.repeat(43);
+
+let now: number;
+let says: (socket: Socket) => void;
+let upstream: ScriptedUpstream;
+let proxy: RunningProxy;
+
+beforeEach(async () => {
+  now = START;
+  upstream = await startScriptedUpstream((socket) => says(socket));
+  proxy = await startProxy({
+    upstreamUrl: upstream.url,
+    env: { UPSTREAM_TIMEOUT: '300ms' },
+    overrides: { coalescing: { restAfterFailure: 0 }, upstream: { maxBodySize: 4096 } },
+    now: () => now,
+  });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await upstream[Symbol.asyncDispose]();
+});
+
+const answer = (status: number, body: string, head = '') =>
+  `HTTP/1.1 ${status} Said\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${head}\r\n${body}`;
+
+const writes = (bytes: string) => (socket: Socket) => void socket.write(bytes);
+const fails = writes(answer(500, '{"error":"down"}'));
+
+async function ask(target: string) {
+  const { status, text, headers } = await proxy.ask(`/api/v3/${target}`);
+  return { status, text, headers, cache: parseCacheStatus(headers['cache-status']) };
+}
+
+const round = [-1, 0].map((workchain) => ({ workchain, seqno: 7, masterchain_block_ref: { seqno: 7 } }));
+const final = { mc_block_seqno: 7, emulated: false, finality: 'finalized', now: START / SECOND - 1000 };
+const pending = { emulated: true, finality: 'pending', now: START / SECOND };
+const traceOf = (transaction: object) => ({ traces: [{ transactions: { a: transaction } }] });
+
+interface Case {
+  readonly name: string;
+  readonly target: string;
+  readonly body: object;
+  readonly status?: number;
+  readonly lifetimeMs: number;
+  readonly whileRefreshedMs: number;
+  readonly ifErrorMs: number;
+}
+
+// The table of lifetimes, with an age of 1000 s for the growing answer.
+const CASES: readonly Case[] = [
+  {
+    name: 'a round, as blocks',
+    target: 'masterchainBlockShards?seqno=7',
+    body: { blocks: round },
+    lifetimeMs: 24 * HOUR,
+    whileRefreshedMs: 10 * MINUTE,
+    ifErrorMs: 24 * HOUR,
+  },
+  {
+    name: 'a round, as transactions',
+    target: 'masterchainBlockShards?seqno=7',
+    body: { transactions: [final] },
+    lifetimeMs: 24 * HOUR,
+    whileRefreshedMs: 10 * MINUTE,
+    ifErrorMs: 24 * HOUR,
+  },
+  {
+    name: 'a page of a round',
+    target: 'masterchainBlockShards?seqno=7&offset=1',
+    body: { blocks: round.slice(1) },
+    lifetimeMs: 10 * MINUTE,
+    whileRefreshedMs: 10 * MINUTE,
+    ifErrorMs: HOUR,
+  },
+  {
+    name: 'blocks that may not be all',
+    target: 'masterchainBlockShards?seqno=7',
+    body: { blocks: round.slice(1) },
+    lifetimeMs: 400,
+    whileRefreshedMs: 0,
+    ifErrorMs: 0,
+  },
+  {
+    name: 'a parent',
+    target: `adjacentTransactions?hash=${HASH}&direction=in`,
+    body: { transactions: [final] },
+    lifetimeMs: HOUR,
+    whileRefreshedMs: 10 * MINUTE,
+    ifErrorMs: 24 * HOUR,
+  },
+  {
+    name: 'children',
+    target: `adjacentTransactions?hash=${HASH}&direction=out`,
+    body: { transactions: [final] },
+    lifetimeMs: 100 * SECOND,
+    whileRefreshedMs: 30 * SECOND,
+    ifErrorMs: 10 * MINUTE,
+  },
+  {
+    name: 'adjacent transactions that are not final',
+    target: `adjacentTransactions?hash=${HASH}`,
+    body: { transactions: [pending] },
+    lifetimeMs: 400,
+    whileRefreshedMs: 0,
+    ifErrorMs: 2 * SECOND,
+  },
+  {
+    name: 'a trace under way',
+    target: `pendingTraces?ext_msg_hash=${HASH}`,
+    body: traceOf(pending),
+    lifetimeMs: 400,
+    whileRefreshedMs: 400,
+    ifErrorMs: 2 * SECOND,
+  },
+  {
+    name: 'a trace that is final',
+    target: `pendingTraces?ext_msg_hash=${HASH}`,
+    body: traceOf(final),
+    lifetimeMs: SECOND,
+    whileRefreshedMs: SECOND,
+    ifErrorMs: 2 * SECOND,
+  },
+  {
+    name: 'no trace',
+    target: `pendingTraces?ext_msg_hash=${HASH}`,
+    body: { traces: [] },
+    lifetimeMs: 250,
+    whileRefreshedMs: 0,
+    ifErrorMs: 0,
+  },
+  {
+    name: 'a 404',
+    target: 'masterchainBlockShards?seqno=7',
+    body: { error: 'blocks not found' },
+    status: 404,
+    lifetimeMs: 300,
+    whileRefreshedMs: 0,
+    ifErrorMs: 0,
+  },
+];
+
+describe('when the indexer fails', () => {
+  it.each(CASES)('$name is answered as long as its class allows, and not longer', async (row) => {
+    const { target, status = 200, lifetimeMs, whileRefreshedMs, ifErrorMs } = row;
+    says = writes(answer(status, JSON.stringify(row.body)));
+    const { text } = await ask(target);
+    says = fails;
+    const at = async (instant: number) => {
+      now = START + instant;
+      const reply = await ask(target);
+      return [reply.status, reply.text, reply.cache['fwd'] ?? (reply.cache['hit'] ? 'hit' : undefined)];
+    };
+    const down = [500, '{"error":"down"}', 'miss'];
+
+    expect(await at(lifetimeMs - 1)).toEqual([status, text, 'hit']);
+    if (whileRefreshedMs > 0) expect(await at(lifetimeMs)).toEqual([status, text, 'hit']);
+    if (ifErrorMs > whileRefreshedMs) {
+      expect(await at(lifetimeMs + whileRefreshedMs)).toEqual([status, text, 'stale']);
+      expect(await at(lifetimeMs + ifErrorMs - 1)).toEqual([status, text, 'stale']);
+    }
+    expect(await at(lifetimeMs + Math.max(ifErrorMs, whileRefreshedMs))).toEqual(down);
+  });
+
+  const large = answer(200, `{"blocks":[${'0,'.repeat(4000)}0]}`);
+  const failures: [string, string, (socket: Socket) => void][] = [
+    ['500', 'upstream-error', fails],
+    ['404 without an error', 'upstream-error', writes(answer(404, 'nothing here'))],
+    ['429', 'upstream-rate-limited', writes(answer(429, 'slow down'))],
+    ['401', 'upstream-refused-key', writes(answer(401, '{}'))],
+    ['403', 'upstream-refused-key', writes(answer(403, '{}'))],
+    ['a redirect', 'upstream-redirect', writes(answer(302, '', 'Location: /\r\n'))],
+    ['no JSON', 'upstream-invalid', writes(answer(200, '<html>'))],
+    ['no list', 'upstream-invalid', writes(answer(200, '{}'))],
+    ['a body cut short', 'upstream-invalid', (socket) => socket.end(large.slice(0, 300))],
+    ['too large a body', 'upstream-too-large', writes(large)],
+    ['broken gzip', 'upstream-invalid', writes(answer(200, 'x', 'Content-Encoding: gzip\r\n'))],
+    ['a reset', 'upstream-unreachable', (socket) => socket.resetAndDestroy()],
+    ['silence', 'upstream-timeout', () => {}],
+  ];
+  it.each(failures)('by %s, a stale answer tells so', async (_, detail, failure) => {
+    const target = `adjacentTransactions?hash=${HASH}&direction=in`;
+    says = writes(answer(200, JSON.stringify({ transactions: [final] })));
+    const { text, headers } = await ask(target);
+    says = failure;
+    now = START + 2 * HOUR;
+    const reply = await ask(target);
+    expect([reply.status, reply.text, reply.headers.etag]).toEqual([200, text, headers.etag]);
+    expect(reply.headers.age).toBe('7200');
+    expect(reply.cache).toMatchObject({ fwd: 'stale', ttl: -3600, detail });
+    expect(reply.cache).not.toHaveProperty('stored');
+  });
+
+  it('a stale answer that was never refreshed is still there for the next failure, and the next answer replaces it', async () => {
+    const target = 'masterchainBlockShards?seqno=7';
+    says = writes(answer(200, JSON.stringify({ blocks: round })));
+    await ask(target);
+    says = fails;
+    now = START + 25 * HOUR;
+    for (let time = 0; time < 3; time++) expect((await ask(target)).status).toBe(200);
+    const fresh = JSON.stringify({ blocks: [...round, round[1]] });
+    says = writes(answer(200, fresh));
+    expect(await ask(target)).toMatchObject({ text: fresh, cache: { fwd: 'stale', 'fwd-status': 200, stored: true } });
+    expect(await ask(target)).toMatchObject({ text: fresh, cache: { hit: true } });
+  });
+});
+
+describe('an answer that is stale while it is refreshed', () => {
+  it('is answered at once though the indexer is silent', async () => {
+    const target = `pendingTraces?ext_msg_hash=${HASH}`;
+    says = writes(answer(200, JSON.stringify(traceOf(pending))));
+    const { text } = await ask(target);
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    says = () => resolve();
+    now = START + 500;
+    const reply = await ask(target);
+    expect(reply).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1, detail: 'memory' } });
+    await asked;
+    expect(upstream.heads).toHaveLength(2);
+  });
+});

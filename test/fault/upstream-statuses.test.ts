@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { failed, refusedKey } from '../../src/demo/faults.ts';
+import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startFaultyWorld();
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('an error of the indexer', () => {
+  it.each([422, 500, 501, 502, 503, 504])('%i keeps its status and its words, and is not kept', async (status) => {
+    const target = newestRound(world);
+    const said = `{"error": "as the indexer said it: ${status} \u00e9"}`;
+    world.indexer.faults.inject(answering(said, { 'Set-Cookie': 'a=b', 'X-Internal': 'yes' }, status), { times: 1 });
+    const reply = await world.ask(target);
+    expect([reply.status, reply.text]).toEqual([status, said]);
+    expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+    expect(reply.headers).not.toHaveProperty('set-cookie');
+    expect(reply.headers).not.toHaveProperty('x-internal');
+    expect(reply.cache).toMatchObject({ fwd: 'miss', 'fwd-status': status });
+    expect(reply.cache).not.toHaveProperty('stored');
+    await expectNotKept(world, target);
+  });
+
+  it.each([
+    ['plain text', 'simulated'],
+    ['nothing', ''],
+    ['an error that is no string', '{"error":{"code":1}}'],
+    ['another form', '{"ok":false,"result":"down"}'],
+    ['a list', '[{"error":"x"}]'],
+    ['a JSON word', 'null'],
+  ])('in %s keeps its status, with words of ours', async (_, said) => {
+    for (const status of [404, 422, 500, 503]) {
+      const target = newestRound(world);
+      world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/plain' }, status), { times: 1 });
+      expectFailure(await world.ask(target), status);
+      await expectNotKept(world, target);
+      world.advance(400);
+    }
+  });
+
+  it('that is a true 404 is an answer, kept for a moment', async () => {
+    const target = parentOfSettled(world);
+    world.indexer.faults.inject(failed(404), { times: 1 });
+    const first = await world.ask(target);
+    expect([first.status, first.text, first.cache['stored']]).toEqual([404, '{"error":"simulated failure 404"}', true]);
+    expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
+    world.advance(300);
+    expect((await world.ask(target)).status).toBe(200);
+  });
+
+  it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never kept', async (status) => {
+    const target = newestRound(world);
+    world.indexer.faults.inject(failed(status), { times: 1 });
+    const reply = await world.ask(target);
+    expect(reply.status).toBeGreaterThanOrEqual(400);
+    expect(reply.headers['cache-control']).toBe('no-store');
+    await expectNotKept(world, target);
+  });
+});
+
+describe('an answer that is none', () => {
+  it.each([201, 202, 203, 204, 205, 206, 226])('%i is 502 and not kept', async (status) => {
+    const target = newestRound(world);
+    const truth = (await world.askIndexer(target)).text;
+    world.indexer.faults.inject(answering(status === 204 || status === 205 ? '' : truth, {}, status), { times: 1 });
+    expectFailure(await world.ask(target), 502, 'upstream-invalid');
+    await expectNotKept(world, target);
+  });
+
+  it.each([300, 301, 302, 303, 304, 305, 307, 308])(
+    'a redirect (%i) is 502, not kept and not followed',
+    async (status) => {
+      let followed = 0;
+      const elsewhere = createServer((_, response) => {
+        followed++;
+        response.end('{"blocks":[]}');
+      });
+      await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+      const { port } = elsewhere.address() as AddressInfo;
+      const target = newestRound(world);
+      const location = `http://127.0.0.1:${port}/`;
+      world.indexer.faults.inject(answering('', { Location: location }, status), { times: 1 });
+      const reply = await world.ask(target);
+      expectFailure(reply, 502, 'upstream-redirect');
+      expect(reply.cache['fwd-status']).toBe(status);
+      expect(reply.headers).not.toHaveProperty('location');
+      await expectNotKept(world, target);
+      expect(followed).toBe(0);
+      elsewhere.close();
+    },
+  );
+});
+
+describe('a refused key', () => {
+  it.each([401, 403] as const)('(%i) is 502 for clients and one line in the log', async (status) => {
+    const refusal = world.indexer.faults.inject(refusedKey(status));
+    for (const target of [newestRound(world), unknownTransaction(), nothingPending(), newestRound(world)]) {
+      const reply = await world.ask(target);
+      expectFailure(reply, 502, 'upstream-refused-key');
+      expect(reply.cache['fwd-status']).toBe(status);
+      // The client's own key has nothing to do with it.
+      expect(reply.text).not.toContain('does not exist');
+    }
+    expect(refusal.hits).toBe(4);
+    const warnings = world.proxy.log.filter(({ level }) => level >= 40);
+    expect(warnings).toEqual([
+      expect.objectContaining({ level: 50, status, msg: expect.stringContaining('UPSTREAM_API_KEY') }),
+    ]);
+    refusal.remove();
+    await expectNotKept(world, newestRound(world));
+  });
+});

@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { ask, exchange, send } from '../support/http-client.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+
+const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
+const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
+const DRAIN_MS = 300;
+let indexer: Indexer;
+let dir: string;
+
+beforeEach(async () => {
+  indexer = await startIndexer();
+  dir = await mkdtemp(join(tmpdir(), 'toncache-process-'));
+});
+
+afterEach(async () => {
+  await indexer.close();
+  await rm(dir, { recursive: true });
+});
+
+const start = () => ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
+
+/** One that waits for what is in flight no longer than told. */
+async function startWithDrain(drain: string, upstream: object = {}): Promise<ProxyProcess> {
+  const file = join(dir, 'drain.json');
+  await writeFile(file, JSON.stringify({ http: { drain }, upstream }));
+  return ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s', CONFIG_FILE: file });
+}
+
+function open(origin: string): Socket {
+  const { hostname, port } = new URL(origin);
+  return connect(Number(port), hostname).on('error', () => {});
+}
+
+/** How a new connection fails, or that it does not. */
+function refusal(origin: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = open(origin);
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve('connected');
+    });
+    socket.on('error', (error) => resolve('code' in error ? String(error.code) : 'failed'));
+  });
+}
+
+describe('a signal to end', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '(%s) lets what is in flight be answered, refuses what is new, and ends with 0',
+    async (signal) => {
+      await using started = await start();
+      const { url, adminUrl } = started;
+      expect((await ask(adminUrl, '/readyz')).status).toBe(200);
+      const gate = indexer.hold();
+      const inFlight = exchange(url, REQUEST);
+      await gate.arrived(1);
+
+      started.signal(signal);
+      await expect.poll(async () => (await ask(adminUrl, '/readyz')).status).toBe(503);
+      await expect.poll(() => refusal(url)).toBe('ECONNREFUSED');
+      expect((await ask(adminUrl, '/healthz')).status).toBe(200);
+      gate.release();
+
+      const answer = await inFlight;
+      expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+      expect(answer).toMatch(/^connection: close\r$/im);
+      expect(answer).toContain('{"error":"blocks not found"}');
+      expect(await started.ended).toEqual({ code: 0, signal: null });
+      expect(started.errors).toBe('');
+      expect(started.log.every(({ level }) => level <= 30)).toBe(true);
+    },
+  );
+
+  it('ends connections at once that are idle after an answer', async () => {
+    await using started = await startWithDrain('5min');
+    const idle = open(started.url);
+    const said = text(idle);
+    idle.write(REQUEST);
+    await once(idle, 'readable');
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    expect(await said).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it('ends connections at once on which nothing was ever asked', async () => {
+    await using started = await startWithDrain('4s');
+    const silent = open(started.url);
+    await once(silent, 'connect');
+    await ask(started.url, TARGET);
+    started.signal('SIGTERM');
+    await started.untilLogged('ending');
+    const signalledAt = performance.now();
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    // Load balancers and browsers open connections in advance: there is no request in flight on them to wait for.
+    expect(performance.now() - signalledAt).toBeLessThan(4000);
+    silent.destroy();
+  });
+
+  it('while a client follows another, answers both', async () => {
+    await using started = await start();
+    const gate = indexer.hold();
+    const sent = [send(started.url, TARGET), send(started.url, TARGET)];
+    await gate.arrived(1);
+    await expect
+      .poll(async () => (await ask(started.adminUrl, '/metrics')).text)
+      .toMatch(/toncache_upstream_in_flight 1/);
+    await Promise.all(sent.map(({ sent: handed }) => handed));
+    // Answered after both were taken in.
+    for (let round = 0; round < 3; round++) await ask(started.url, '/no/such/path');
+    started.signal('SIGTERM');
+    await started.untilLogged('ending');
+    gate.release();
+    for (const { answer } of sent) expect((await answer).status).toBe(404);
+    expect((await started.ended).code).toBe(0);
+  });
+
+  it('given once more ends the process at once, whatever is in flight', async () => {
+    await using started = await start();
+    const gate = indexer.hold();
+    const inFlight = send(started.url, TARGET);
+    await gate.arrived(1);
+    started.signal('SIGTERM');
+    await started.untilLogged('ending');
+    // A repeat within half a second is the same signal to the process, which comes twice by npm and a terminal.
+    const repeating = setInterval(() => started.signal('SIGTERM'), 100);
+    expect(await started.ended).toEqual({ code: 1, signal: null });
+    clearInterval(repeating);
+    await expect(inFlight.answer).rejects.toThrow();
+    expect(gate.held).toBe(1);
+  });
+});
+
+describe('what does not end by itself is given up in time:', () => {
+  it('a request that the indexer never answers is told so', async () => {
+    await using started = await startWithDrain(`${DRAIN_MS}ms`);
+    const gate = indexer.hold();
+    const inFlight = exchange(started.url, REQUEST);
+    await gate.arrived(1);
+    const signalledAt = performance.now();
+    started.signal('SIGTERM');
+    const answer = await inFlight;
+    expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+    expect(answer).toMatch(/^connection: close\r$/im);
+    expect(answer).toMatch(/^cache-control: no-store\r$/im);
+    expect(answer).toMatch(/\{"error":".+"\}$/);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    expect(performance.now() - signalledAt).toBeLessThan(10 * (DRAIN_MS + 500));
+  });
+
+  it('a request that waits for its turn is told so too', async () => {
+    await using started = await startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
+    const gate = indexer.hold();
+    const first = send(started.url, TARGET);
+    await gate.arrived(1);
+    const queued = send(started.url, `${TARGET}&limit=7`);
+    await expect.poll(async () => (await ask(started.adminUrl, '/metrics')).text).toMatch(/toncache_upstream_queued 1/);
+    started.signal('SIGTERM');
+    expect([(await first.answer).status, (await queued.answer).status]).toEqual([503, 503]);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    expect(gate.arrivals).toBe(1);
+  });
+
+  it('a client that never finishes its request, and one that never reads its answer', async () => {
+    await using started = await startWithDrain(`${DRAIN_MS}ms`);
+    const half = open(started.url);
+    half.write(REQUEST.slice(0, 30));
+    indexer.faults.inject({ kind: 'huge', bytes: 16 * 1024 * 1024 });
+    const deaf = open(started.url);
+    deaf.write(`GET /api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(deaf, 'readable');
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    half.destroy();
+    deaf.destroy();
+  });
+});
