@@ -28,7 +28,9 @@ export async function startProxy(options: ProxyOptions): Promise<{ readonly app:
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
     });
-    const app = createApp({ settings, logger: createLogger('error', process.stderr) });
+    // The indexer and the crowd share this process, and keep it busier than a proxy alone may be.
+    const admission = { ...settings.admission, maxEventLoop: 1 };
+    const app = createApp({ settings: { ...settings, admission }, logger: createLogger('error', process.stderr) });
     try {
       return { app, ...(await app.listen()) };
     } catch (error) {

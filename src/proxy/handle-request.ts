@@ -57,10 +57,10 @@ export class RequestHandler {
       this.#options.refreshStale(call, key);
       return this.#hit(call, found.entry, 'memory');
     }
-    return this.#join(call, key, found.state === 'miss' ? 'miss' : 'stale', request.openWait());
+    return this.#join(call, key, request.openWait());
   }
 
-  async #join(call: Call, key: string, fwd: 'miss' | 'stale', signal: AbortSignal): Promise<Answer> {
+  async #join(call: Call, key: string, signal: AbortSignal): Promise<Answer> {
     const { flights, loader } = this.#options;
     const wait = await flights.join(key, signal, (flight) => loader.load(call, key, flight, true));
     const { collapsed } = wait;
@@ -68,7 +68,7 @@ export class RequestHandler {
     switch (load.from) {
       case 'upstream':
         return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
-          fwd,
+          fwd: load.replaced ? 'stale' : 'miss',
           fwdStatus: load.entry.head.status,
           stored: load.stored === 'stored',
           collapsed,

@@ -14,7 +14,13 @@ import { overloaded } from './overloaded.ts';
 /** What one flight brings home. */
 export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  | { readonly from: 'upstream'; readonly entry: Entry; readonly stored: StoreOutcome }
+  | {
+      readonly from: 'upstream';
+      readonly entry: Entry;
+      readonly stored: StoreOutcome;
+      /** Whether a copy was at hand that was too old to be served. */
+      readonly replaced: boolean;
+    }
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
@@ -68,7 +74,7 @@ export class EntryLoader {
     if (typeof permit === 'string') return failed(this.#refused(call, permit));
     let outcome: PermitOutcome = 'ignored';
     try {
-      const loaded = await this.#loadWith(permit, call, key, flight);
+      const loaded = await this.#loadWith(permit, call, key, flight, found.state !== 'miss');
       if (!(loaded instanceof ProxyError)) {
         outcome = loaded.from === 'upstream' ? 'answered' : 'ignored';
         return loaded;
@@ -81,7 +87,13 @@ export class EntryLoader {
   }
 
   /** Asks the indexer, and once more where it could not be reached and the budget allows it. */
-  async #loadWith(permit: Permit, call: Call, key: string, flight: Flight): Promise<Load | ProxyError> {
+  async #loadWith(
+    permit: Permit,
+    call: Call,
+    key: string,
+    flight: Flight,
+    replaced: boolean,
+  ): Promise<Load | ProxyError> {
     const { access, cache } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const passage = await access.enter(call.operation.name, key, flight.signal);
@@ -100,7 +112,7 @@ export class EntryLoader {
         passage.end(asked?.end ?? 'unsent');
       }
       const { result } = asked;
-      if (!(result instanceof ProxyError)) return this.#store(call, result);
+      if (!(result instanceof ProxyError)) return this.#store(call, result, replaced);
       if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(access.pauseMs / 1000));
       if (result.code !== 'upstream-unreachable' || attempt === 2 || !access.mayRetry()) return result;
     }
@@ -125,11 +137,11 @@ export class EntryLoader {
     }
   }
 
-  #store(call: Call, entry: Entry): Load {
+  #store(call: Call, entry: Entry, replaced: boolean): Load {
     const stored = this.#options.cache.set(entry);
     const { answerClass } = entry.head;
     if (stored === 'stored') this.#options.report({ name: 'stored', operation: call.operation.name, answerClass });
-    return { from: 'upstream', entry, stored };
+    return { from: 'upstream', entry, stored, replaced };
   }
 
   #refused(call: Call, rejection: Rejection): ProxyError {

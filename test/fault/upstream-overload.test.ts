@@ -11,16 +11,13 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** A bound that learns nothing, and a queue in which one waits as long as one likes: what is seen is the bound itself. */
-const PATIENT = { adaptive: false, queueTarget: 3_600_000, queueInterval: 3_600_000 };
-
 /** A world whose indexer takes so many requests at once while so many wait. */
 async function start(maxConcurrency: number, maxQueue: number, options: WorldProxyOptions = {}): Promise<void> {
   const { upstream, admission, ...others } = options.overrides ?? {};
   const overrides = {
     ...others,
     upstream: { ...upstream, maxConcurrency },
-    admission: { ...PATIENT, ...admission, maxQueue },
+    admission: { ...PATIENT_ADMISSION, ...admission, maxQueue },
   };
   const env = { UPSTREAM_TIMEOUT: '60s' };
   world = await World.start({ ...ANY_WORLD, proxy: { ...options, env, overrides } });
@@ -178,7 +175,7 @@ it('with Redis, what Redis holds is answered though the indexer is held and the 
     tiers: 'memory and Redis',
     proxy: {
       env: { UPSTREAM_TIMEOUT: '60s' },
-      overrides: { upstream: { maxConcurrency: 1 }, admission: { ...PATIENT, maxQueue: 0 } },
+      overrides: { upstream: { maxConcurrency: 1 }, admission: { ...PATIENT_ADMISSION, maxQueue: 0 } },
     },
   });
   const other = await world.addProxy();

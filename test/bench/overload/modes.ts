@@ -13,5 +13,24 @@ export interface ToncacheSettings {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** One line of the chart each, in the order of its colours. */
-export const MODES: readonly Mode[] = [{ name: 'direct' }, { name: 'simple', toncache: {} }];
+/** Everything that can be switched off, off: a fixed bound and a queue in which one waits up to the deadline. */
+const SIMPLE = {
+  admission: {
+    adaptive: false,
+    queueTarget: '1min',
+    queueInterval: '1min',
+    shares: { pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 },
+  },
+  breaker: { leastKeys: 100_000 },
+};
+
+const QUEUE = { queueTarget: '50ms', queueInterval: '100ms' };
+
+/** One line of the chart each, in the order of its colours. Each step has those before it. */
+export const MODES: readonly Mode[] = [
+  { name: 'direct' },
+  { name: 'simple', toncache: { file: SIMPLE } },
+  { name: 'queue', toncache: { file: { ...SIMPLE, admission: { ...SIMPLE.admission, ...QUEUE } } } },
+  { name: 'adaptive', toncache: { file: { ...SIMPLE, admission: { ...SIMPLE.admission, ...QUEUE, adaptive: true } } } },
+  { name: 'full', toncache: {} },
+];
