@@ -24,6 +24,7 @@ import { connectRedis, type RedisConnection, type RedisScripting } from './redis
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
+import { CallMemo } from './ton/call-memo.ts';
 import type { LifetimePolicies, LifetimePolicy } from './ton/lifetime.ts';
 import { OperationBreaker } from './upstream/operation-breaker.ts';
 import { RateLimit } from './upstream/rate-limit.ts';
@@ -100,6 +101,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   });
   const access = new IndexerAccess({
     guard,
+    readingBytes: () => client.readingBytes,
+    maxReadingBytes: upstream.maxReading,
     pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
     breaker: createBreaker(settings, monotonic, random, report),
     rate: createRateLimit(settings, monotonic, redis?.connection),
@@ -122,7 +125,16 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     now: monotonic,
   });
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug });
-  const handler = new RequestHandler({ network, cache, flights, loader, refreshStale, now, random, report });
+  const handler = new RequestHandler({
+    calls: new CallMemo(network),
+    cache,
+    flights,
+    loader,
+    refreshStale,
+    now,
+    random,
+    report,
+  });
 
   let ready = false;
   const passThrough = new PassThroughServer({
@@ -137,6 +149,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     maxHeaderBytes: http.maxHeaderSize,
     headerTimeoutMs: http.headerTimeout,
     keepAliveMs: http.keepAlive,
+    maxConnections: http.maxConnections,
+    slowReaderMs: http.slowReader,
     now,
     onBug,
   });

@@ -123,6 +123,9 @@ const upstream = z.strictObject({
       about('The rate that the indexer or its provider allows; not limited when not set.', { env: 'UPSTREAM_RPS' }),
     ),
   maxBodySize: size('1KiB', '256MiB').prefault('32MiB').meta(about('The largest answer that is read.')),
+  maxReading: size('1MiB', '16GiB')
+    .prefault('128MiB')
+    .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),
   keepAlive: duration('1ms', '10min')
     .prefault('4s')
     .meta(about('How long an idle connection is kept; must be shorter than the indexer keeps it.')),
@@ -212,6 +215,10 @@ const http = z
     keepAlive: duration('1ms', '1h')
       .prefault('65s')
       .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
+    maxConnections: integer(1, 1_000_000).prefault(10_000).meta(about('The most open connections of clients.')),
+    slowReader: duration('100ms', '1h')
+      .prefault('30s')
+      .meta(about('A client that reads nothing of its answer for this long is cut.')),
     drain: duration('100ms', '5min')
       .prefault('9s')
       .meta(about('How long requests in flight have to end after SIGTERM.')),

@@ -19,6 +19,9 @@ export interface PublicServerOptions {
   readonly maxHeaderBytes: number;
   readonly headerTimeoutMs: number;
   readonly keepAliveMs: number;
+  readonly maxConnections: number;
+  /** A client that reads nothing of its answer for this long is cut. */
+  readonly slowReaderMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Told of what should never happen. */
@@ -48,6 +51,10 @@ export class PublicServer {
       },
       (request, response) => this.#serve(request, response),
     );
+    this.server.maxConnections = options.maxConnections;
+    // Node cuts a connection on which nothing moved for so long, half-written answers included. A request that waits
+    // for the indexer has its own deadline and must not be cut before.
+    this.server.timeout = Math.max(options.slowReaderMs, options.waitMs + LAST_WORDS_MS);
   }
 
   /**

@@ -2,9 +2,9 @@ import { type Entry, freshnessOf } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
-import { cacheKey } from '../ton/cache-key.ts';
+import type { CallMemo } from '../ton/call-memo.ts';
 import type { Operation } from '../ton/operations.ts';
-import { type Call, parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
 import type { Outcome, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
@@ -25,7 +25,7 @@ export interface ProxyRequest {
 }
 
 export interface RequestHandlerOptions {
-  readonly network: string;
+  readonly calls: CallMemo;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
@@ -49,8 +49,7 @@ export class RequestHandler {
    * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
-    const call = parseCall(request.operation, request.rawQuery, request.headers);
-    const key = cacheKey(this.#options.network, call);
+    const { call, key } = this.#options.calls.read(request.operation, request.rawQuery, request.headers);
     const found = this.#options.cache.lookInMemory(key);
     if (found.state === 'fresh') return this.#hit(call, found.entry, 'memory');
     if (found.state === 'stale-while-revalidate') {

@@ -21,6 +21,9 @@ export interface Passage {
 
 export interface IndexerAccessOptions {
   readonly guard: ProcessGuard;
+  /** Bytes of answers being read now, and how many are too many. */
+  readonly readingBytes: () => number;
+  readonly maxReadingBytes: number;
   readonly pause: UpstreamPause;
   readonly breaker: OperationBreaker<UpstreamOperation>;
   /** Absent when the rate is not limited. */
@@ -40,8 +43,8 @@ export class IndexerAccess {
 
   /** Why a call would not be sent: to be asked before it waits for anything. */
   refusal(operation: UpstreamOperation): Refusal | undefined {
-    const { guard, pause, breaker, rate, longestWaitMs } = this.#options;
-    if (guard.exhausted) return { reason: 'process-exhausted', waitMs: 0 };
+    const { guard, readingBytes, maxReadingBytes, pause, breaker, rate, longestWaitMs } = this.#options;
+    if (guard.exhausted || readingBytes() > maxReadingBytes) return { reason: 'process-exhausted', waitMs: 0 };
     if (pause.isPaused) return { reason: 'paused', waitMs: pause.remainingMs };
     if (breaker.isOpen(operation)) return { reason: 'breaker-open', waitMs: breaker.retryAfterMs(operation) };
     const waitMs = rate?.expectedWaitMs ?? 0;

@@ -72,6 +72,7 @@ export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
   readonly #pool: Pool;
   readonly #basePath: string;
+  #readingBytes = 0;
 
   constructor(options: UpstreamClientOptions) {
     this.#options = options;
@@ -89,6 +90,11 @@ export class UpstreamClient {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
+  }
+
+  /** Bytes of answers that are being read and not yet complete. */
+  get readingBytes(): number {
+    return this.#readingBytes;
   }
 
   /**
@@ -162,6 +168,7 @@ export class UpstreamClient {
     try {
       for await (const chunk of body) {
         bytes += chunk.length;
+        this.#readingBytes += chunk.length;
         if (bytes > this.#options.maxBodyBytes) throw tooLarge(this.#options.maxBodyBytes);
         chunks.push(chunk);
       }
@@ -169,6 +176,8 @@ export class UpstreamClient {
       if (cause instanceof ProxyError) throw cause;
       if (signal.aborted) throw timedOut(cause);
       throw new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
+    } finally {
+      this.#readingBytes -= bytes;
     }
     return Buffer.concat(chunks, bytes);
   }

@@ -213,6 +213,20 @@ describe('when the indexer fails', () => {
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { fwd: 'stale', 'fwd-status': 200, stored: true } });
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { hit: true } });
   });
+
+  it('a failure that rests on its key gives no stale answer any longer than the failure itself would', async () => {
+    const resting = { coalescing: { restAfterFailure: 60_000 } };
+    await using other = await startProxy({ upstreamUrl: upstream.url, overrides: resting, now: () => now });
+    const target = `/api/v3/adjacentTransactions?hash=${HASH}&direction=in`;
+    says = writes(answer(200, JSON.stringify({ transactions: [final] })));
+    await other.ask(target);
+    says = fails;
+    now = START + 25 * HOUR - 1;
+    expect((await other.ask(target)).status).toBe(200);
+    now++;
+    expect((await other.ask(target)).status).toBe(500);
+    expect(upstream.heads).toHaveLength(2);
+  });
 });
 
 describe('an answer that is stale while it is refreshed', () => {

@@ -6,7 +6,7 @@ import { identityOf, meaningPairs, meanings } from './meaning.ts';
 import { callOf, HASH, rendered, requestOf } from './requests.ts';
 import { spell } from './spell.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: 1000 };
 
 /** What a key says, read back without the code that wrote it. */
 function readKey(key: string): { network: string; operation: string } & CanonicalRequest {

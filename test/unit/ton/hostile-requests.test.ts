@@ -84,7 +84,7 @@ describe('hostile lengths cost no more than their length', () => {
     for (const name of OPERATION_NAMES) {
       const startedAt = performance.now();
       expect(refusalOf(name, rawQuery)?.length).toBeLessThan(1000);
-      expect(performance.now() - startedAt).toBeLessThan(2000);
+      expect(performance.now() - startedAt).toBeLessThan(5000);
     }
   });
 });
