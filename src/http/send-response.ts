@@ -18,7 +18,13 @@ export interface ResponseContext {
 
 /** Headers that every answer has, in the flat form that `writeHead` takes: half the cost of `setHeader` (measured). */
 export function commonHeaders({ cacheStatus, vary, requestId, closing }: ResponseContext): string[] {
-  const headers = ['Cache-Status', renderCacheStatus(cacheStatus), ...CORS_HEADERS];
+  const headers = [
+    'Cache-Status',
+    renderCacheStatus(cacheStatus),
+    ...CORS_HEADERS,
+    'X-Content-Type-Options',
+    'nosniff',
+  ];
   if (vary !== '') headers.push('Vary', vary);
   if (requestId !== undefined) headers.push('X-Request-Id', requestId);
   if (closing) headers.push('Connection', 'close');

@@ -34,8 +34,10 @@ export class CallMemo {
     const spelling = `${operation.name}?${rawQuery}`;
     const known = this.#calls.get(spelling);
     if (known !== undefined) return known;
-    const parsed = this.#parse(operation, rawQuery, headers);
-    this.#calls.set(spelling, parsed);
+    // A part of a string keeps the whole alive, here the request's target of up to a whole head: what is kept is a copy.
+    const own = Buffer.from(spelling).toString();
+    const parsed = this.#parse(operation, own.slice(operation.name.length + 1), headers);
+    this.#calls.set(own, parsed);
     return parsed;
   }
 

@@ -113,7 +113,9 @@ function isFinal(transaction: unknown): transaction is JsonObject {
   const { emulated, mc_block_seqno: seqno, finality } = transaction;
   return (
     (emulated === undefined || emulated === false) &&
+    // Round 0 has no transactions: where a number must stand, 0 says that there is none.
     typeof seqno === 'number' &&
+    seqno > 0 &&
     (finality === undefined || finality === 'finalized')
   );
 }

@@ -11,7 +11,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { DIALECTS, someNetwork, World } from './world.ts';
+import { DIALECTS, type Reply, someNetwork, World } from './world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -44,7 +44,10 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
 
   it('makes a new instance answer without asking the indexer, byte for byte', async () => {
     const targets = lastingTargets();
-    const known = await Promise.all(targets.map((target) => world.ask(target)));
+    const known: Reply[] = [];
+    // One after the other: what an indexer may be asked at once is another matter.
+    for (const target of targets) known.push(await world.ask(target));
+    expect(known.map(({ status, cache }) => [status, cache['stored']])).toEqual(targets.map(() => [200, true]));
     await world.proxy.close();
     const restarted = await world.addProxy();
     world.indexer.requests.reset();

@@ -1,0 +1,33 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { parseTarget } from '../../../src/http/parse-request.ts';
+import { CallMemo } from '../../../src/ton/call-memo.ts';
+import { HASH_HEX, operationNamed } from './requests.ts';
+
+const MIB = 1024 ** 2;
+
+function usedHeapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+// A part of a string keeps the whole of it alive in V8: here that would be 150 MiB of request targets.
+test.each(['', '&supported_action_types=jetton_transfer'])(
+  'remembered spellings keep a few megabytes, whatever the targets were that they stood in: %j',
+  (more) => {
+    const memo = new CallMemo('mainnet');
+    const operation = operationNamed('pendingTraces');
+    const before = usedHeapBytes();
+    for (let index = 0; index < 10_000; index++) {
+      const target = `http://${'a'.repeat(15_500)}/api/v3/pendingTraces?ext_msg_hash=${HASH_HEX}&_=${index}${more}`;
+      // As node:http gives it: one flat string of its own.
+      const { rawQuery } = parseTarget(Buffer.from(target).toString('latin1'));
+      memo.read(operation, rawQuery, {});
+    }
+    expect(usedHeapBytes() - before).toBeLessThan(40 * MIB);
+    expect(memo.read(operation, `ext_msg_hash=${HASH_HEX}`, {}).call.operation).toBe(operation);
+  },
+);
