@@ -32,6 +32,7 @@ const KNOWN_HEADERS = [
   'retry-after',
   'vary',
   'x-api-version',
+  'x-content-type-options',
   'x-request-id',
 ];
 
