@@ -1,17 +1,11 @@
 import type { SampleWindow } from './sample-window.ts';
 
-/** Latency over baseline: 1 when nothing queues. `atLeast` and `atMost` leave three standard errors to chance. */
-export interface Slowdown {
-  readonly mean: number;
-  readonly atLeast: number;
-  readonly atMost: number;
-}
-
+/** The standard errors that are left to chance. */
 const SIGMAS = 3;
 /** How far a baseline is expected to move between two measurements, against which their error is weighed. */
 const EXPECTED_VARIANCE = 0.15 ** 2;
-/** Below this, latency without a queue had a queue in it. */
-const FELL_TO = 0.9;
+/** The share of a baseline below which no latency without a queue should be. */
+const TOO_FAST = 0.9;
 
 /** What each operation takes while nothing queues for it, in milliseconds: network and work. */
 export class LatencyBaselines {
@@ -19,26 +13,31 @@ export class LatencyBaselines {
 
   /** Guesses the baselines of operations never seen before, supposing that they queued as long as the others. */
   estimateNew(window: SampleWindow): void {
-    const { mean } = this.slowdown(window);
+    const slowdown = this.#slowdown(window);
     for (const [operation, { count, sumMs }] of window.latencies) {
-      if (!this.#ms.has(operation)) this.#ms.set(operation, sumMs / count / mean);
+      if (!this.#ms.has(operation)) this.#ms.set(operation, sumMs / count / slowdown);
     }
   }
 
-  /**
-   * Takes over a window that is thought to have no queue in it, by the weight of its samples or, `forGood`, wholly.
-   * Returns whether it was so much faster that the old baselines must have had a queue in them.
-   */
-  learn(window: SampleWindow, forGood: boolean): boolean {
+  /** Takes over a window that is thought to have no queue in it, by the weight of its samples or, `wholly`, as it is. */
+  learn(window: SampleWindow, { wholly }: { wholly: boolean }): void {
     this.estimateNew(window);
-    const fell = this.slowdown(window).atMost < FELL_TO;
     for (const [operation, { count, sumMs }] of window.latencies) {
       const variance = (window.error ** 2 * window.count) / count;
-      const weight = forGood ? 1 : EXPECTED_VARIANCE / (EXPECTED_VARIANCE + variance);
+      const weight = wholly ? 1 : EXPECTED_VARIANCE / (EXPECTED_VARIANCE + variance);
       const baselineMs = this.#ms.get(operation) ?? 0;
       this.#ms.set(operation, baselineMs + (sumMs / count - baselineMs) * weight);
     }
-    return fell;
+  }
+
+  /** Whether the latency is below the baselines by more than chance: there was a queue in them, or work became faster. */
+  areTooHigh(window: SampleWindow): boolean {
+    return this.#slowdown(window) * (1 + SIGMAS * window.error) < TOO_FAST;
+  }
+
+  /** Latency over baseline, 1 when nothing queues: as much as it is at least, whatever chance did. */
+  surelySlower(window: SampleWindow): number {
+    return this.#slowdown(window) * (1 - SIGMAS * window.error);
   }
 
   /** How many requests were worked on, on average, and did not wait: Little's law. */
@@ -46,12 +45,11 @@ export class LatencyBaselines {
     return this.#workMs(window) / window.durationMs;
   }
 
-  slowdown(window: SampleWindow): Slowdown {
+  #slowdown(window: SampleWindow): number {
     let latencyMs = 0;
     for (const [operation, { sumMs }] of window.latencies) if (this.#ms.has(operation)) latencyMs += sumMs;
-    // A change of the mix is none of the latency: both sums are over the same requests.
-    const mean = latencyMs === 0 ? 1 : latencyMs / this.#workMs(window);
-    return { mean, atLeast: mean * (1 - SIGMAS * window.error), atMost: mean * (1 + SIGMAS * window.error) };
+    // Both sums are over the same requests, so a change of the mix is no change of the slowdown.
+    return latencyMs === 0 ? 1 : latencyMs / this.#workMs(window);
   }
 
   #workMs(window: SampleWindow): number {

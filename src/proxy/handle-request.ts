@@ -133,7 +133,9 @@ export class RequestHandler {
     };
   }
 
-  #ttl(entry: Entry): number {
-    return Math.floor((entry.freshUntil - this.#options.now()) / 1000);
+  /** In whole seconds, rounded down: what is stale by a moment says so. */
+  #ttl({ freshUntil }: Entry): number {
+    const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
+    return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
   }
 }
