@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
@@ -36,6 +37,7 @@ export class PublicServer {
   readonly #options: PublicServerOptions;
   readonly #waits: OpenWaits;
   readonly server: Server;
+  readonly #sockets = new Set<Socket>();
   #draining = false;
 
   constructor(options: PublicServerOptions) {
@@ -51,6 +53,10 @@ export class PublicServer {
       },
       (request, response) => this.#serve(request, response),
     );
+    this.server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.server.maxConnections = options.maxConnections;
     // Node cuts a connection on which nothing moved for so long, half-written answers included. A request that waits
     // for the indexer has its own deadline and must not be cut before.
@@ -64,6 +70,8 @@ export class PublicServer {
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
     const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
     const cut = setTimeout(() => this.server.closeAllConnections(), limitMs + LAST_WORDS_MS);
     await closed;

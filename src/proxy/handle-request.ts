@@ -123,8 +123,11 @@ export class RequestHandler {
 
   #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
     const operation = call.operation.name;
-    this.#options.report({ name: 'answered', operation, outcome: 'failed' });
-    this.#options.report({ name: 'failed', operation, code: error.code });
+    // A client that left is no failure: nobody was told anything.
+    if (error.code !== 'client-left') {
+      this.#options.report({ name: 'answered', operation, outcome: 'failed' });
+      this.#options.report({ name: 'failed', operation, code: error.code });
+    }
     const { code: detail, upstreamStatus: fwdStatus } = error;
     return {
       kind: 'failure',

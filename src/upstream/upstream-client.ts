@@ -39,7 +39,7 @@ export interface UpstreamAnswer {
   readonly retryAfter: string | undefined;
   /** Its `Date`, epoch milliseconds. */
   readonly dateAt: number | undefined;
-  /** Complete and decompressed. */
+  /** Complete and decompressed; empty where the status says all (429, 401, 403, 3xx). */
   readonly body: Buffer;
   /** Epoch milliseconds. */
   readonly askedAt: number;
@@ -64,6 +64,9 @@ export interface ForwardedAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
 }
+
+/** Statuses whose body says nothing more: a pause, a refused key, a redirect. */
+const SAYS_ALL = /^(?:429|401|403|3..)$/;
 
 const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
@@ -106,8 +109,7 @@ export class UpstreamClient {
     const askedAt = this.#options.now();
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     const response = await this.#send(request, signal);
-    const raw = await this.#read(response.body, signal);
-    const body = await decode(raw, header(response, 'content-encoding'), this.#options.maxBodyBytes);
+    const body = await this.#body(response, signal);
     return {
       status: response.statusCode,
       contentType: header(response, 'content-type'),
@@ -160,6 +162,16 @@ export class UpstreamClient {
     } catch (cause) {
       throw signal.aborted ? timedOut(cause) : sendingFailed(cause);
     }
+  }
+
+  async #body(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<Buffer> {
+    if (SAYS_ALL.test(String(response.statusCode))) {
+      // Whatever comes of it, the status has been said.
+      response.body.dump().catch(() => {});
+      return Buffer.alloc(0);
+    }
+    const raw = await this.#read(response.body, signal);
+    return decode(raw, header(response, 'content-encoding'), this.#options.maxBodyBytes);
   }
 
   async #read(body: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
