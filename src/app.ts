@@ -10,6 +10,7 @@ import { MemoryTier } from './cache/memory-tier.ts';
 import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
+import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
@@ -20,12 +21,12 @@ import { IndexerAccess } from './proxy/indexer-access.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
-import { connectRedis, type RedisConnection, type RedisScripting } from './redis/connect.ts';
+import { connectRedis, type RedisConnection, type RedisScripting, type RedisTransition } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 import { CallMemo } from './ton/call-memo.ts';
-import type { LifetimePolicies, LifetimePolicy } from './ton/lifetime.ts';
+import { OPERATION_NAMES } from './ton/operations.ts';
 import { OperationBreaker } from './upstream/operation-breaker.ts';
 import { RateLimit } from './upstream/rate-limit.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
@@ -65,10 +66,11 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   const log = new EventLog(logger);
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const gate = createGate(settings, monotonic);
-  const redis = openRedis(settings, now, (event) => {
+  const onRedisEvent = (event: RedisTierEvent) => {
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
-  });
+  };
+  const redis = openRedis(settings, now, onRedisEvent, log.onRedisTransition);
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -77,9 +79,11 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     limit: () => gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
   });
+  let closing = false;
   const report = (event: ProxyEvent) => {
     metrics.onProxyEvent(event);
-    log.onProxyEvent(event);
+    // Our own end of the connections is no failure of the indexer.
+    if (!closing) log.onProxyEvent(event);
   };
   const onBug = (error: unknown) => report({ name: 'bug', error });
 
@@ -140,7 +144,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   const passThrough = new PassThroughServer({
     passThrough: new PassThrough({ gate, access, upstream: client, random, monotonic, report }),
     maxBodyBytes: settings.passThrough.maxBodySize,
-    sharedKey: settings.passThrough.sharedKey ? upstream.apiKey : undefined,
+    ourKey: upstream.apiKey,
+    sharesOurKey: settings.passThrough.sharedKey,
   });
   const publicServer = new PublicServer({
     passThrough: settings.passThrough.enabled ? passThrough : undefined,
@@ -166,6 +171,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     close: async () => {
       ready = false;
       await publicServer.drain(http.drain);
+      closing = true;
       guard.close();
       await client.close();
       // What the last requests learned is still worth having; every write ends within the command timeout.
@@ -181,12 +187,14 @@ function openRedis(
   { redis, network }: Settings,
   now: () => number,
   report: (event: RedisTierEvent) => void,
+  onTransition: (transition: RedisTransition) => void,
 ): { tier: RedisTier; connection: RedisConnection & RedisScripting } | undefined {
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
     url: redis.url,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
+    onTransition,
   });
   const tier = new RedisTier({
     connection,
@@ -208,6 +216,7 @@ function createGate({ admission, upstream }: Settings, now: () => number): Admis
       ? new ConcurrencyLimit({ initial: Math.min(admission.initialConcurrency, max), min: 1, max })
       : fixedLimit(max),
     shares: admission.shares,
+    caps: { passThrough: admission.maxPassThrough },
     queue: new WaitQueue({
       maxWaiting: admission.maxQueue,
       targetMs: admission.queueTarget,
@@ -220,13 +229,14 @@ function createGate({ admission, upstream }: Settings, now: () => number): Admis
 }
 
 function createBreaker(
-  { breaker }: Settings,
+  { breaker, passThrough }: Settings,
   now: () => number,
   random: () => number,
   report: (event: ProxyEvent) => void,
 ): OperationBreaker<UpstreamOperation> {
   return new OperationBreaker<UpstreamOperation>({
-    operations: ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards', 'passThrough'],
+    // What is never asked for would stay cut off for ever once the indexer was gone.
+    operations: [...OPERATION_NAMES, ...(passThrough.enabled ? (['passThrough'] as const) : [])],
     failureShare: breaker.failureShare,
     leastKeys: breaker.leastKeys,
     windowMs: breaker.window,
@@ -252,35 +262,6 @@ function createRateLimit(
     breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
   };
   return new RateLimit({ perSecond, shared, now });
-}
-
-type Times = Settings['lifetimes']['shardsFinal'];
-
-function policiesOf({ lifetimes }: Settings): LifetimePolicies {
-  const windows = ({ beforeRedis, staleWhileRevalidate, staleIfError }: Omit<Times, 'lifetime'>) => ({
-    beforeRedisMs: beforeRedis,
-    staleWhileRevalidateMs: staleWhileRevalidate,
-    staleIfErrorMs: staleIfError,
-  });
-  const policy = (times: Times): LifetimePolicy => ({ lifetimeMs: times.lifetime, ...windows(times) });
-  const { adjacentGrowing } = lifetimes;
-  return {
-    shardsFinal: policy(lifetimes.shardsFinal),
-    shardsFinalPage: policy(lifetimes.shardsFinalPage),
-    shardsLive: policy(lifetimes.shardsLive),
-    adjacentFinal: policy(lifetimes.adjacentFinal),
-    adjacentLive: policy(lifetimes.adjacentLive),
-    pendingFinalized: policy(lifetimes.pendingFinalized),
-    pendingLive: policy(lifetimes.pendingLive),
-    empty: policy(lifetimes.empty),
-    notFound: policy(lifetimes.notFound),
-    adjacentGrowing: {
-      ...windows(adjacentGrowing),
-      shortestLifetimeMs: adjacentGrowing.shortestLifetime,
-      longestLifetimeMs: adjacentGrowing.longestLifetime,
-      ageDivisor: adjacentGrowing.ageDivisor,
-    },
-  };
 }
 
 async function listen(server: Server, host: string, port: number): Promise<string> {

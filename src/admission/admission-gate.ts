@@ -1,7 +1,10 @@
 import type { Priority, QueueRejection, Waiter, WaitQueue } from './wait-queue.ts';
 
-/** How a permit's request ended. Only `answered` tells the latency of a healthy indexer; `ignored` tells nothing. */
-export type PermitOutcome = 'answered' | 'failed' | 'timed-out' | 'ignored';
+/**
+ * How a permit's request ended. Only `answered` tells the latency of a healthy indexer; `ignored` tells nothing, and
+ * `left` neither, but the indexer still works on what was given up.
+ */
+export type PermitOutcome = 'answered' | 'failed' | 'timed-out' | 'left' | 'ignored';
 
 /** The right to have one request under way at the indexer. */
 export interface Permit {
@@ -32,8 +35,10 @@ export interface AdmissionGateOptions {
   readonly limit: Limit;
   /** The part of the limit that each operation is sure of, 0 to 1; what it does not use is lent to the others. */
   readonly shares: Readonly<Record<string, number>>;
+  /** The most of the limit that an operation may have, 0 to 1; the whole of it where nothing is said. */
+  readonly caps: Readonly<Record<string, number>>;
   readonly queue: WaitQueue;
-  /** How long the permit of a timed-out request stays out: the indexer's query still runs. */
+  /** How long the permit of a request that was given up stays out: the indexer's query still runs. */
   readonly restAfterTimeoutMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -70,7 +75,8 @@ export class AdmissionGate {
   /** Waits for a permit until the signal is aborted. Never rejects: not getting one is an expected outcome. */
   async acquire(request: PermitRequest): Promise<Permit | Rejection> {
     if (request.signal.aborted) return 'abandoned';
-    return this.#inUse < this.limit ? this.#grant(request.operation) : this.#wait(request);
+    const free = this.#inUse < this.limit && this.#mayHaveMore(request.operation);
+    return free ? this.#grant(request.operation) : this.#wait(request);
   }
 
   #wait({ operation, priority, signal }: PermitRequest): Promise<Permit | Rejection> {
@@ -92,7 +98,7 @@ export class AdmissionGate {
       resolve('abandoned');
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    queue.add(waiter);
+    queue.add(waiter, (other) => this.#hasClaim(other));
     return promise;
   }
 
@@ -109,7 +115,8 @@ export class AdmissionGate {
         if (ended) return;
         ended = true;
         this.#learn(operation, outcome, startedAt);
-        if (outcome === 'timed-out') setTimeout(() => this.#free(operation), restAfterTimeoutMs).unref();
+        if (outcome === 'timed-out' || outcome === 'left')
+          setTimeout(() => this.#free(operation), restAfterTimeoutMs).unref();
         else this.#free(operation);
       },
     };
@@ -128,7 +135,10 @@ export class AdmissionGate {
     this.#count(operation, -1);
     // The limit may have grown by more than one, or shrunk below what is out.
     while (this.#inUse < this.limit) {
-      const next = this.#options.queue.take((candidate) => this.#hasClaim(candidate));
+      const next = this.#options.queue.take(
+        (candidate) => this.#hasClaim(candidate),
+        (candidate) => this.#mayHaveMore(candidate),
+      );
       if (next === undefined) return;
       next.accept();
     }
@@ -138,6 +148,11 @@ export class AdmissionGate {
   #hasClaim(operation: string): boolean {
     const share = this.#options.shares[operation] ?? 0;
     return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.limit * share);
+  }
+
+  #mayHaveMore(operation: string): boolean {
+    const cap = this.#options.caps[operation] ?? 1;
+    return (this.#inUseBy.get(operation) ?? 0) < Math.max(1, Math.floor(this.limit * cap));
   }
 
   #count(operation: string, change: 1 | -1): void {

@@ -1,3 +1,5 @@
+import { ErrorShare } from './error-share.ts';
+import { LatencyBaselines } from './latency-baselines.ts';
 import { type AnsweredRequest, SampleWindow } from './sample-window.ts';
 
 export interface ConcurrencyLimitOptions {
@@ -19,178 +21,184 @@ export interface FailedRequest {
   readonly at: number;
 }
 
-/** A trial with fewer requests under way, to see the latency that has no queue in it. */
+/** A trial with half of the useful requests under way, to see the latency that has no queue in it. */
 interface Probe {
   readonly limit: number;
-  /** What was seen before it, to be judged again with what it finds. */
-  readonly before: SampleWindow;
+  /** What was seen before it, to be judged again by the baselines that it finds. Void after a timeout. */
+  readonly before: SampleWindow | undefined;
 }
 
-const HEADROOM = Number(process.env.HEADROOM ?? 1.25);
-const TOLERATED_SLOWDOWN = Number(process.env.TOL ?? 1.5);
-const TOLERATED_QUEUE = 1.5;
+/** The limit over the useful concurrency: the queue that keeps all workers busy between two answers. */
+const HEADROOM = 1.25;
+/** Latency over baseline, and requests that queue: both must be exceeded, as one request is half of a limit of 2. */
+const TOLERATED = { slowdown: 1.5, queued: 1.5 };
+/** The part of the way to a higher target that is gone at once: a lucky window is not capacity. */
+const GROWTH_STEP = 0.5;
 const USED_SHARE = 0.75;
-const PROBE_EVERY_MS = 10_000;
-const CUT = { timeout: 0.7, error: 0.9 };
-const WINDOW = { fewest: 16, shortestMs: 100, error: Number(process.env.ERR ?? 0.08), patienceMs: Number(process.env.PAT??1000), holeMs: 2000 };
-const SIGMAS = Number(process.env.SIG ?? 2);
-const LEARN_VARIANCE = Number(process.env.LV ?? 0.15) ** 2;
+const CUT = 0.7;
+/** A window is read when its mean is known to this share, or when patience ends. */
+const WINDOW = { enough: 16, few: 4, shortestMs: 100, error: 0.08, probeError: 0.12, patienceMs: 1000 };
+/** Soon again at the beginning, as a single look can err; then seldom, as each costs a part of the throughput. */
+const PROBE_INTERVAL_MS = { shortest: 2000, longest: 16_000 };
 
+/**
+ * How many requests the indexer can use at once, learnt from how it answers. Samples in, a number out: no timers; time
+ * comes with the samples. What was under way, divided by latency over its baseline, is how many requests were worked on
+ * and did not wait (by Little's law that is throughput x baseline); the limit is a quarter more than that. So it is
+ * bounded by what was used with profit and cannot run away on constant latency, and load below it never raises it.
+ *
+ * The idea is the gradient of Netflix/concurrency-limits (Gradient2Limit). Its known faults, and what is done here:
+ * - Constant timeouts are a constant latency and raise the limit to its maximum, drops are ignored (issues 137, 176):
+ *   here failures cut the limit at once and are no samples.
+ * - The queue allowance is added while latency rises, so mild overload grows without end (pull request 134): here the
+ *   limit only grows while latency is within the allowance of the baseline.
+ * - The baseline is an average that overload drags along (Netflix issue 165, failsafe-go issue 127): here it is measured
+ *   in probes with half of the useful requests under way, as Envoy's minRTT and BBR's ProbeRTT are, and every cut for
+ *   latency is such a probe. If latency falls with the concurrency it was queueing; if not, the indexer became slower,
+ *   the baseline follows, and the limit comes back.
+ * - One baseline for all kinds of requests turns a changed mix into a changed latency: here each operation has its own.
+ */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions;
   readonly #baselines = new LatencyBaselines();
+  readonly #errors = new ErrorShare();
   #limit: number;
   #probe: Probe | undefined;
-  #probedAt: number | undefined;
+  #nextProbeAt: number | undefined;
+  #probeIntervalMs = PROBE_INTERVAL_MS.shortest;
   #window: SampleWindow | undefined;
-  #inForceAt: number | undefined = -Infinity;
+  /** When no more were under way than the limit allows, since it was last changed. */
+  #inForceAt: number | undefined;
+  #answersInForce = 0;
   #reducedAt = -Infinity;
   #healthy: ReadonlySet<string> = new Set();
 
   constructor(options: ConcurrencyLimitOptions) {
     this.#options = options;
-    this.#limit = options.initial;
+    this.#limit = this.#clamp(options.initial);
   }
 
+  /** The most requests that should be under way now; a whole number. */
   get limit(): number {
-    return Math.floor(this.#probe?.limit ?? this.#limit);
+    return Math.floor(Math.min(this.#limit, this.#probe?.limit ?? this.#limit));
   }
 
+  /** Learns from an answer; the limit may change at any of them. */
   onAnswer(answered: AnsweredRequest): void {
+    this.#errors.add('answered');
     const window = this.#openWindow(answered);
     if (window === undefined) return;
     window.add(answered);
     if (this.#isConclusive(window)) this.#close(window);
   }
 
+  /**
+   * Cuts the limit, once for all failures of requests that were sent before the last cut: they are of one overload.
+   * Errors cut it when they break out, at most once a window, and only of an operation that was answered in the last
+   * one: what answers nothing but 5xx is broken, not overloaded.
+   */
   onFailure({ kind, operation, latencyMs, at }: FailedRequest): void {
+    if (kind === 'error') {
+      if (!this.#healthy.has(operation)) return;
+      this.#errors.add('failed');
+      if (!this.#errors.isUnusual) return;
+    }
     if (at - latencyMs < this.#reducedAt) return;
-    if (kind === 'error' && !this.#healthy.has(operation)) return;
     this.#healthy = new Set();
-    this.#setLimit(this.#limit * CUT[kind]);
+    this.#errors.restart();
     this.#reducedAt = at;
+    this.#limit = this.#clamp(this.#limit * CUT);
+    if (this.#probe !== undefined) this.#probe = { limit: this.#probe.limit, before: undefined };
     if (kind === 'timeout') this.#settle();
   }
 
+  /** The window of this answer, if there is one: it opens when the answers are to requests sent under this limit. */
   #openWindow({ inFlight, latencyMs, at }: AnsweredRequest): SampleWindow | undefined {
-    if (this.#window !== undefined && at - this.#window.lastAt < WINDOW.holeMs) return this.#window;
-    if (this.#inForceAt === undefined && inFlight <= this.limit) this.#inForceAt = at;
+    if (this.#window !== undefined) return this.#window;
+    if (inFlight <= this.limit) this.#inForceAt ??= at;
     if (this.#inForceAt === undefined || at - latencyMs < this.#inForceAt) return undefined;
-    this.#window = new SampleWindow(at);
+    // The first to come back are the quick ones. After one for each place most that were sent before are back too.
+    if (++this.#answersInForce >= this.limit) this.#window = new SampleWindow(at);
     return undefined;
   }
 
   #isConclusive(window: SampleWindow): boolean {
-    if (window.durationMs < WINDOW.shortestMs || window.count < WINDOW.fewest) return false;
-    return window.error < WINDOW.error || window.durationMs > WINDOW.patienceMs || (this.#probe === undefined && this.#isSlow(window));
+    if (window.durationMs > WINDOW.patienceMs) return window.count >= WINDOW.few;
+    if (window.durationMs < WINDOW.shortestMs || window.count < WINDOW.enough) return false;
+    return this.#probe === undefined
+      ? window.error < WINDOW.error || this.#isSlow(window)
+      : window.error < WINDOW.probeError;
   }
 
   #close(window: SampleWindow): void {
     this.#window = undefined;
     this.#healthy = new Set(window.latencies.keys());
-    if (this.#probe !== undefined) this.#endProbe(this.#probe, window);
-    else this.#judge(window);
+    if (this.#probe === undefined) this.#judge(window);
+    else this.#readProbe(this.#probe, window);
   }
 
   #judge(window: SampleWindow): void {
     this.#baselines.estimateNew(window);
     const used = window.meanInFlight > this.#limit * USED_SHARE;
-    const due = this.#probedAt === undefined || (used && window.lastAt - this.#probedAt > PROBE_EVERY_MS);
-    if (due || this.#isSlow(window)) this.#startProbe(window, window);
+    const due = this.#nextProbeAt === undefined || (used && window.lastAt >= this.#nextProbeAt);
+    if (due || this.#isSlow(window) || this.#baselines.areTooHigh(window)) this.#startProbe(window, window);
     else this.#adjust(window);
   }
 
-  #startProbe(window: SampleWindow, before: SampleWindow): void {
-    const inFlight = window.meanInFlight;
-    const limit = Math.max(this.#options.min, Math.round(Math.min(inFlight, this.#baselines.useful(window)) / 2));
-    if (limit >= inFlight) {
-      // So few are under way that none of them waits for another.
-      this.#baselines.learn(window);
-      this.#endOf(window, before);
-      return;
+  #startProbe(window: SampleWindow, before: SampleWindow | undefined): void {
+    const limit = this.#clamp(Math.round(Math.min(window.meanInFlight, this.#baselines.useful(window)) / 2));
+    if (limit < window.meanInFlight) {
+      this.#probe = { limit, before };
+      this.#reducedAt = window.lastAt;
+      this.#settle();
+    } else {
+      // So few are under way that none waits for another, or no fewer are allowed.
+      this.#learn(window);
+      this.#endProbe(window, before);
     }
-    this.#probe = { limit, before };
-    this.#reducedAt = window.lastAt;
-    this.#settle();
   }
 
-  #endProbe({ before }: Probe, window: SampleWindow): void {
-    const fell = this.#baselines.learn(window);
-    if (process.env.TRACE) console.log('probe', window.lastAt.toFixed(0), 'level', this.limit, 'n', window.count, 'fell', fell, 'B', [...this.#baselines.ms], 'limit', this.#limit);
-    if (fell) this.#startProbe(window, before);
-    else this.#endOf(window, before);
-  }
-
-  #endOf(window: SampleWindow, before: SampleWindow): void {
+  #endProbe({ lastAt }: SampleWindow, before: SampleWindow | undefined): void {
     this.#probe = undefined;
-    this.#probedAt = window.lastAt;
-    this.#adjust(before);
+    this.#nextProbeAt = lastAt + this.#probeIntervalMs;
+    this.#probeIntervalMs = Math.min(this.#probeIntervalMs * 2, PROBE_INTERVAL_MS.longest);
     this.#settle();
+    if (before !== undefined) this.#adjust(before);
+  }
+
+  #readProbe({ before }: Probe, window: SampleWindow): void {
+    const stillQueued = this.#baselines.areTooHigh(window);
+    this.#learn(window);
+    if (stillQueued) this.#startProbe(window, before);
+    else this.#endProbe(window, before);
+  }
+
+  #learn(window: SampleWindow): void {
+    this.#baselines.learn(window, { wholly: this.#nextProbeAt === undefined });
   }
 
   #adjust(window: SampleWindow): void {
     const useful = this.#baselines.useful(window);
     const target = useful + Math.max(1, useful * (HEADROOM - 1));
-    if (process.env.TRACE) console.log('adjust', window.lastAt.toFixed(0), 'n', window.count, 'err', window.error.toFixed(3), 'limit', this.#limit.toFixed(1), 'target', target.toFixed(1), 'r', this.#baselines.slowdown(window).toFixed(2), this.#isSlow(window));
-    if (target > this.#limit || this.#isSlow(window)) {
-      this.#setLimit(target);
-      this.#settle();
-    }
+    if (this.#isSlow(window)) this.#limit = this.#clamp(target);
+    else if (target > this.#limit) this.#limit = this.#clamp(this.#limit + (target - this.#limit) * GROWTH_STEP);
+    this.#settle();
   }
 
+  /** Whether the latency is surely, not by the chance of a few samples, more than queueing within the headroom. */
   #isSlow(window: SampleWindow): boolean {
-    const surely = 1 - SIGMAS * window.error;
     const queued = window.meanInFlight - this.#baselines.useful(window);
-    return this.#baselines.slowdown(window) * surely > TOLERATED_SLOWDOWN && queued > TOLERATED_QUEUE;
+    return queued > TOLERATED.queued && this.#baselines.surelySlower(window) > TOLERATED.slowdown;
   }
 
+  /** Forgets what was seen under another limit. */
   #settle(): void {
     this.#window = undefined;
     this.#inForceAt = undefined;
+    this.#answersInForce = 0;
   }
 
-  #setLimit(limit: number): void {
-    this.#limit = Math.min(this.#options.max, Math.max(this.#options.min, limit));
-  }
-}
-
-class LatencyBaselines {
-  readonly ms = new Map<string, number>();
-
-  estimateNew(window: SampleWindow): void {
-    const slowdown = this.slowdown(window);
-    for (const [operation, { count, sumMs }] of window.latencies) {
-      if (!this.ms.has(operation)) this.ms.set(operation, sumMs / count / slowdown);
-    }
-  }
-
-  /** True when surely faster. */
-  learn(window: SampleWindow): boolean {
-    this.estimateNew(window);
-    const fell = this.slowdown(window) * (1 + SIGMAS * window.error) < 0.9;
-    for (const [operation, { count, sumMs }] of window.latencies) {
-      const error = window.error * Math.sqrt(window.count / count);
-      const weight = fell ? 1 : LEARN_VARIANCE / (LEARN_VARIANCE + error ** 2);
-      const old = this.ms.get(operation) ?? 0;
-      this.ms.set(operation, old + (sumMs / count - old) * weight);
-    }
-    return fell;
-  }
-
-  /** Little's law. */
-  useful(window: SampleWindow): number {
-    return this.#serviceMs(window) / window.durationMs;
-  }
-
-  slowdown(window: SampleWindow): number {
-    let latencyMs = 0;
-    for (const [operation, { sumMs }] of window.latencies) if (this.ms.has(operation)) latencyMs += sumMs;
-    return latencyMs === 0 ? 1 : latencyMs / this.#serviceMs(window);
-  }
-
-  #serviceMs(window: SampleWindow): number {
-    let sum = 0;
-    for (const [operation, { count }] of window.latencies) sum += count * (this.ms.get(operation) ?? 0);
-    return sum;
+  #clamp(limit: number): number {
+    return Math.min(this.#options.max, Math.max(this.#options.min, limit));
   }
 }

@@ -5,7 +5,7 @@ const SIGMAS = 3;
 /** How far a baseline is expected to move between two measurements, against which their error is weighed. */
 const EXPECTED_VARIANCE = 0.15 ** 2;
 /** The share of a baseline below which no latency without a queue should be. */
-const TOO_FAST = 0.9;
+const TOO_FAST = 0.75;
 
 /** What each operation takes while nothing queues for it, in milliseconds: network and work. */
 export class LatencyBaselines {
@@ -40,21 +40,21 @@ export class LatencyBaselines {
     return this.#slowdown(window) * (1 - SIGMAS * window.error);
   }
 
-  /** How many requests were worked on, on average, and did not wait: Little's law. */
+  /** How many requests were worked on, on average, and did not wait. */
   useful(window: SampleWindow): number {
-    return this.#workMs(window) / window.durationMs;
+    return window.meanInFlight / this.#slowdown(window);
   }
 
   #slowdown(window: SampleWindow): number {
     let latencyMs = 0;
-    for (const [operation, { sumMs }] of window.latencies) if (this.#ms.has(operation)) latencyMs += sumMs;
+    let baselineMs = 0;
     // Both sums are over the same requests, so a change of the mix is no change of the slowdown.
-    return latencyMs === 0 ? 1 : latencyMs / this.#workMs(window);
-  }
-
-  #workMs(window: SampleWindow): number {
-    let sum = 0;
-    for (const [operation, { count }] of window.latencies) sum += count * (this.#ms.get(operation) ?? 0);
-    return sum;
+    for (const [operation, { count, sumMs }] of window.latencies) {
+      const ownMs = this.#ms.get(operation);
+      if (ownMs === undefined) continue;
+      latencyMs += sumMs;
+      baselineMs += count * ownMs;
+    }
+    return latencyMs > 0 && baselineMs > 0 ? latencyMs / baselineMs : 1;
   }
 }

@@ -43,6 +43,7 @@ export class SampleWindow {
    * is not taken for noise.
    */
   get error(): number {
+    if (this.latencySumMs === 0) return 0;
     let variation = 0;
     for (const { count, sumMs, squareSum } of this.latencies.values()) variation += squareSum - sumMs ** 2 / count;
     return Math.sqrt(Math.max(0, variation)) / this.latencySumMs;

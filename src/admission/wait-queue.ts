@@ -21,6 +21,9 @@ export interface Waiter {
   readonly reject: (reason: QueueRejection) => void;
 }
 
+/** Says something of an operation: `hasClaim`, whether it has less than the part of the permits that it is sure of. */
+type OperationTest = (operation: string) => boolean;
+
 export interface WaitQueueOptions {
   /** The most that may wait. */
   readonly maxWaiting: number;
@@ -59,13 +62,17 @@ export class WaitQueue {
     return this.#size > 0 && now() - this.#notEmptySince >= intervalMs;
   }
 
-  /** Lets one in. A full queue turns away the one of the least worth that waited longest, be it the newcomer. */
-  add(waiter: Waiter): void {
-    if (this.#size >= this.#options.maxWaiting && !this.#makeRoom(waiter)) {
+  /**
+   * Lets one in. A full queue turns away the one of the least worth that waited longest, be it the newcomer; of equal
+   * worth one whose operation `hasClaim` goes before one whose operation has none.
+   */
+  add(waiter: Waiter, hasClaim: OperationTest = () => false): void {
+    const wasEmpty = this.#size === 0;
+    if (this.#size >= this.#options.maxWaiting && !this.#makeRoom(waiter, hasClaim)) {
       waiter.reject('queue-full');
       return;
     }
-    if (this.#size === 0) this.#notEmptySince = this.#options.now();
+    if (wasEmpty) this.#notEmptySince = this.#options.now();
     this.#lane(waiter).add(waiter);
     this.#size++;
     this.#scheduleSweep();
@@ -80,14 +87,14 @@ export class WaitQueue {
     this.#sweep = undefined;
   }
 
-  /** Takes out who is next: of an operation that `hasClaim`, if there is one, then by worth, then by order. */
-  take(hasClaim: (operation: string) => boolean): Waiter | undefined {
-    const next = this.#next(hasClaim) ?? this.#next(() => true);
+  /** Takes out who is next among the operations that `mayHaveMore`: who `hasClaim` first, then by worth, then by order. */
+  take(hasClaim: OperationTest, mayHaveMore: OperationTest = () => true): Waiter | undefined {
+    const next = this.#next((operation) => mayHaveMore(operation) && hasClaim(operation)) ?? this.#next(mayHaveMore);
     if (next !== undefined) this.remove(next);
     return next;
   }
 
-  #next(accepts: (operation: string) => boolean): Waiter | undefined {
+  #next(accepts: OperationTest): Waiter | undefined {
     const newestFirst = this.overloaded;
     for (const priority of PRIORITIES) {
       let best: Waiter | undefined;
@@ -102,25 +109,35 @@ export class WaitQueue {
     return undefined;
   }
 
-  #makeRoom(newcomer: Waiter): boolean {
-    for (const priority of PRIORITIES.toReversed()) {
-      if (PRIORITIES.indexOf(priority) < PRIORITIES.indexOf(newcomer.priority)) return false;
-      // Of equal worth the newcomer only has the better claim where the newest goes first.
-      if (priority === newcomer.priority && !this.overloaded) return false;
-      const oldest = this.#oldest(priority);
-      if (oldest === undefined) continue;
-      this.#turnAway(oldest, 'queue-full');
-      return true;
-    }
-    return false;
+  #makeRoom(newcomer: Waiter, hasClaim: OperationTest): boolean {
+    const lessWorth = PRIORITIES.slice(PRIORITIES.indexOf(newcomer.priority) + 1).toReversed();
+    const claims = hasClaim(newcomer.operation);
+    const leaver =
+      this.#oldestOf(lessWorth, () => true) ??
+      // Of equal worth, those with a claim go before those without, and the newcomer where the newest goes first.
+      (claims || this.overloaded ? this.#oldestOf([newcomer.priority], (other) => !hasClaim(other)) : undefined) ??
+      (claims && this.overloaded ? this.#oldestOf([newcomer.priority], () => true) : undefined);
+    if (leaver === undefined) return false;
+    this.#turnAway(leaver, 'queue-full');
+    return true;
   }
 
-  #oldest(priority: Priority): Waiter | undefined {
+  /** The oldest of the first of these priorities that has one. */
+  #oldestOf(priorities: readonly Priority[], accepts: OperationTest): Waiter | undefined {
+    for (const priority of priorities) {
+      const oldest = this.#oldest(priority, accepts);
+      if (oldest !== undefined) return oldest;
+    }
+    return undefined;
+  }
+
+  #oldest(priority: Priority, accepts: OperationTest = () => true): Waiter | undefined {
     let oldest: Waiter | undefined;
-    for (const lane of this.#lanes.get(priority)?.values() ?? []) {
-      const candidate = first(lane);
-      if (candidate !== undefined && (oldest === undefined || candidate.enqueuedAt < oldest.enqueuedAt))
+    for (const [operation, lane] of this.#lanes.get(priority) ?? []) {
+      const candidate = accepts(operation) ? first(lane) : undefined;
+      if (candidate !== undefined && (oldest === undefined || candidate.enqueuedAt < oldest.enqueuedAt)) {
         oldest = candidate;
+      }
     }
     return oldest;
   }

@@ -37,6 +37,9 @@ const AT = {
   bodyLength: 55,
   stringLengths: 59,
 } as const;
+/** Where an encoded entry holds its `askedAt`, a big-endian double: Redis compares by it which of two is newer. */
+export const ASKED_AT_OFFSET = AT.askedAt;
+
 const STRING_COUNT = 5;
 const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
 

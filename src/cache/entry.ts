@@ -38,7 +38,7 @@ export interface Entry {
   readonly beforeRedisMs: number;
 }
 
-/** What an entry is good for at an instant: the three windows follow each other. */
+/** What an entry is good for at an instant: the most that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 
 /** Judges an entry at `now` (epoch ms). Only ever moves forward as `now` grows. */

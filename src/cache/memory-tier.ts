@@ -53,12 +53,14 @@ export class MemoryTier implements Tier {
     return undefined;
   }
 
-  set(entry: Entry): void {
+  set(entry: Entry): boolean {
     const now = this.#now();
-    if (usableUntil(entry) <= now) return;
+    if (usableUntil(entry) <= now) return false;
     const kept = this.#copies.peek(entry.key);
-    if (kept !== undefined && kept.entry.askedAt > entry.askedAt && now < usableUntil(kept.entry)) return;
-    this.#copies.set(entry.key, { entry, askRedisAt: now + entry.beforeRedisMs });
+    if (kept !== undefined && kept.entry.askedAt > entry.askedAt && now < usableUntil(kept.entry)) return false;
+    const copy = { entry, askRedisAt: now + entry.beforeRedisMs };
+    this.#copies.set(entry.key, copy);
+    return this.#copies.peek(entry.key) === copy;
   }
 
   delete(key: string): void {

@@ -9,7 +9,7 @@ import {
 } from 'cockatiel';
 import type { RedisConnection } from '../redis/connect.ts';
 import { type Entry, usableUntil } from './entry.ts';
-import { decodeEntry, encodeEntry } from './entry-codec.ts';
+import { ASKED_AT_OFFSET, decodeEntry, encodeEntry } from './entry-codec.ts';
 import type { Tier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
@@ -78,21 +78,24 @@ export class RedisTier implements Tier {
     return read === 'failed' || read === 'rejected-by-breaker' ? { state: 'failed' } : { state: 'absent' };
   }
 
-  set(entry: Entry): void {
+  set(entry: Entry): boolean {
     const { maxPendingWrites, maxPendingWriteBytes, report, now } = this.#options;
     const sizeBytes = entry.body.byteLength;
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
-    } else if (this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes) {
-      report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
-    } else {
-      this.#pendingBytes += sizeBytes;
-      const write = this.#write(entry).finally(() => {
-        this.#pendingBytes -= sizeBytes;
-        this.#pending.delete(write);
-      });
-      this.#pending.add(write);
+      return false;
     }
+    if (this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes) {
+      report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
+      return false;
+    }
+    this.#pendingBytes += sizeBytes;
+    const write = this.#write(entry).finally(() => {
+      this.#pendingBytes -= sizeBytes;
+      this.#pending.delete(write);
+    });
+    this.#pending.add(write);
+    return true;
   }
 
   /** How many entries are being written. */
@@ -122,7 +125,7 @@ export class RedisTier implements Tier {
   async #store(entry: Entry): Promise<'stored'> {
     const bytes = await encodeEntry(entry);
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - this.#options.now()));
-    await this.#options.connection.set(this.#redisKey(entry.key), bytes, ttlMs);
+    await this.#options.connection.set(this.#redisKey(entry.key), bytes, ttlMs, ASKED_AT_OFFSET);
     return 'stored';
   }
 

@@ -15,6 +15,6 @@ export type TierRead =
  */
 export interface Tier {
   get(key: string): TierRead | Promise<TierRead>;
-  /** Keeps an entry until its `usableUntil` at most. May keep nothing: a tier is bounded. */
-  set(entry: Entry): void;
+  /** Keeps an entry until its `usableUntil` at most. Returns whether it was taken: a tier is bounded. */
+  set(entry: Entry): boolean;
 }

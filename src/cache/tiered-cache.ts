@@ -76,9 +76,9 @@ export class TieredCache {
     // A flight that was asked later may have landed first: what it stored is not to be put back.
     const kept = memory.peek(entry.key)?.entry;
     if (kept !== undefined && kept.askedAt > entry.askedAt) return 'superseded';
-    memory.set(entry);
-    redis?.set(entry);
-    return redis !== undefined || memory.peek(entry.key)?.entry === entry ? 'stored' : 'too-large';
+    const inMemory = memory.set(entry);
+    const inRedis = redis?.set(entry) ?? false;
+    return inMemory || inRedis ? 'stored' : 'too-large';
   }
 
   #judge(entry: Entry, tier: 'memory' | 'redis'): Lookup {

@@ -5,7 +5,6 @@ import {
   headerValue,
   integer,
   listenHost,
-  number,
   redisUrl,
   type SettingMeta,
   share,
@@ -117,7 +116,7 @@ const upstream = z.strictObject({
   maxConcurrency: integer(1, 10_000)
     .prefault(64)
     .meta(about('The most requests at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' })),
-  requestsPerSecond: number(0.1, 100_000)
+  requestsPerSecond: integer(1, 100_000)
     .optional()
     .meta(
       about('The rate that the indexer or its provider allows; not limited when not set.', { env: 'UPSTREAM_RPS' }),
@@ -141,7 +140,7 @@ const upstream = z.strictObject({
 const admission = z
   .strictObject({
     adaptive: flag
-      .prefault(true)
+      .prefault(false)
       .meta(about('Whether the limit follows what the indexer can take, up to `upstream.maxConcurrency`.')),
     initialConcurrency: integer(1, 10_000).prefault(20).meta(about('The limit before anything is known.')),
     maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),
@@ -164,6 +163,9 @@ const admission = z
         error: 'must not add up to more than 1',
       })
       .prefault({}),
+    maxPassThrough: share
+      .prefault(0.5)
+      .meta(about('The most of the limit that what is passed through may have: its clients may read slowly.')),
     maxEventLoop: share.prefault(0.98).meta(about('Above this share of busy time misses are shed.')),
     maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are shed.')),
   })
@@ -218,9 +220,11 @@ const http = z
     maxConnections: integer(1, 1_000_000).prefault(10_000).meta(about('The most open connections of clients.')),
     slowReader: duration('100ms', '1h')
       .prefault('30s')
-      .meta(about('A client that reads nothing of its answer for this long is cut.')),
+      .meta(
+        about('A client that reads nothing of its answer for this long is cut, but never before `upstream.timeout`.'),
+      ),
     drain: duration('100ms', '5min')
-      .prefault('9s')
+      .prefault('7s')
       .meta(about('How long requests in flight have to end after SIGTERM.')),
   })
   .prefault({});

@@ -60,23 +60,6 @@ export function integer(minimum: number, maximum: number) {
     .pipe(z.int({ error: message }).min(minimum, { error: message }).max(maximum, { error: message }));
 }
 
-/** A number that may have a fraction; the environment can only give its digits. */
-export function number(minimum: number, maximum: number) {
-  const message = `must be a number from ${minimum} to ${maximum}`;
-  return z
-    .union(
-      [
-        z.number(),
-        z
-          .string()
-          .regex(/^[0-9]+(\.[0-9]+)?$/)
-          .transform(Number),
-      ],
-      { error: message },
-    )
-    .pipe(z.number().min(minimum, { error: message }).max(maximum, { error: message }));
-}
-
 /** The indexer's address: with or without a trailing `/api/v3`, which is not kept. */
 export const upstreamUrl = z.string().transform((text, ctx): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -17,12 +17,20 @@ const HOP_BY_HOP = [
 /** The indexer knows no sessions, chooses its own timeouts, and its host and the body's length are set anew. */
 const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout'];
 
-/** A shared port keeps no cookies, and the rest is ours to say. */
+/** A shared port keeps no cookies, and what concerns this origin is ours to say. */
 const NOT_RETURNED = [
   'set-cookie',
+  'set-cookie2',
+  'access-control-allow-credentials',
+  'access-control-allow-headers',
+  'access-control-allow-methods',
   'access-control-allow-origin',
   'access-control-expose-headers',
+  'access-control-max-age',
+  'alt-svc',
   'cache-status',
+  'clear-site-data',
+  'strict-transport-security',
   'x-request-id',
 ];
 

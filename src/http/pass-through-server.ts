@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../errors.ts';
 import type { PassThrough } from '../proxy/pass-through.ts';
+import { findOperation } from '../ton/operations.ts';
 import type { Wait } from './open-waits.ts';
 import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
 import { isPassable } from './pass-through-target.ts';
@@ -11,11 +12,12 @@ import { commonHeaders, type ResponseContext } from './send-response.ts';
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 
-export interface ServePassThroughOptions {
+export interface PassThroughServerOptions {
   readonly passThrough: PassThrough;
   readonly maxBodyBytes: number;
-  /** Our key for clients that bring none, where that is allowed. */
-  readonly sharedKey: string | undefined;
+  /** The key of the cached operations, if there is one, and whether clients that bring none may go with it. */
+  readonly ourKey: string | undefined;
+  readonly sharesOurKey: boolean;
 }
 
 /** What the server knows of a request that is to be passed through. */
@@ -24,46 +26,40 @@ export interface PassedRequest {
   readonly response: ServerResponse;
   /** Path and query in origin form, as they came. */
   readonly target: string;
-  /** The wait for the head of the answer; closed when the head is there, for the body has its own time. */
-  readonly wait: Wait;
+  /** Begins the wait for the head of the answer: after the client's body is there, for that is the client's time. */
+  readonly openWait: () => Wait;
   readonly requestId: string;
   readonly closing: boolean;
 }
 
 /** Passes a request on and streams the answer back. Rejects with a {@link ProxyError} while nothing was sent yet. */
 export class PassThroughServer {
-  readonly #options: ServePassThroughOptions;
+  readonly #options: PassThroughServerOptions;
 
-  constructor(options: ServePassThroughOptions) {
+  constructor(options: PassThroughServerOptions) {
     this.#options = options;
   }
 
-  async serve({ request, response, target, wait, requestId, closing }: PassedRequest): Promise<void> {
-    if (!isPassable(target)) {
-      throw new ProxyError(
-        'bad-request',
-        'the path is ambiguous; accepted: /api/v3/ and segments without dots alone, backslashes or encoded slashes',
-      );
-    }
-    if (request.headers.upgrade !== undefined) {
-      throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
-    }
-    const method = PASSED_METHODS.find((passed) => passed === request.method);
-    if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
-    const body = method === 'POST' ? await this.#read(request, wait.signal) : undefined;
-    const { passThrough, sharedKey } = this.#options;
-    const headers = forwardedHeaders(request.headers);
-    if (sharedKey !== undefined && request.headers['x-api-key'] === undefined) headers.push('x-api-key', sharedKey);
-    const answer = await passThrough.open({ method, target, headers, body, signal: wait.signal });
+  async serve({ request, response, target, openWait, requestId, closing }: PassedRequest): Promise<void> {
+    const method = this.#check(request, target);
+    const { passThrough } = this.#options;
+    const key = this.#keyFor(request);
+    passThrough.refuse(key.isOurs);
+    const body = method === 'POST' ? await this.#read(request) : undefined;
+    const wait = openWait();
+    const headers = [...forwardedHeaders(request.headers), ...key.headers];
+    const answer = await passThrough.open({ method, target, headers, body, signal: wait.signal }, key.isOurs);
+    // The body has its own time: every pause of it is bounded, not the whole.
     wait.close();
     try {
-      const context: ResponseContext = {
-        cacheStatus: { fwd: 'bypass', fwdStatus: answer.status },
-        vary: '',
-        requestId,
-        closing,
-      };
-      response.writeHead(answer.status, [...returnedHeaders(answer.headers), ...commonHeaders(context)]);
+      const cacheStatus = { fwd: 'bypass', fwdStatus: answer.status } as const;
+      const context: ResponseContext = { cacheStatus, vary: '', requestId, closing };
+      const cacheControl = answer.headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
+      response.writeHead(answer.status, [
+        ...returnedHeaders(answer.headers),
+        ...cacheControl,
+        ...commonHeaders(context),
+      ]);
       await pipeline(answer.body, response);
     } catch {
       // Either side left in the middle: the other one is told by the connection's end, and there is nobody to write to.
@@ -73,18 +69,47 @@ export class PassThroughServer {
     }
   }
 
-  async #read(request: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+  #check(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
+    if (!isPassable(target)) {
+      throw new ProxyError(
+        'bad-request',
+        'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
+      );
+    }
+    if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
+      throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
+    }
+    if (request.headers.upgrade !== undefined) {
+      throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
+    }
+    const method = PASSED_METHODS.find((passed) => passed === request.method);
+    if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
+    return method;
+  }
+
+  /** The key that a request goes with: the client's own before ours. */
+  #keyFor(request: IncomingMessage): { readonly isOurs: boolean; readonly headers: readonly string[] } {
+    const { ourKey, sharesOurKey } = this.#options;
+    if (request.headers['x-api-key'] !== undefined) return { isOurs: false, headers: [] };
+    if (ourKey === undefined) return { isOurs: true, headers: [] };
+    return sharesOurKey ? { isOurs: true, headers: ['x-api-key', ourKey] } : { isOurs: false, headers: [] };
+  }
+
+  async #read(request: IncomingMessage): Promise<Buffer> {
     const { maxBodyBytes } = this.#options;
     const tooLarge = new ProxyError('body-too-large', `the body is too large; accepted: at most ${maxBodyBytes} bytes`);
     if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    // Leaving the loop must not end the connection: the refusal is still to be sent on it.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      signal.throwIfAborted();
-      bytes += chunk.length;
-      if (bytes > maxBodyBytes) throw tooLarge;
-      chunks.push(chunk);
+    try {
+      // Leaving the loop must not end the connection: the refusal is still to be sent on it.
+      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBodyBytes) throw tooLarge;
+        chunks.push(chunk);
+      }
+    } catch (cause) {
+      throw cause instanceof ProxyError ? cause : new ProxyError('client-left', 'the body broke off', { cause });
     }
     return Buffer.concat(chunks, bytes);
   }

@@ -1,5 +1,8 @@
-/** What cannot be in a path that two servers must understand alike: an encoded slash or backslash, however often encoded. */
-const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
+/** The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold all that is visible but # and \\. */
+const ORIGIN_FORM = /^\/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/i;
+
+/** Not to be had in a path that two servers must understand alike: slashes and dots that only a second decoding shows. */
+const HIDDEN = /%(?:25)*(?:2f|5c)|%(?:25)+2e/i;
 
 /**
  * Whether a request target may be passed on byte for byte. A target that another server could read as another path is
@@ -7,10 +10,8 @@ const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
  * form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
  */
 export function isPassable(target: string): boolean {
-  // The visible characters of ASCII: a fragment is never sent, and a byte outside has no business in a target.
-  if (!/^\/api\/v3\/[\x21-\x22\x24-\x5b\x5d-\x7e]*$/i.test(target)) return false;
   const [path = ''] = target.split('?', 1);
-  if (ENCODED_SEPARATOR.test(path)) return false;
+  if (!ORIGIN_FORM.test(target) || HIDDEN.test(path)) return false;
   let decoded: string;
   try {
     decoded = decodeURIComponent(path);

@@ -99,18 +99,16 @@ export class PublicServer {
   }
 
   #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThroughServer): void {
-    const wait = this.#waits.open(response);
+    let wait: Wait | undefined;
+    const openWait = () => {
+      wait = this.#waits.open(response);
+      return wait;
+    };
+    const id = requestId(request);
     server
-      .serve({
-        request,
-        response,
-        target: target.originForm,
-        wait,
-        requestId: requestId(request),
-        closing: this.#draining,
-      })
+      .serve({ request, response, target: target.originForm, openWait, requestId: id, closing: this.#draining })
       .catch((error: unknown) => this.#fail(request, response, '', error))
-      .finally(() => wait.close());
+      .finally(() => wait?.close());
   }
 
   #answer(request: IncomingMessage, response: ServerResponse, operation: Operation, rawQuery: string): void {

@@ -24,6 +24,9 @@ const STATUS: Record<ErrorCode, number> = {
   internal: 500,
 };
 
+/** The longest error of the indexer that is passed on: what it has to say is short. */
+const LONGEST_ERROR_BYTES = 64 * 1024;
+
 /** Sends a failure in the indexer's own shape, `{"error":"..."}`; never to be cached by anyone. */
 export function sendError(
   request: IncomingMessage,
@@ -32,7 +35,11 @@ export function sendError(
   context: ResponseContext,
 ): void {
   const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
-  const body = error.upstreamBody ?? Buffer.from(JSON.stringify({ error: error.message }));
+  const theirs = error.upstreamBody;
+  const body =
+    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES
+      ? theirs
+      : Buffer.from(JSON.stringify({ error: error.message }));
   const headers = commonHeaders(context);
   headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
   if (error.allow !== undefined) headers.push('Allow', error.allow);

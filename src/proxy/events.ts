@@ -6,7 +6,7 @@ import type { OperationName } from '../ton/operations.ts';
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How a request was answered, in one word. */
-export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed';
+export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
 
 /** Why a request for the indexer was not sent. */
 export type ShedReason = QueueRejection | 'breaker-open' | 'deadline' | 'paused' | 'process-exhausted' | 'rate-limit';

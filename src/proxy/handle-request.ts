@@ -2,7 +2,7 @@ import { type Entry, freshnessOf } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
-import type { CallMemo } from '../ton/call-memo.ts';
+import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
@@ -49,7 +49,7 @@ export class RequestHandler {
    * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
-    const { call, key } = this.#options.calls.read(request.operation, request.rawQuery, request.headers);
+    const { call, key } = this.#read(request);
     const found = this.#options.cache.lookInMemory(key);
     if (found.state === 'fresh') return this.#hit(call, found.entry, 'memory');
     if (found.state === 'stale-while-revalidate') {
@@ -57,6 +57,16 @@ export class RequestHandler {
       return this.#hit(call, found.entry, 'memory');
     }
     return this.#join(call, key, request.openWait());
+  }
+
+  #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
+    const { calls, report } = this.#options;
+    try {
+      return calls.read(operation, rawQuery, headers);
+    } catch (error) {
+      report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
+      throw error;
+    }
   }
 
   async #join(call: Call, key: string, signal: AbortSignal): Promise<Answer> {
@@ -89,7 +99,7 @@ export class RequestHandler {
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not even asked: the whole time went by in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
-      error = overloaded(random);
+      error = overloaded(random, { reason: 'deadline', waitMs: 0 });
     }
     return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
   }

@@ -3,13 +3,8 @@ import type { CallOutcome, OperationBreaker } from '../upstream/operation-breake
 import type { RateLimit } from '../upstream/rate-limit.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamPause } from '../upstream/upstream-pause.ts';
-import type { ShedReason, UpstreamOperation } from './events.ts';
-
-/** Why nothing is sent now, and for how long at least (0 when that is not known). */
-export interface Refusal {
-  readonly reason: ShedReason;
-  readonly waitMs: number;
-}
+import type { UpstreamOperation } from './events.ts';
+import type { Refusal } from './overloaded.ts';
 
 /** How a call ended, for everyone who has to know; `limited` is a 429 with its `Retry-After`. */
 export type PassageEnd = CallOutcome | { readonly limited: string | undefined };
@@ -33,6 +28,8 @@ export interface IndexerAccessOptions {
   readonly longestWaitMs: number;
 }
 
+const EXHAUSTED: Refusal = { reason: 'process-exhausted', waitMs: 0 };
+
 /** Everything beside a permit that decides whether a call may be sent: the state of the indexer, and of this process. */
 export class IndexerAccess {
   readonly #options: IndexerAccessOptions;
@@ -41,11 +38,14 @@ export class IndexerAccess {
     this.#options = options;
   }
 
-  /** Why a call would not be sent: to be asked before it waits for anything. */
-  refusal(operation: UpstreamOperation): Refusal | undefined {
-    const { guard, readingBytes, maxReadingBytes, pause, breaker, rate, longestWaitMs } = this.#options;
-    if (guard.exhausted || readingBytes() > maxReadingBytes) return { reason: 'process-exhausted', waitMs: 0 };
-    if (pause.isPaused) return { reason: 'paused', waitMs: pause.remainingMs };
+  /**
+   * Why a call would not be sent: to be asked before it waits for anything. A call that goes with a client's key and not
+   * with `ourKey` neither heeds nor begins a pause: that is between the client and its provider.
+   */
+  refusal(operation: UpstreamOperation, ourKey = true): Refusal | undefined {
+    const { pause, breaker, rate, longestWaitMs } = this.#options;
+    if (this.#isExhausted) return EXHAUSTED;
+    if (ourKey && pause.isPaused) return { reason: 'paused', waitMs: pause.remainingMs };
     if (breaker.isOpen(operation)) return { reason: 'breaker-open', waitMs: breaker.retryAfterMs(operation) };
     const waitMs = rate?.expectedWaitMs ?? 0;
     return waitMs > longestWaitMs ? { reason: 'rate-limit', waitMs } : undefined;
@@ -56,28 +56,35 @@ export class IndexerAccess {
     operation: UpstreamOperation,
     key: string,
     signal: AbortSignal,
+    ourKey = true,
   ): Promise<Passage | Refusal | 'abandoned'> {
     const { pause, breaker, rate } = this.#options;
     if (rate !== undefined && (await rate.take(signal)) === 'abandoned') return 'abandoned';
-    const pausePass = pause.admit();
+    if (this.#isExhausted) return EXHAUSTED;
+    const pausePass = ourKey ? pause.admit() : undefined;
     if (pausePass === 'paused') return { reason: 'paused', waitMs: pause.remainingMs };
     const breakerPass = breaker.admit(operation, key);
     if (breakerPass === 'open') {
-      pausePass.unanswered();
+      pausePass?.unanswered();
       return { reason: 'breaker-open', waitMs: breaker.retryAfterMs(operation) };
     }
     return {
       end: (how) => {
         if (typeof how === 'object') {
-          pausePass.limited(how.limited);
+          pausePass?.limited(how.limited);
           breakerPass.end('ignored');
           return;
         }
-        if (how === 'ok' || how === 'ignored') pausePass.answered();
-        else pausePass.unanswered();
+        if (how === 'ok' || how === 'ignored') pausePass?.answered();
+        else pausePass?.unanswered();
         breakerPass.end(how);
       },
     };
+  }
+
+  get #isExhausted(): boolean {
+    const { guard, readingBytes, maxReadingBytes } = this.#options;
+    return guard.exhausted || readingBytes() > maxReadingBytes;
   }
 
   /** Counts a call, once for both of its tries. */

@@ -7,9 +7,9 @@ import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { Report } from './events.ts';
-import type { IndexerAccess, PassageEnd, Refusal } from './indexer-access.ts';
+import type { IndexerAccess, PassageEnd } from './indexer-access.ts';
 import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
-import { overloaded } from './overloaded.ts';
+import { overloaded, type Refusal } from './overloaded.ts';
 
 /** What one flight brings home. */
 export type Load =
@@ -150,15 +150,15 @@ export class EntryLoader {
       : this.#shed(call, { reason: rejection, waitMs: 0 });
   }
 
-  #shed(call: Call, { reason, waitMs }: Refusal): ProxyError {
-    this.#options.report({ name: 'shed', operation: call.operation.name, reason });
-    return overloaded(this.#options.random, waitMs);
+  #shed(call: Call, refusal: Refusal): ProxyError {
+    this.#options.report({ name: 'shed', operation: call.operation.name, reason: refusal.reason });
+    return overloaded(this.#options.random, refusal);
   }
 }
 
 /** A request is worth as much as its clients would miss it. */
 const PRIORITY: Record<Lookup['state'], Priority> = {
-  // Confirmed by nobody, and then the indexer is asked all the same.
+  // Not asked for: what is fresh is answered before.
   fresh: 'miss',
   miss: 'miss',
   'stale-if-error': 'miss-with-fallback',

@@ -2,8 +2,8 @@ import type { AdmissionGate, Permit, PermitOutcome } from '../admission/admissio
 import { ProxyError } from '../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../upstream/upstream-client.ts';
 import type { Report } from './events.ts';
-import type { IndexerAccess, Passage, PassageEnd, Refusal } from './indexer-access.ts';
-import { overloaded } from './overloaded.ts';
+import type { IndexerAccess, Passage, PassageEnd } from './indexer-access.ts';
+import { overloaded, type Refusal } from './overloaded.ts';
 
 export interface PassThroughOptions {
   readonly gate: AdmissionGate;
@@ -22,8 +22,8 @@ export interface OpenedAnswer extends ForwardedAnswer {
 const OPERATION = 'passThrough';
 
 /**
- * Sends what is not cached to the indexer, within the same bounds as everything else. Throws a {@link ProxyError}; a
- * request is never sent twice.
+ * Sends what is not cached to the indexer, within the same bounds as everything else. Its methods throw a
+ * {@link ProxyError}; a request is never sent twice.
  */
 export class PassThrough {
   readonly #options: PassThroughOptions;
@@ -32,41 +32,56 @@ export class PassThrough {
     this.#options = options;
   }
 
-  async open(request: ForwardRequest): Promise<OpenedAnswer> {
+  /** Throws when nothing would be sent now: to be asked before a client's body is read. */
+  refuse(ourKey: boolean): void {
+    const refusal = this.#options.access.refusal(OPERATION, ourKey);
+    if (refusal !== undefined) throw this.#shed(refusal);
+  }
+
+  /** `ourKey`: whether the request goes with the key of the cached operations. */
+  async open(request: ForwardRequest, ourKey: boolean): Promise<OpenedAnswer> {
     const { access, gate } = this.#options;
     const { signal } = request;
-    const refusal = access.refusal(OPERATION);
-    if (refusal !== undefined) throw this.#shed(refusal);
     const permit = await gate.acquire({ operation: OPERATION, priority: 'miss', signal });
     if (permit === 'abandoned') throw signal.reason;
     if (typeof permit === 'string') throw this.#shed({ reason: permit, waitMs: 0 });
+    let outcome: PermitOutcome | undefined = 'ignored';
     try {
-      const passage = await access.enter(OPERATION, request.target, signal);
+      const passage = await access.enter(OPERATION, request.target, signal, ourKey);
       if (passage === 'abandoned') throw signal.reason;
       if ('reason' in passage) throw this.#shed(passage);
-      return await this.#send(request, permit, passage);
+      // Whoever gives up from here on leaves a query behind that the indexer still works on.
+      outcome = 'left';
+      const answer = await this.#send(request, permit, passage);
+      outcome = undefined;
+      // With the head there the query is over; how long the body streams is the client's doing as well.
+      return { ...answer, end: () => permit.end('ignored') };
     } catch (error) {
-      permit.end(permitOutcomeOf(error));
+      if (error instanceof ProxyError && !signal.aborted && error.wentForward) {
+        outcome = error.code === 'upstream-timeout' ? 'timed-out' : 'ignored';
+      }
       throw error;
+    } finally {
+      if (outcome !== undefined) permit.end(outcome);
     }
   }
 
-  async #send(request: ForwardRequest, permit: Permit, passage: Passage): Promise<OpenedAnswer> {
+  async #send(request: ForwardRequest, permit: Permit, passage: Passage): Promise<ForwardedAnswer> {
     const { upstream, monotonic, report } = this.#options;
     const startedAt = monotonic();
     let end: PassageEnd = 'unsent';
     try {
       permit.sent();
       const answer = await upstream.forward(request);
-      const { status } = answer;
+      const { status, headers } = answer;
       report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
-      end = status === 429 ? { limited: [answer.headers['retry-after']].flat()[0] } : status >= 500 ? 'failed' : 'ok';
-      // How long a body streams is the client's doing as well, so its end tells no latency.
-      return { ...answer, end: () => permit.end('ignored') };
+      end = status === 429 ? { limited: [headers['retry-after']].flat()[0] } : status >= 500 ? 'failed' : 'ok';
+      return answer;
     } catch (error) {
-      if (error instanceof ProxyError && error.wentForward) {
+      if (error instanceof ProxyError && !request.signal.aborted) {
+        // One path that resets its connections must not cut off the operations: it counts for what is passed alone.
+        end = 'failed';
         const { code, cause } = error;
-        end = code === 'upstream-unreachable' ? 'unreachable' : 'failed';
         report({ name: 'upstream-failed', operation: OPERATION, code, ms: monotonic() - startedAt, cause });
       }
       throw error;
@@ -75,12 +90,8 @@ export class PassThrough {
     }
   }
 
-  #shed({ reason, waitMs }: Refusal): ProxyError {
-    this.#options.report({ name: 'shed', operation: OPERATION, reason });
-    return overloaded(this.#options.random, waitMs);
+  #shed(refusal: Refusal): ProxyError {
+    this.#options.report({ name: 'shed', operation: OPERATION, reason: refusal.reason });
+    return overloaded(this.#options.random, refusal);
   }
-}
-
-function permitOutcomeOf(error: unknown): PermitOutcome {
-  return error instanceof ProxyError && error.code === 'upstream-timeout' ? 'timed-out' : 'ignored';
 }

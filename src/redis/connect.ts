@@ -3,6 +3,20 @@ import { Redis } from 'ioredis';
 const MAX_RECONNECT_DELAY_MS = 1000;
 const FIRST_RECONNECT_DELAY_MS = 10;
 
+/**
+ * Two instances ask for one key, and the one that asked first may hear last. Values of another kind (by their first
+ * four bytes) and stamps from a minute ahead are garbage, and garbage must not stay.
+ */
+const SET_UNLESS_NEWER = `
+local offset = tonumber(ARGV[3])
+local kept = redis.pcall('GETRANGE', KEYS[1], 0, offset + 7)
+if type(kept) == 'string' and #kept == offset + 8 and string.sub(kept, 1, 4) == string.sub(ARGV[1], 1, 4) then
+  local ahead = struct.unpack('>d', kept, offset + 1) - struct.unpack('>d', ARGV[1], offset + 1)
+  if ahead > 0 and ahead < 60000 then return 0 end
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
+
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
@@ -10,8 +24,11 @@ const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
-  /** Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). */
-  set(key: string, value: Buffer, ttlMs: number): Promise<void>;
+  /**
+   * Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). With a `stampOffset`, where both values hold
+   * their instant as a big-endian double of epoch milliseconds, a newer value of the same kind stays.
+   */
+  set(key: string, value: Buffer, ttlMs: number, stampOffset?: number): Promise<void>;
   /** Ends the connection for good; calls still unanswered are rejected. */
   close(): Promise<void>;
 }
@@ -62,9 +79,10 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection & Re
       mustBeConnected(redis);
       return (await redis.getBuffer(key)) ?? undefined;
     },
-    set: async (key, value, ttlMs) => {
+    set: async (key, value, ttlMs, stampOffset) => {
       mustBeConnected(redis);
-      await redis.set(key, value, 'PX', ttlMs);
+      if (stampOffset === undefined) await redis.set(key, value, 'PX', ttlMs);
+      else await redis.eval(SET_UNLESS_NEWER, 1, key, value, ttlMs, stampOffset);
     },
     runScript: async (script, keys, args) => {
       mustBeConnected(redis);

@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent } from '../proxy/events.ts';
+import type { RedisTransition } from '../redis/connect.ts';
+
+/** So many good answers in a row mean that the indexer is well again. */
+const GOOD_AGAIN = 10;
 
 /**
  * Writes what an operator has to know, at the moment it changes: a request that fails the same way as the one before
@@ -9,6 +13,7 @@ import type { ProxyEvent } from '../proxy/events.ts';
 export class EventLog {
   readonly #logger: Logger;
   #indexer: 'answers' | 'fails' | 'refuses-key' = 'answers';
+  #goodInARow = 0;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -33,6 +38,9 @@ export class EventLog {
         if (event.status >= 500) {
           this.#indexerIs('fails', () => this.#logger.warn({ status: event.status }, 'the indexer fails'));
         } else if (event.status !== 401 && event.status !== 403) {
+          // One key that fails among many that do not is no change each time.
+          this.#goodInARow++;
+          if (this.#goodInARow < GOOD_AGAIN) break;
           this.#indexerIs('answers', () => this.#logger.info('the indexer answers again'));
         }
         break;
@@ -49,6 +57,11 @@ export class EventLog {
     }
   };
 
+  readonly onRedisTransition = (transition: RedisTransition): void => {
+    if (transition.state === 'connected') this.#logger.info('connected to Redis');
+    else this.#logger.warn({ reason: transition.reason }, 'no connection to Redis');
+  };
+
   readonly onRedisEvent = (event: RedisTierEvent): void => {
     if (event.name !== 'redis-available') return;
     const { operation, available, reason } = event;
@@ -57,6 +70,7 @@ export class EventLog {
   };
 
   #indexerIs(state: 'answers' | 'fails' | 'refuses-key', say: () => void): void {
+    if (state !== 'answers') this.#goodInARow = 0;
     if (this.#indexer === state) return;
     this.#indexer = state;
     say();

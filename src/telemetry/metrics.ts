@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
-import type { ProxyEvent } from '../proxy/events.ts';
+import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 
 /** What is read when the page is asked for. */
 export interface MetricSources {
@@ -14,6 +14,13 @@ export interface MetricSources {
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const BREAKERS: readonly UpstreamOperation[] = [
+  'pendingTraces',
+  'adjacentTransactions',
+  'masterchainBlockShards',
+  'passThrough',
+];
 
 /** The counters, in a registry of their own: what happens is told by events, what is so is read at each scrape. */
 export class Metrics {
@@ -58,6 +65,7 @@ export class Metrics {
 
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
     this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);

@@ -1,6 +1,6 @@
 import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 
-/** How long answers of one rule live. All in milliseconds, all counted from the end of the window before. */
+/** How long answers of one rule live, in milliseconds; both stale windows begin when the lifetime ends. */
 export interface LifetimePolicy {
   readonly lifetimeMs: number;
   /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */

@@ -14,7 +14,9 @@ import {
 } from './parameters.ts';
 
 /** The operations that are cached. */
-export type OperationName = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+export const OPERATION_NAMES = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+
+export type OperationName = (typeof OPERATION_NAMES)[number];
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 

@@ -131,7 +131,7 @@ describe('the lifetime of children', () => {
     await world.leap(lifetimeMs - 1);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
     await world.leap(1);
-    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 0 });
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: -1 });
     await world.leap(1);
     expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startIndexer } from '../../src/demo/indexer.ts';
-import { newestRound } from '../e2e/questions.ts';
+import { newestRound, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
@@ -67,7 +67,7 @@ it('the log tells when the indexer begins to fail and when it answers again, wha
   reset.remove();
   world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
   await world.ask(target);
-  await world.ask(target);
+  for (let time = 0; time < 10; time++) await world.ask(unknownTransaction());
   const told = world.proxy.log.map(({ level, msg }) => [level, msg]);
   expect(told).toEqual([
     [40, 'the indexer fails'],

@@ -2,27 +2,24 @@ import { ConcurrencyLimit, type ConcurrencyLimitOptions } from '../../src/admiss
 import { SeededRandom } from '../../src/demo/seeded-random.ts';
 import { type ServiceTime, SimulatedTime, SimulatedUpstream } from './simulated-upstream.ts';
 
-/** One kind of request: its part of the load and what it costs. */
+/** One kind of request: its part of the load and what it costs, which may change under way. */
 export interface SimulatedOperation {
   readonly operation: string;
-  readonly share: number;
+  share: number;
   serviceTime: ServiceTime;
 }
 
 export interface SimulatedOverloadOptions {
   readonly limit: ConcurrencyLimitOptions;
   readonly workers: number;
-  readonly operations: SimulatedOperation[];
+  readonly operations: readonly SimulatedOperation[];
   readonly seed?: string;
-  /** Answers of requests that are not in the share fail with a 5xx. */
+  /** This part of all requests ends in a 5xx, whatever the load. */
   readonly failingShare?: number;
-  readonly networkMs?: number;
 }
 
 /** What one stretch of simulated time looked like. */
 export interface Stretch {
-  readonly fromAt: number;
-  readonly untilAt: number;
   /** Answers a second. */
   readonly goodput: number;
   readonly meanLimit: number;
@@ -36,25 +33,25 @@ const TIMEOUT_MS = 5000;
 /** Upstream works on after a timeout, so its permit rests before it is used again. */
 const REST_MS = 1000;
 const MAX_WAITING = 200;
+/** A client that was shed tries again after this. */
+const RETRY_MS = 100;
 
 /** Clients, the gate with its limit, and the upstream, in simulated time. */
 export class SimulatedOverload {
   readonly limit: ConcurrencyLimit;
   readonly upstream: SimulatedUpstream;
-  readonly operations: SimulatedOperation[];
   readonly #time = new SimulatedTime();
   readonly #random: SeededRandom;
   readonly #options: SimulatedOverloadOptions;
   readonly #samples: { readonly at: number; readonly limit: number; readonly inHand: number }[] = [];
   readonly #answeredAt: number[] = [];
   #permits = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
   #arrivalsPerSecond = 0;
 
   constructor(options: SimulatedOverloadOptions) {
     this.#options = options;
     this.#random = new SeededRandom('overload', options.seed ?? '');
-    this.operations = options.operations;
     this.upstream = new SimulatedUpstream(this.#time, options.workers);
     this.limit = new ConcurrencyLimit(options.limit);
     this.#sample();
@@ -82,14 +79,13 @@ export class SimulatedOverload {
     return this.look(fromAt, fromAt + ms);
   }
 
+  /** What a stretch of the past looked like. */
   look(fromAt: number, untilAt: number): Stretch {
     const within = this.#samples.filter(({ at }) => at >= fromAt && at < untilAt);
     const limits = within.map(({ limit }) => limit);
     const inHand = within.map((sample) => sample.inHand);
     const answers = this.#answeredAt.filter((at) => at >= fromAt && at < untilAt).length;
     return {
-      fromAt,
-      untilAt,
       goodput: (answers * 1000) / (untilAt - fromAt),
       meanLimit: mean(limits),
       lowestLimit: Math.min(...limits),
@@ -114,7 +110,7 @@ export class SimulatedOverload {
 
   #request(onEnd: () => void): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push(() => this.#send(onEnd));
-    else this.#time.after(100, onEnd);
+    else this.#time.after(RETRY_MS, onEnd);
     this.#admit();
   }
 
@@ -126,7 +122,7 @@ export class SimulatedOverload {
   }
 
   #send(onEnd: () => void): void {
-    const { operation, serviceTime } = this.#pick();
+    const { operation, serviceTime } = this.#draw();
     const sentAt = this.#time.now;
     let ended = false;
     const end = (restMs: number) => {
@@ -160,13 +156,14 @@ export class SimulatedOverload {
     );
   }
 
-  #pick(): SimulatedOperation {
-    let left = this.#random.next() * this.operations.reduce((sum, { share }) => sum + share, 0);
-    for (const operation of this.operations) {
+  #draw(): SimulatedOperation {
+    const { operations } = this.#options;
+    let left = this.#random.next() * operations.reduce((sum, { share }) => sum + share, 0);
+    for (const operation of operations) {
       left -= operation.share;
       if (left < 0) return operation;
     }
-    return this.#random.pick(this.operations);
+    return this.#random.pick(operations);
   }
 }
 

@@ -24,13 +24,13 @@ const SIMPLE = {
   breaker: { leastKeys: 100_000 },
 };
 
-const QUEUE = { queueTarget: '50ms', queueInterval: '100ms' };
+const QUEUE = { ...SIMPLE.admission, queueTarget: '50ms', queueInterval: '100ms' };
 
 /** One line of the chart each, in the order of its colours. Each step has those before it. */
 export const MODES: readonly Mode[] = [
   { name: 'direct' },
   { name: 'simple', toncache: { file: SIMPLE } },
-  { name: 'queue', toncache: { file: { ...SIMPLE, admission: { ...SIMPLE.admission, ...QUEUE } } } },
-  { name: 'adaptive', toncache: { file: { ...SIMPLE, admission: { ...SIMPLE.admission, ...QUEUE, adaptive: true } } } },
-  { name: 'full', toncache: {} },
+  { name: 'queue', toncache: { file: { ...SIMPLE, admission: QUEUE } } },
+  { name: 'default', toncache: {} },
+  { name: 'adaptive', toncache: { file: { admission: { adaptive: true } } } },
 ];

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   AdmissionGate,
+  type Limit,
   type Permit,
   type PermitRequest,
   type Rejection,
 } from '../../../src/admission/admission-gate.ts';
 import { fixedLimit } from '../../../src/admission/fixed-limit.ts';
-import { WaitQueue } from '../../../src/admission/wait-queue.ts';
+import { type Priority, WaitQueue } from '../../../src/admission/wait-queue.ts';
 
 const patient = new AbortController().signal;
 
@@ -17,6 +18,7 @@ function openGate({ maxConcurrency, maxQueue }: { maxConcurrency: number; maxQue
   return new AdmissionGate({
     limit: fixedLimit(maxConcurrency),
     shares: {},
+    caps: {},
     queue: new WaitQueue({ maxWaiting: maxQueue, targetMs: 50, intervalMs: 3_600_000, now }),
     restAfterTimeoutMs: 1000,
     now,
@@ -246,4 +248,261 @@ test('permits never exceed the bound, go out in the order of asking whoever leav
     ),
     { numRuns: 200 },
   );
+});
+
+/** A limit that is what the test says, and keeps what it was told. */
+class SetLimit implements Limit {
+  limit: number;
+  readonly told: unknown[] = [];
+  /** What an answer makes of the limit. */
+  afterAnswer: number | undefined;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  onAnswer(answered: Parameters<Limit['onAnswer']>[0]): void {
+    this.told.push(answered);
+    this.limit = this.afterAnswer ?? this.limit;
+  }
+
+  onFailure(failed: Parameters<Limit['onFailure']>[0]): void {
+    this.told.push(failed);
+  }
+}
+
+const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
+const REST_MS = 1000;
+
+/** A gate with shares, on the fake clock. */
+function openSharedGate(limit: Limit, maxWaiting = 100, caps: Readonly<Record<string, number>> = {}): AdmissionGate {
+  const now = () => Date.now();
+  const queue = new WaitQueue({ maxWaiting, targetMs: 50, intervalMs: 3_600_000, now });
+  return new AdmissionGate({ limit, shares: SHARES, caps, queue, restAfterTimeoutMs: REST_MS, now });
+}
+
+/** Those who were let in, by operation, in the order of that. */
+class Admitted {
+  readonly #gate: AdmissionGate;
+  readonly order: string[] = [];
+  readonly permits: { operation: string; permit: Permit }[] = [];
+  readonly rejections: { operation: string; rejection: Rejection }[] = [];
+
+  constructor(gate: AdmissionGate) {
+    this.#gate = gate;
+  }
+
+  async ask(operation: string, count = 1, priority: Priority = 'miss'): Promise<void> {
+    for (let time = 0; time < count; time++) {
+      vi.advanceTimersByTime(1);
+      void this.#gate.acquire({ operation, priority, signal: patient }).then((outcome) => {
+        if (typeof outcome === 'string') this.rejections.push({ operation, rejection: outcome });
+        else {
+          this.order.push(operation);
+          this.permits.push({ operation, permit: outcome });
+        }
+      });
+      await vi.advanceTimersByTimeAsync(0);
+    }
+  }
+
+  /** Ends the permits of so many of an operation, one after the other. */
+  async end(operation: string, count = 1, outcome: Parameters<Permit['end']>[0] = 'answered'): Promise<void> {
+    for (let time = 0; time < count; time++) {
+      const place = this.permits.findIndex((holder) => holder.operation === operation);
+      const [holder] = this.permits.splice(place, place < 0 ? 0 : 1);
+      if (holder === undefined) throw new Error(`${operation} holds no permit`);
+      holder.permit.end(outcome);
+      await vi.advanceTimersByTimeAsync(0);
+    }
+  }
+
+  count(operation: string): number {
+    return this.permits.filter((holder) => holder.operation === operation).length;
+  }
+}
+
+describe('on the fake clock', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  describe('a share', () => {
+    test('that is idle is lent: one operation may have every permit', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(10)));
+      await admitted.ask('shards', 12);
+      expect(admitted.count('shards')).toBe(10);
+    });
+
+    test('comes back with the next permits, whoever waited before, until it is whole', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(10)));
+      await admitted.ask('shards', 30);
+      await admitted.ask('pending', 10);
+      await admitted.ask('adjacent', 10);
+      await admitted.end('shards', 7);
+      expect([admitted.count('pending'), admitted.count('adjacent'), admitted.count('shards')]).toEqual([4, 3, 3]);
+      // From here on nobody is under a share, and the oldest is next.
+      await admitted.end('shards');
+      expect(admitted.order.at(-1)).toBe('shards');
+    });
+
+    test('is kept by an operation at its share, however long the queues of the others', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(10)));
+      for (const operation of Object.keys(SHARES)) await admitted.ask(operation, 20);
+      for (let turn = 0; turn < 10; turn++) {
+        const [holder] = admitted.permits;
+        await admitted.end(holder?.operation ?? '');
+        // The tenth is nobody's share.
+        if (turn < 6) continue;
+        expect(admitted.count('pending')).toBeGreaterThanOrEqual(4);
+        expect(admitted.count('adjacent')).toBeGreaterThanOrEqual(3);
+        expect(admitted.count('shards')).toBeGreaterThanOrEqual(2);
+      }
+    });
+
+    test('is not for an operation that has none, and that one is served all the same', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(2)));
+      await admitted.ask('pending', 2);
+      await admitted.ask('other');
+      await admitted.end('pending');
+      expect(admitted.order.at(-1)).toBe('other');
+    });
+
+    test('is of use to an operation that comes when others have filled the queue', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(10), 5));
+      await admitted.ask('shards', 15);
+      await admitted.ask('pending');
+      expect(admitted.rejections.map(({ operation }) => operation)).not.toContain('pending');
+      await admitted.end('shards');
+      expect(admitted.order.at(-1)).toBe('pending');
+    });
+
+    test('counts again from a permit that was given back', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(5)));
+      await admitted.ask('pending', 2);
+      await admitted.ask('other', 3);
+      await admitted.ask('other');
+      await admitted.ask('pending');
+      await admitted.end('pending');
+      expect(admitted.order.at(-1)).toBe('pending');
+    });
+  });
+
+  describe('a cap', () => {
+    test('keeps an operation waiting though permits are free, and nobody else', async () => {
+      const gate = openSharedGate(new SetLimit(10), 100, { capped: 0.5 });
+      const admitted = new Admitted(gate);
+      await admitted.ask('capped', 7);
+      await admitted.ask('any', 2);
+      expect([admitted.count('capped'), admitted.count('any'), gate.queued]).toEqual([5, 2, 2]);
+      await admitted.end('any', 2);
+      expect([admitted.count('capped'), gate.queued]).toEqual([5, 2]);
+      await admitted.end('capped');
+      expect([admitted.count('capped'), gate.queued]).toEqual([5, 1]);
+    });
+
+    test('lets those behind go first who have none, and leaves one permit where it comes to less', async () => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(2), 100, { capped: 0.1 }));
+      await admitted.ask('capped', 3);
+      await admitted.ask('any', 2);
+      await admitted.end('any');
+      expect(admitted.order).toEqual(['capped', 'any', 'any']);
+      await admitted.end('capped');
+      expect(admitted.order.at(-1)).toBe('capped');
+    });
+  });
+
+  test('a freed permit goes to the most worth among those who wait', async () => {
+    const admitted = new Admitted(openSharedGate(new SetLimit(1)));
+    await admitted.ask('holder');
+    await admitted.ask('a refresh', 1, 'refresh');
+    await admitted.ask('a miss with a copy', 1, 'miss-with-fallback');
+    await admitted.ask('a miss', 1, 'miss');
+    for (const operation of ['holder', 'a miss', 'a miss with a copy', 'a refresh']) await admitted.end(operation);
+    expect(admitted.order).toEqual(['holder', 'a miss', 'a miss with a copy', 'a refresh']);
+  });
+
+  describe('the permit of a request that timed out', () => {
+    test('rests, though somebody waits for it, and is handed on when it has', async () => {
+      const gate = openSharedGate(new SetLimit(1));
+      const admitted = new Admitted(gate);
+      await admitted.ask('first');
+      await admitted.ask('second');
+      await admitted.end('first', 1, 'timed-out');
+      await vi.advanceTimersByTimeAsync(REST_MS - 1);
+      expect([admitted.order, gate.inUse, gate.queued]).toEqual([['first'], 1, 1]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([admitted.order, gate.inUse, gate.queued]).toEqual([['first', 'second'], 1, 0]);
+    });
+
+    test('is free after its rest when nobody waits', async () => {
+      const gate = openSharedGate(new SetLimit(1));
+      const admitted = new Admitted(gate);
+      await admitted.ask('first');
+      await admitted.end('first', 1, 'timed-out');
+      expect(gate.inUse).toBe(1);
+      await vi.advanceTimersByTimeAsync(REST_MS);
+      expect(gate.inUse).toBe(0);
+    });
+
+    test.each(['answered', 'failed', 'ignored'] as const)('rests alone: one that %s does not', async (outcome) => {
+      const gate = openSharedGate(new SetLimit(1));
+      const admitted = new Admitted(gate);
+      await admitted.ask('first');
+      await admitted.end('first', 1, outcome);
+      expect(gate.inUse).toBe(0);
+    });
+  });
+
+  describe('a limit', () => {
+    test('below what is out takes nothing back, and hands nothing on until it is kept again', async () => {
+      const limit = new SetLimit(5);
+      const gate = openSharedGate(limit);
+      const admitted = new Admitted(gate);
+      await admitted.ask('any', 8);
+      limit.limit = 2;
+      await admitted.end('any', 3);
+      expect([gate.inUse, gate.queued]).toEqual([2, 3]);
+      await admitted.end('any');
+      expect([gate.inUse, gate.queued]).toEqual([2, 2]);
+    });
+
+    test('that an answer makes grow by several hands several on at once', async () => {
+      const limit = new SetLimit(2);
+      const gate = openSharedGate(limit);
+      const admitted = new Admitted(gate);
+      await admitted.ask('any', 10);
+      limit.afterAnswer = 6;
+      await admitted.end('any');
+      expect([gate.inUse, gate.queued]).toEqual([6, 3]);
+    });
+
+    test('learns what an answer took since it was sent, not since its permit was given', async () => {
+      const limit = new SetLimit(2);
+      const gate = openSharedGate(limit);
+      const admitted = new Admitted(gate);
+      await admitted.ask('any');
+      vi.advanceTimersByTime(500);
+      admitted.permits[0]?.permit.sent();
+      vi.advanceTimersByTime(30);
+      await admitted.end('any');
+      expect(limit.told).toEqual([{ operation: 'any', latencyMs: 30, inFlight: 1, at: Date.now() }]);
+    });
+
+    test('learns of each failure once, and nothing of what tells nothing', async () => {
+      const limit = new SetLimit(3);
+      const admitted = new Admitted(openSharedGate(limit));
+      await admitted.ask('any', 3);
+      for (const { permit } of admitted.permits.slice(0, 1)) permit.end('ignored');
+      for (const { permit } of admitted.permits.slice(0, 1)) permit.end('failed');
+      for (const outcome of ['failed', 'answered'] as const) admitted.permits[1]?.permit.end(outcome);
+      admitted.permits[2]?.permit.end('timed-out');
+      await vi.advanceTimersByTimeAsync(REST_MS);
+      expect(limit.told).toMatchObject([{ kind: 'error' }, { kind: 'timeout' }]);
+    });
+  });
 });

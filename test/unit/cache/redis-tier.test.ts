@@ -182,7 +182,12 @@ describe('a write', () => {
     vi.setSystemTime(entry.askedAt + 20_000);
     tier.set(entry);
     await tier.idle();
-    expect(connection.set).toHaveBeenCalledWith(expect.any(String), await encodeEntry(entry), 100_000);
+    expect(connection.set).toHaveBeenCalledWith(
+      expect.any(String),
+      await encodeEntry(entry),
+      100_000,
+      expect.any(Number),
+    );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });
 
@@ -222,7 +227,7 @@ describe('a write', () => {
 
   test('that fails is reported and nothing else', async () => {
     const { tier, outcomesOf } = tierOn({ set: refuses });
-    expect(tier.set(entry)).toBeUndefined();
+    expect(tier.set(entry)).toBe(true);
     await tier.idle();
     expect(outcomesOf('redis-write')).toEqual(['failed']);
   });

@@ -26,8 +26,9 @@ class FakeRedis implements Tier {
     return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
   }
 
-  set(entry: Entry): void {
+  set(entry: Entry): boolean {
     if (!this.failing) this.kept.set(entry.key, entry);
+    return true;
   }
 }
 

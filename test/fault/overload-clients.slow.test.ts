@@ -1,0 +1,269 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { failed } from '../../src/demo/faults.ts';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { newestRound, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import { type Answered, ask, type Sent, send } from '../support/http-client.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
+
+const MIB = 1024 * 1024;
+
+/** What a port that this process listens on has accepted from now on: its own end of each connection. */
+function acceptedBy(url: string): { readonly count: number; readonly open: number } {
+  const port = Number(new URL(url).port);
+  const accepted: Socket[] = [];
+  const onSocket = (message: unknown) => {
+    if (typeof message !== 'object' || message === null || !('socket' in message)) return;
+    if (message.socket instanceof Socket && message.socket.localPort === port) accepted.push(message.socket);
+  };
+  subscribe('net.server.socket', onSocket);
+  onTestFinished(() => void unsubscribe('net.server.socket', onSocket));
+  return {
+    get count() {
+      return accepted.length;
+    },
+    get open() {
+      return accepted.filter((socket) => !socket.destroyed).length;
+    },
+  };
+}
+
+/** Connects so many clients that send this and read nothing. */
+function connectMany(url: string, count: number, bytes: string): void {
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    if (bytes !== '') socket.write(bytes);
+    return socket;
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+}
+
+describe('clients that only hold on to their connections', () => {
+  it.each([
+    ['an unfinished head', 'GET /api/v3/pendingTraces HTTP/1.1\r\nHost: x\r\nX-More: '],
+    ['nothing', ''],
+  ])('200 that sent %s are cut, and nobody else is disturbed meanwhile', async (_, bytes) => {
+    await using world = await startFaultyWorld({ overrides: { http: { headerTimeout: 1000 } } });
+    const accepted = acceptedBy(world.proxy.url);
+    connectMany(world.proxy.url, 200, bytes);
+    await expect.poll(() => accepted.count, { interval: 5 }).toBe(200);
+    expect(accepted.open).toBe(200);
+    expect((await world.ask(newestRound(world))).cache).toMatchObject({ fwd: 'miss' });
+    for (let time = 0; time < 50; time++) expect((await world.ask(newestRound(world))).cache['hit']).toBe(true);
+    await expect.poll(() => accepted.open, { timeout: 20_000 }).toBe(0);
+  });
+
+  it('500 that read nothing of their answers are cut, and nobody else is disturbed meanwhile', async () => {
+    await using world = await startFaultyWorld({
+      env: { UPSTREAM_TIMEOUT: '4s' },
+      overrides: { http: { slowReader: 1000, drain: 100 }, memory: { maxSize: 1024 * MIB } },
+    });
+    const large = parentOfSettled(world);
+    // More than the system takes in for a connection.
+    world.indexer.faults.inject({ kind: 'huge', bytes: 16 * MIB }, { times: 1 });
+    expect((await world.ask(large)).cache['stored']).toBe(true);
+    const accepted = acceptedBy(world.proxy.url);
+    connectMany(world.proxy.url, 500, `GET ${large} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await expect.poll(() => accepted.count, { interval: 5 }).toBe(500);
+    expect((await world.ask(newestRound(world))).cache).toMatchObject({ fwd: 'miss' });
+    for (let time = 0; time < 50; time++) expect((await world.ask(newestRound(world))).cache['hit']).toBe(true);
+    await expect.poll(() => accepted.open, { timeout: 60_000 }).toBe(0);
+    // One that does read is not cut.
+    expect((await world.ask(large)).bytes).toHaveLength(16 * MIB);
+  });
+});
+
+it('300 clients that leave cost the indexer what was already sent, and no more', async () => {
+  await using world = await startFaultyWorld({
+    env: { UPSTREAM_TIMEOUT: '60s' },
+    overrides: { upstream: { maxConcurrency: 4 }, admission: { maxQueue: 1000 } },
+  });
+  const gauge = (name: string) => expect.poll(() => world.proxy.metric(`toncache_upstream_${name}`));
+  const gate = world.indexer.hold();
+  const clients: Sent[] = Array.from({ length: 300 }, () => send(world.proxy.url, unknownTransaction()));
+  await gauge('queued').toBe(296);
+  for (const client of clients) client.leave();
+  await gauge('queued').toBe(0);
+  gate.release();
+  await gauge('in_flight').toBe(0);
+  expect(world.forwarded).toHaveLength(4);
+  expect((await world.ask(newestRound(world))).status).toBe(200);
+});
+
+describe('600 MB of answers through a cache of 64 MiB', () => {
+  const LIMIT_MIB = 350;
+  const CLIENTS = 8;
+
+  /** A file of settings that leaves nothing to the speed of the machine. */
+  async function settingsFile(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'toncache-overload-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'settings.json');
+    await writeFile(path, JSON.stringify({ admission: { adaptive: false, maxEventLoop: 1 } }));
+    return path;
+  }
+
+  it.each([
+    ['1 MiB', MIB, true],
+    ['4 MiB, each too large for it', 4 * MIB, false],
+  ])('keep the process under 350 MiB: answers of %s', async (_, bytes, fits) => {
+    const indexer = await startIndexer();
+    onTestFinished(() => indexer.close());
+    await using proxy = await ProxyProcess.start({
+      UPSTREAM_URL: indexer.url,
+      MEMORY_MAX_SIZE: '64MiB',
+      CONFIG_FILE: await settingsFile(),
+    });
+    const value = async (name: string): Promise<number> => {
+      const { text } = await ask(proxy.adminUrl, '/metrics');
+      return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+    };
+    indexer.faults.inject({ kind: 'huge', bytes });
+    const { headSeqno } = indexer.chain;
+    const count = Math.ceil(600e6 / bytes);
+    const targets = Array.from({ length: count }, (_each, index) =>
+      targetOf('masterchainBlockShards', { seqno: headSeqno - (index % 40), limit: 1 + Math.floor(index / 40) }),
+    );
+    let most = 0;
+    const client = async () => {
+      for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
+        const answered = await ask(proxy.url, target);
+        expect([answered.status, answered.bytes.length]).toEqual([200, bytes]);
+        most = Math.max(most, await value('toncache_process_resident_memory_bytes'));
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+    expect(indexer.requests.total).toBe(count);
+    const memoryBytes = await value('toncache_memory_bytes');
+    expect(memoryBytes).toBeLessThanOrEqual(64 * MIB);
+    if (fits) expect(memoryBytes).toBeGreaterThan(32 * MIB);
+    expect(most).toBeGreaterThan(64 * MIB);
+    expect(Math.round(most / MIB)).toBeLessThan(LIMIT_MIB);
+  });
+});
+
+describe('whatever the indexer does', () => {
+  const DEADLINE_MS = 500;
+  const REQUESTS = 120;
+  const times = (staleIfError: number) => ({
+    lifetime: 50,
+    beforeRedis: 50,
+    staleWhileRevalidate: 0,
+    staleIfError,
+  });
+
+  interface Timed extends Answered {
+    readonly tookMs: number;
+  }
+
+  async function timed(proxy: RunningProxy, target: string): Promise<Timed> {
+    const askedAt = performance.now();
+    const answered = await proxy.ask(target);
+    return { ...answered, tookMs: performance.now() - askedAt };
+  }
+
+  /** So many requests by 12 clients, each key for the first time, and as many for one that is known. */
+  async function crowd(proxy: RunningProxy, known: string): Promise<{ unknown: Timed[]; known: Timed[] }> {
+    const seen = { unknown: [] as Timed[], known: [] as Timed[] };
+    const client = async () => {
+      for (let time = 0; time < REQUESTS / 12; time++) {
+        seen.unknown.push(await timed(proxy, unknownTransaction()));
+        seen.known.push(await timed(proxy, known));
+      }
+    };
+    await Promise.all(Array.from({ length: 12 }, client));
+    return seen;
+  }
+
+  it.each<[string, (indexer: Indexer) => Promise<() => Promise<unknown>>]>([
+    [
+      'it hangs',
+      async ({ faults }) => {
+        faults.inject({ kind: 'hang' });
+        return async () => faults.clear();
+      },
+    ],
+    [
+      'it answers 500 in bursts',
+      async ({ faults }) => {
+        const weather = setInterval(() => faults.inject(failed(500), { times: 40 }), 50);
+        faults.inject(failed(500), { times: 40 });
+        return async () => {
+          clearInterval(weather);
+          faults.clear();
+        };
+      },
+    ],
+    [
+      'it resets connections',
+      async ({ faults }) => {
+        faults.inject({ kind: 'reset' });
+        return async () => faults.clear();
+      },
+    ],
+    [
+      'it dies and comes back',
+      async (indexer) => {
+        const { port, chain } = indexer;
+        await indexer.close();
+        return async () => {
+          const again = await startIndexer({ port, chain });
+          onTestFinished(() => again.close());
+        };
+      },
+    ],
+  ])(
+    'nobody waits past the deadline, stale is served where it may be, and all is well by itself after: %s',
+    async (_, spoil) => {
+      const indexer = await startIndexer();
+      onTestFinished(() => indexer.close());
+      await using proxy = await startProxy({
+        upstreamUrl: indexer.url,
+        env: { UPSTREAM_TIMEOUT: `${DEADLINE_MS}ms`, UPSTREAM_MAX_CONCURRENCY: '4' },
+        overrides: {
+          admission: { ...PATIENT_ADMISSION, queueTarget: 50, queueInterval: 100, restAfterTimeout: 1000, maxQueue: 8 },
+          breaker: { rest: 300, longestRest: 1000 },
+          lifetimes: { shardsFinal: times(600_000) },
+        },
+      });
+      const known = targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 5 });
+      const { text } = await proxy.ask(known);
+      const recover = await spoil(indexer);
+      const { unknown, known: again } = await crowd(proxy, known);
+      expect(Math.max(...[...unknown, ...again].map(({ tookMs }) => tookMs))).toBeLessThan(10 * DEADLINE_MS);
+      expect(new Set(again.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(again.map((answered) => answered.text))).toEqual(new Set([text]));
+      expect(unknown.filter(({ status }) => ![404, 500, 502, 503, 504].includes(status))).toEqual([]);
+      expect(unknown.filter(({ status, headers }) => status === 503 && !headers['retry-after'])).toEqual([]);
+      expect(unknown.some(({ status }) => status === 503)).toBe(true);
+      await recover();
+
+      for (const status of [404, 200] as const) {
+        await expect
+          .poll(async () => {
+            const seqno = indexer.chain.headSeqno - Math.floor(Math.random() * 50);
+            const target =
+              status === 404 ? unknownTransaction() : targetOf('masterchainBlockShards', { seqno, limit: 3 });
+            return (await proxy.ask(target)).status;
+          })
+          .toBe(status);
+      }
+      for (const operation of ['adjacentTransactions', 'masterchainBlockShards']) {
+        expect(await proxy.metric('toncache_breaker_open', { operation })).toBe(0);
+      }
+      for (let time = 0; time < 20; time++) expect((await proxy.ask(unknownTransaction())).status).toBe(404);
+      await expect.poll(() => proxy.metric('toncache_upstream_in_flight')).toBe(0);
+      expect(proxy.log.filter(({ msg }) => msg.includes('should not happen'))).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isOfApi, noneMatch, parseTarget } from '../../../src/http/parse-request.ts';
+
+describe('a request target', () => {
+  it.each([
+    ['/api/v3/x?a=b', '/api/v3/x', 'a=b', '/api/v3/x?a=b'],
+    ['/api/v3/x', '/api/v3/x', '', '/api/v3/x'],
+    ['/api/v3/x?', '/api/v3/x', '', '/api/v3/x?'],
+    ['/x?a?b', '/x', 'a?b', '/x?a?b'],
+    ['/x?u=http://y/z', '/x', 'u=http://y/z', '/x?u=http://y/z'],
+    ['http://host/api/v3/x?a', '/api/v3/x', 'a', '/api/v3/x?a'],
+    ['HTTPS://user:word@host:1/api/v3/x', '/api/v3/x', '', '/api/v3/x'],
+    ['http://host', '', '', ''],
+    ['http://host?a', '', 'a', '?a'],
+    ['http://host//other/x', '//other/x', '', '//other/x'],
+    ['http://a/http://b/c', '/http://b/c', '', '/http://b/c'],
+    ['ftp://host/x', 'ftp://host/x', '', 'ftp://host/x'],
+    ['//host/x', '//host/x', '', '//host/x'],
+    ['*', '*', '', '*'],
+    ['', '', '', ''],
+  ])('is taken apart: %s', (url, path, rawQuery, originForm) => {
+    expect(parseTarget(url)).toEqual({ path, rawQuery, originForm });
+  });
+
+  it('loses nothing but its scheme and authority', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('', 'http://a', 'https://[::1]:1'), fc.string(), (origin, rest) => {
+        const target = `/${rest}`;
+        const { path, rawQuery, originForm } = parseTarget(origin + target);
+        expect(originForm).toBe(target);
+        expect(target.includes('?') ? `${path}?${rawQuery}` : path).toBe(target);
+      }),
+    );
+  });
+
+  it.each([
+    ['/api/v3/x', true],
+    ['/API/V3/x', true],
+    ['/api/v3/', true],
+    ['http://host/api/v3/x', true],
+    ['/api/v3', false],
+    ['/api/v33', false],
+    ['//api/v3/x', false],
+    ['//host/api/v3/x', false],
+    ['ftp://host/api/v3/x', false],
+    ['/x?/api/v3/', false],
+  ])('%s is of the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
+});
+
+describe('If-None-Match', () => {
+  it.each([
+    [undefined, false],
+    ['', false],
+    ['*', true],
+    [' * ', true],
+    ['"a"', true],
+    ['W/"a"', true],
+    ['"b", W/"a"', true],
+    ['a', false],
+    ['"b"', false],
+    ['"A"', false],
+    ['"aa"', false],
+    ['w/"a', false],
+  ])('%s holds "a": %s', (given, holds) => expect(noneMatch(given, '"a"')).toBe(holds));
+
+  it('does not cut a tag at a comma', () => expect(noneMatch('"x,y", "z"', '"x,y"')).toBe(true));
+});

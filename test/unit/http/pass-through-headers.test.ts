@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { forwardedHeaders, returnedHeaders } from '../../../src/http/pass-through-headers.ts';
+
+/** RFC 9110 7.6.1, and the older one of browsers. */
+const HOP_BY_HOP = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['proxy-authenticate', 'proxy-authorization'],
+];
+
+const DIRECTIONS = [
+  ['to the indexer', forwardedHeaders],
+  ['to the client', returnedHeaders],
+] as const;
+
+/** The flat form as pairs. */
+function pairs(flat: readonly string[]): [name: string, value: string][] {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? '']);
+}
+
+describe.each(DIRECTIONS)('headers on their way %s', (_, passed) => {
+  it('are as they came', () => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': 'a, b', 'x-empty': '' };
+    expect(pairs(passed(headers))).toEqual(Object.entries(headers));
+  });
+
+  it('keep every value of a header that came several times', () => {
+    expect(passed({ 'x-many': ['a', 'b'], 'x-none': undefined })).toEqual(['x-many', 'a', 'x-many', 'b']);
+  });
+
+  it.each(HOP_BY_HOP)('do not hold %s', (name) => {
+    expect(passed({ [name]: 'x', accept: '*/*' })).toEqual(['accept', '*/*']);
+  });
+
+  it.each([
+    ['close, X-Secret', ['x-secret']],
+    ['X-A,x-b ,\tX-C', ['x-a', 'x-b', 'x-c']],
+    [['keep-alive', 'X-Secret, close'], ['x-secret']],
+    [', ,x-secret,', ['x-secret']],
+    ['X-SECRET;a=b, x-other', ['x-other']],
+  ] as const)('do not hold what Connection names: %j', (connection, named) => {
+    const others = Object.fromEntries(named.map((name) => [name, 'x']));
+    const value = typeof connection === 'string' ? connection : [...connection];
+    expect(passed({ connection: value, ...others, accept: '*/*' })).toEqual(['accept', '*/*']);
+  });
+
+  it('never hold a connection header, a named one or a cookie, and lose nothing else', () => {
+    const dropped = [...HOP_BY_HOP, 'cookie', 'set-cookie', 'host', 'content-length', 'expect', 'x-timeout'];
+    const ours = ['cache-status', 'access-control-allow-origin', 'access-control-expose-headers', 'x-request-id'];
+    const names = fc.constantFrom(...dropped, ...ours, 'accept', 'x-api-key', 'x-a', 'x-b', 'if-none-match', 'date');
+    const values = fc.oneof(
+      fc.constantFrom('x', 'x-a', 'X-B, close', ''),
+      fc.array(fc.constant('y'), { maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(names, values), (headers) => {
+        const connection = [headers['connection'] ?? ''].flat().join(',').toLowerCase().split(',');
+        const named = new Set(connection.map((name) => name.trim()));
+        const gone = new Set(pairs(passed(headers)).map(([name]) => name));
+        const cookie = passed === forwardedHeaders ? 'cookie' : 'set-cookie';
+        for (const name of [...HOP_BY_HOP, cookie, ...named]) expect(gone).not.toContain(name);
+        for (const [name, value] of Object.entries(headers)) {
+          if ([...dropped, ...ours].includes(name) || named.has(name) || value.length === 0) continue;
+          expect(pairs(passed(headers)).filter(([other]) => other === name)).toHaveLength([value].flat().length);
+        }
+      }),
+    );
+  });
+});
+
+describe('headers on their way to the indexer', () => {
+  it.each(['host', 'content-length', 'expect', 'cookie', 'x-timeout'])('do not hold %s', (name) => {
+    expect(forwardedHeaders({ [name]: '1', accept: '*/*' })).toEqual(['accept', '*/*']);
+  });
+
+  it("hold the client's own key, and none where Connection names it", () => {
+    expect(forwardedHeaders({ 'x-api-key': 'own' })).toEqual(['x-api-key', 'own']);
+    expect(forwardedHeaders({ 'x-api-key': 'own', connection: 'x-api-key' })).toEqual([]);
+  });
+});
+
+describe('headers on their way to the client', () => {
+  it.each([
+    'set-cookie',
+    'cache-status',
+    'x-request-id',
+    'access-control-allow-origin',
+    'access-control-expose-headers',
+  ])('do not hold %s', (name) =>
+    expect(returnedHeaders({ [name]: ['1', '2'], date: 'today' })).toEqual(['date', 'today']),
+  );
+
+  it('say nothing of other origins, of other hosts or of what a browser keeps for this one', () => {
+    const names = [
+      ...['access-control-allow-credentials', 'access-control-allow-methods', 'access-control-allow-headers'],
+      ...['access-control-max-age', 'alt-svc', 'strict-transport-security', 'clear-site-data', 'set-cookie2'],
+    ];
+    const held = returnedHeaders(Object.fromEntries(names.map((name) => [name, 'x'])));
+    expect(pairs(held).map(([name]) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isPassable } from '../../../src/http/pass-through-target.ts';
+
+const PASSED = [
+  '/api/v3/',
+  '/api/v3/masterchainInfo',
+  '/api/v3/message/',
+  '/api/v3/transactionsByMasterchainBlock?seqno=1&limit=256',
+  '/api/v3/a/b/c',
+  '/api/v3/.well-known',
+  '/api/v3/a..b',
+  '/api/v3/...',
+  '/api/v3/a.',
+  '/api/v3/a;b=c',
+  '/api/v3/a;/b',
+  '/api/v3/%61',
+  '/api/v3/%25',
+  '/api/v3/%E2%82%AC',
+  '/api/v3/a%20b',
+  '/api/v3/a%3Fb',
+  "/api/v3/a-._~!$&'()*+,;=:@",
+  // A query is the indexer's to read.
+  '/api/v3/x?',
+  '/api/v3/x??',
+  '/api/v3/x?a=/../..//./%2f%5c%00%0d%0a%zz',
+  '/api/v3/x?u=http://127.0.0.1:1/&h=@evil.example',
+  '/api/v3/x?address[]=0:AB&q={}|^`"<>\'',
+];
+
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  'another path': ['', '/', '*', '/api', '/api/v3', '/api/v2/x', '/api/v33/x', '/x/api/v3/y', 'api/v3/x', '?/api/v3/x'],
+  'another form, or another host': [
+    ...['http://evil.example/api/v3/x', 'https://evil.example/api/v3/x', '//evil.example/api/v3/x', '///api/v3/x'],
+    ...['@evil.example/api/v3/x', '/\\evil.example/api/v3/x', 'evil.example:80', '/%2fapi/v3/x', ' /api/v3/x'],
+    '\t/api/v3/x',
+  ],
+  'dot segments': [
+    ...['/api/v3/.', '/api/v3/..', '/api/v3/./x', '/api/v3/../x', '/api/v3/x/.', '/api/v3/x/..', '/api/v3/x/../y'],
+    ...['/api/v3/%2e', '/api/v3/%2E%2e/x', '/api/v3/.%2e/x', '/api/v3/x/%2e.', '/api/v3/../', '/api/v3/..?x'],
+    ...['/api/v3/..;/x', '/api/v3/..;a=b/x', '/api/v3/.;/x', '/api/v3/%2e%2e;/x', '/api/v3/..%3b/x', '/api/v3/..;'],
+  ],
+  'empty segments': [
+    '/api/v3//',
+    '/api/v3//x',
+    '/api/v3/x//y',
+    '/api/v3/x//',
+    '/api/v3/x//?y',
+    '//api/v3/x',
+    '/api//v3/x',
+  ],
+  backslashes: ['/api/v3/\\', '/api/v3/x\\y', '/api/v3/..\\x', '/api\\v3\\x', '/api/v3/x?\\'],
+  'encoded separators': [
+    ...['/api/v3/x%2fy', '/api/v3/x%2Fy', '/api/v3/x%5cy', '/api/v3/x%5Cy', '/api/v3/..%2fx', '/api/v3/%2f..%2f'],
+    ...['/api/v3/x%252fy', '/api/v3/x%25252Fy', '/api/v3/..%255c..%255cx', '/api%2fv3/x', '/api/v3%2fx'],
+  ],
+  'control bytes': [
+    ...['/api/v3/%00', '/api/v3/x%0d%0aHost:%20y', '/api/v3/%0a', '/api/v3/%09', '/api/v3/%1f', '/api/v3/%7f'],
+    ...['/api/v3/\r\n', '/api/v3/\n', '/api/v3/x\n', '/api/v3/\0', '/api/v3/\x7f', '/api/v3/x?\n', '/api/v3/x?y\r\n'],
+  ],
+  'bytes that a target cannot hold': [
+    ...['/api/v3/ ', '/api/v3/x y', '/api/v3/x?a b', '/api/v3/x#y', '/api/v3/x?y#z', '/api/v3/é', '/api/v3/\u00ff'],
+    ...['/api/v3/\u2024\u2024/x', '/api/v3/\uff0e\uff0e/x', '/api/v3/\u2215x', '/api/v3/\ud800', '/ap\u0131/v3/x'],
+  ],
+  'what does not decode': [
+    ...['/api/v3/%', '/api/v3/%2', '/api/v3/%zz', '/api/v3/%u002e', '/api/v3/%ff', '/api/v3/%e2%82'],
+    // Overlong forms of a dot and a slash.
+    ...['/api/v3/%c0%ae%c0%ae/x', '/api/v3/x%c0%afy', '/api/v3/%e0%80%ae', '/api/v3/%ed%a0%80'],
+  ],
+};
+
+/** What a server would see that decodes once more than it should. */
+const DECODED_TWICE = ['/api/v3/%252e', '/api/v3/%252e%252e/x', '/api/v3/x/.%252e/y', '/api/v3/%252E%252E;/x'];
+
+/** Bytes that no path may hold (RFC 3986 3.3): most of them the URL standard writes in another way. */
+const ILLEGAL = ['/api/v3/"', '/api/v3/<x>', '/api/v3/x^y', '/api/v3/`', '/api/v3/{id}', '/api/v3/x|y'];
+
+const pieces = fc.constantFrom(
+  ...['/', '/', '//', '.', '..', '...', '\\', ';', ';a=b', '?', '#', '@', ':', '*', '&', '=', '+', '~', '!', "'", '"'],
+  ...[
+    '<',
+    '>',
+    '^',
+    '`',
+    '{',
+    '}',
+    '|',
+    '[',
+    ']',
+    ' ',
+    '\t',
+    '\r\n',
+    '\n',
+    '\0',
+    '\x7f',
+    'é',
+    '\uff0e',
+    '\u2024',
+    '\ud800',
+  ],
+  ...[
+    '%',
+    '%2',
+    '%2e',
+    '%2E',
+    '%2f',
+    '%2F',
+    '%5c',
+    '%5C',
+    '%00',
+    '%0a',
+    '%0d',
+    '%09',
+    '%7f',
+    '%20',
+    '%23',
+    '%3b',
+    '%3f',
+  ],
+  ...['%25', '%252e', '%252f', '%255c', '%2500', '%25252e', '%c0%ae', '%ff', '%E2%82%AC', '%ef%bc%8e', '%u002e', '%zz'],
+  ...[
+    'a',
+    'message',
+    'api',
+    'v3',
+    '/api/v3/',
+    '/API/V3/',
+    'http://',
+    'evil.example',
+    'evil.example:80',
+    '%61',
+    '2e',
+    '25',
+  ],
+);
+const soup = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''));
+const targets = fc
+  .tuple(
+    fc.constantFrom(
+      '/api/v3/',
+      '/api/v3/',
+      '/api/v3/',
+      '/API/v3/',
+      '/api/v3',
+      '',
+      '/',
+      '//',
+      'http://evil.example/api/v3/',
+    ),
+    fc.oneof({ weight: 4, arbitrary: soup }, fc.string({ unit: 'binary-ascii' }), fc.webPath(), fc.string()),
+    fc.oneof(
+      fc.constant(''),
+      soup.map((query) => `?${query}`),
+    ),
+  )
+  .map((parts) => parts.join(''));
+const BASES = [
+  'http://127.0.0.1:8081',
+  'https://indexer.example/',
+  'http://[::1]:1/some/base/path/x?y#z',
+  'https://indexer.example/api/v3/',
+];
+
+/** The path of a target, and its segments after one decoding. */
+function taken(target: string): { path: string; segments: string[] } {
+  const [path = ''] = target.split('?');
+  return { path, segments: decodeURIComponent(path).slice(1).split('/') };
+}
+
+/** Runs a property over random targets, and sees to it that enough of them were accepted for it to say something. */
+function forAccepted(holds: (target: string) => void): void {
+  let accepted = 0;
+  fc.assert(
+    fc.property(targets, (target) => {
+      if (!isPassable(target)) return;
+      accepted++;
+      holds(target);
+    }),
+    { numRuns: 20_000 },
+  );
+  expect(accepted).toBeGreaterThan(500);
+}
+
+describe('a target that may be passed on', () => {
+  it.each(PASSED)('is %s', (target) => expect(isPassable(target)).toBe(true));
+
+  it.each(Object.entries(REFUSED))('never has %s', (_, refused) => {
+    expect(refused.filter(isPassable)).toEqual([]);
+  });
+
+  it('never has a dot segment in it that comes out when it is decoded once more', () => {
+    expect(DECODED_TWICE.filter(isPassable)).toEqual([]);
+  });
+
+  it('never has a byte in its path that no path may hold', () => {
+    expect(ILLEGAL.filter(isPassable)).toEqual([]);
+  });
+});
+
+describe('whatever is accepted', () => {
+  it('lies under /api/v3/ and holds visible ASCII alone', () => {
+    forAccepted((target) => {
+      expect(target.slice(0, 8).toLowerCase()).toBe('/api/v3/');
+      expect(target).toMatch(/^[\x21-\x7e]+$/);
+      expect(target).not.toMatch(/[#\\]/);
+    });
+  });
+
+  it('decodes to segments that are neither empty nor dots, and to no backslash or control byte', () => {
+    forAccepted((target) => {
+      const { path, segments } = taken(target);
+      expect(path).not.toMatch(/%2f|%5c/i);
+      expect(segments.join('/')).not.toMatch(/[\\\p{Cc}]/u);
+      for (const [index, segment] of segments.entries()) {
+        expect(['.', '..']).not.toContain(segment.split(';')[0]);
+        // A trailing slash ends the path with nothing behind it.
+        if (index < segments.length - 1) expect(segment).not.toBe('');
+      }
+    });
+  });
+
+  it('stays on its host, however it is resolved', () => {
+    forAccepted((target) => {
+      for (const base of BASES) {
+        const { origin, username, hash } = new URL(target, base);
+        expect(origin).toBe(new URL(base).origin);
+        expect([username, hash]).toEqual(['', '']);
+      }
+    });
+  });
+
+  it('has the path that any client of the URL standard would send, byte for byte', () => {
+    forAccepted((target) => {
+      for (const base of BASES) expect(new URL(target, base).pathname).toBe(taken(target).path);
+      expect(new URL(`http://127.0.0.1/base${target}`).pathname).toBe(`/base${taken(target).path}`);
+    });
+  });
+
+  it('is the same path after it was normalised, as servers on the way may do', () => {
+    forAccepted((target) => {
+      const { path } = taken(target);
+      expect(new URL(path, 'http://127.0.0.1').pathname.split('/')).toHaveLength(path.split('/').length);
+      expect(path.replace(/\/+/g, '/')).toBe(path);
+    });
+  });
+});
