@@ -111,7 +111,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     breaker: createBreaker(settings, monotonic, random, report),
     rate: createRateLimit(settings, monotonic, redis?.connection),
     retries: new RetryBudget({ now: monotonic }),
-    longestWaitMs: upstream.timeout,
+    // The other half is for the answer.
+    longestWaitMs: upstream.timeout / 2,
   });
   const loader = new EntryLoader({
     cache,

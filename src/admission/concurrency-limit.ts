@@ -17,7 +17,7 @@ export interface FailedRequest {
   readonly operation: string;
   /** From sending it to giving it up, or to the end of the error. */
   readonly latencyMs: number;
-  /** When it ended: monotonic milliseconds. */
+  /** When it ended, on the clock of {@link AnsweredRequest}. */
   readonly at: number;
 }
 
@@ -160,7 +160,9 @@ export class ConcurrencyLimit {
 
   #endProbe({ lastAt }: SampleWindow, before: SampleWindow | undefined): void {
     this.#probe = undefined;
-    this.#nextProbeAt = lastAt + this.#probeIntervalMs;
+    // On the beat of the clock, so that all instances before one indexer probe together: the half of one of many would
+    // leave the queue of the others in the baseline, and that drives all limits up without end.
+    this.#nextProbeAt = (Math.floor(lastAt / this.#probeIntervalMs) + 1) * this.#probeIntervalMs;
     this.#probeIntervalMs = Math.min(this.#probeIntervalMs * 2, PROBE_INTERVAL_MS.longest);
     this.#settle();
     if (before !== undefined) this.#adjust(before);

@@ -5,7 +5,7 @@ export interface AnsweredRequest {
   readonly latencyMs: number;
   /** Requests under way when it ended, itself included. */
   readonly inFlight: number;
-  /** When it ended: monotonic milliseconds. */
+  /** When it ended: monotonic milliseconds, counted from the epoch so that all instances share the beat of probes. */
   readonly at: number;
 }
 

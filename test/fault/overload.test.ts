@@ -305,7 +305,8 @@ describe('UPSTREAM_RPS', () => {
   });
 
   it('sheds at once who could not be sent in time', async () => {
-    await using _ = await start({ env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '2s' } });
+    await using _ = await start({ env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '2500ms' } });
+    // A turn a second, and half a second after the last one that comes in time nobody is on the way to the indexer.
     // Those who come before anyone waits cannot know; whoever comes after them does.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
     const late = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));

@@ -16,6 +16,8 @@ export interface SimulatedOverloadOptions {
   readonly seed?: string;
   /** This part of all requests ends in a 5xx, whatever the load. */
   readonly failingShare?: number;
+  /** Another proxy before the same upstream, at the same time; `workers` says nothing then. */
+  readonly beside?: SimulatedOverload | undefined;
 }
 
 /** What one stretch of simulated time looked like. */
@@ -40,7 +42,7 @@ const RETRY_MS = 100;
 export class SimulatedOverload {
   readonly limit: ConcurrencyLimit;
   readonly upstream: SimulatedUpstream;
-  readonly #time = new SimulatedTime();
+  readonly #time: SimulatedTime;
   readonly #random: SeededRandom;
   readonly #options: SimulatedOverloadOptions;
   readonly #samples: { readonly at: number; readonly limit: number; readonly inHand: number }[] = [];
@@ -52,7 +54,9 @@ export class SimulatedOverload {
   constructor(options: SimulatedOverloadOptions) {
     this.#options = options;
     this.#random = new SeededRandom('overload', options.seed ?? '');
-    this.upstream = new SimulatedUpstream(this.#time, options.workers);
+    const { beside } = options;
+    this.#time = beside === undefined ? new SimulatedTime() : beside.#time;
+    this.upstream = beside?.upstream ?? new SimulatedUpstream(this.#time, options.workers);
     this.limit = new ConcurrencyLimit(options.limit);
     this.#sample();
   }

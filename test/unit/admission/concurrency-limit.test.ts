@@ -99,6 +99,22 @@ describe('the concurrency limit before an upstream that only gets slower', () =>
     expectSteady(world.run(30_000), workers);
   });
 
+  it('settles as well beside two others before the same upstream', () => {
+    const workers = 60;
+    const operations = [one(someJitter)];
+    const world = new SimulatedOverload({ limit, workers, operations });
+    const others = ['second', 'third'].map(
+      (seed) => new SimulatedOverload({ limit, workers, operations, seed, beside: world }),
+    );
+    const all = [world, ...others];
+    for (const each of all) each.arrive(capacity(workers));
+    world.run(60_000);
+    const steady = world.run(30_000);
+    expect(steady.meanInHand).toBeLessThan(2 * workers);
+    const goodput = all.reduce((sum, each) => sum + each.look(60_000, 90_000).goodput, 0);
+    expect(goodput).toBeGreaterThan(0.9 * capacity(workers));
+  });
+
   it.each([
     { name: 'exponential', serviceTime: exponential(SERVICE_MS), workers: 20 },
     { name: 'exponential', serviceTime: exponential(SERVICE_MS), workers: 60 },
