@@ -62,7 +62,8 @@ const GUARD_EVERY_MS = 500;
 /** The only place where components are built and connected. */
 export function createApp({ settings, logger, now = Date.now, random = Math.random }: AppOptions): App {
   const { upstream, http, coalescing, admission, network } = settings;
-  const monotonic = () => performance.now();
+  // Monotonic, and counted from the epoch: instances before one indexer probe its latency at the same moments.
+  const monotonic = () => performance.timeOrigin + performance.now();
   const log = new EventLog(logger);
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const gate = createGate(settings, monotonic);

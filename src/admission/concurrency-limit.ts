@@ -34,6 +34,8 @@ const HEADROOM = 1.25;
 const TOLERATED = { slowdown: 1.5, queued: 1.5 };
 /** The part of the way to a higher target that is gone at once: a lucky window is not capacity. */
 const GROWTH_STEP = 0.5;
+/** So few under way hardly wait for each other, and halving them would turn away requests of an idle indexer. */
+const FEW = 4;
 const USED_SHARE = 0.75;
 const CUT = 0.7;
 /** A window is read when its mean is known to this share, or when patience ends. */
@@ -147,7 +149,7 @@ export class ConcurrencyLimit {
 
   #startProbe(window: SampleWindow, before: SampleWindow | undefined): void {
     const limit = this.#clamp(Math.round(Math.min(window.meanInFlight, this.#baselines.useful(window)) / 2));
-    if (limit < window.meanInFlight) {
+    if (limit < window.meanInFlight && window.meanInFlight > FEW) {
       this.#probe = { limit, before };
       this.#reducedAt = window.lastAt;
       this.#settle();

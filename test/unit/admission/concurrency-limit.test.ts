@@ -340,3 +340,11 @@ it('is a whole number between its minimum and its maximum, whatever happens', ()
     }),
   );
 });
+
+it('is never lowered to look at an indexer that has little to do', () => {
+  const tested = new ConcurrencyLimit({ initial: 20, min: 1, max: 64 });
+  for (let n = 0; n < 5000; n++) {
+    tested.onAnswer({ operation: 'a', latencyMs: n % 7 === 0 ? 150 : 40, inFlight: 1 + (n % 4), at: n * 20 });
+    expect(tested.limit).toBeGreaterThanOrEqual(20);
+  }
+});
