@@ -140,7 +140,7 @@ const upstream = z.strictObject({
 const admission = z
   .strictObject({
     adaptive: flag
-      .prefault(false)
+      .prefault(true)
       .meta(about('Whether the limit follows what the indexer can take, up to `upstream.maxConcurrency`.')),
     initialConcurrency: integer(1, 10_000).prefault(20).meta(about('The limit before anything is known.')),
     maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),

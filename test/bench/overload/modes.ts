@@ -31,6 +31,6 @@ export const MODES: readonly Mode[] = [
   { name: 'direct' },
   { name: 'simple', toncache: { file: SIMPLE } },
   { name: 'queue', toncache: { file: { ...SIMPLE, admission: QUEUE } } },
-  { name: 'default', toncache: {} },
-  { name: 'adaptive', toncache: { file: { admission: { adaptive: true } } } },
+  { name: 'shares', toncache: { file: { admission: { adaptive: false } } } },
+  { name: 'adaptive', toncache: {} },
 ];
