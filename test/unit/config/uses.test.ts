@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { loadSettings } from '../../../src/config/load.ts';
+
+const SIDECAR_MEMORY = 64 * 1024 ** 2;
+const SHARED_MEMORY = 1024 ** 3;
+
+function load(use: string) {
+  const file = fileURLToPath(new URL(`../../../config/${use}.json`, import.meta.url));
+  return loadSettings({ UPSTREAM_URL: 'http://indexer:8081', CONFIG_FILE: file }).settings;
+}
+
+test('the sidecar is small', () => {
+  const { memory, upstream } = load('sidecar');
+  expect([memory.maxSize, upstream.maxConcurrency]).toEqual([SIDECAR_MEMORY, 32]);
+});
+
+test('the shared cache is large', () => {
+  const { memory, admission, redis } = load('shared');
+  expect([memory.maxSize, admission.maxQueue, redis.maxPendingWrites]).toEqual([SHARED_MEMORY, 1024, 1024]);
+});
+
+test('behind a public provider requests are counted, and live answers live longer', () => {
+  const { upstream, lifetimes } = load('public-provider');
+  expect([upstream.requestsPerSecond, upstream.timeout]).toEqual([10, 10_000]);
+  expect(lifetimes.pendingLive.lifetime).toBeGreaterThan(loadDefaults().lifetimes.pendingLive.lifetime);
+});
+
+test('the environment wins over each of them', () => {
+  for (const use of ['sidecar', 'shared', 'public-provider']) {
+    const file = fileURLToPath(new URL(`../../../config/${use}.json`, import.meta.url));
+    const { settings } = loadSettings({ UPSTREAM_URL: 'http://x', CONFIG_FILE: file, UPSTREAM_MAX_CONCURRENCY: '7' });
+    expect(settings.upstream.maxConcurrency).toBe(7);
+  }
+});
+
+function loadDefaults() {
+  return loadSettings({ UPSTREAM_URL: 'http://x' }).settings;
+}
