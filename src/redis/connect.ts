@@ -75,19 +75,15 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection & Re
   reportTransitions(redis, options.onTransition ?? (() => {}));
 
   return {
-    getBuffer: async (key) => {
-      mustBeConnected(redis);
-      return (await redis.getBuffer(key)) ?? undefined;
-    },
+    getBuffer: async (key) => (await connected(redis, () => redis.getBuffer(key))) ?? undefined,
     set: async (key, value, ttlMs, stampOffset) => {
-      mustBeConnected(redis);
-      if (stampOffset === undefined) await redis.set(key, value, 'PX', ttlMs);
-      else await redis.eval(SET_UNLESS_NEWER, 1, key, value, ttlMs, stampOffset);
+      await connected(redis, () =>
+        stampOffset === undefined
+          ? redis.set(key, value, 'PX', ttlMs)
+          : redis.eval(SET_UNLESS_NEWER, 1, key, value, ttlMs, stampOffset),
+      );
     },
-    runScript: async (script, keys, args) => {
-      mustBeConnected(redis);
-      return redis.eval(script, keys.length, ...keys, ...args);
-    },
+    runScript: (script, keys, args) => connected(redis, () => redis.eval(script, keys.length, ...keys, ...args)),
     close: () => {
       const { promise: ended, resolve } = Promise.withResolvers<void>();
       // While it waits for the next attempt there is no socket whose end could be told.
@@ -99,9 +95,16 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection & Re
   };
 }
 
-// Without its queue ioredis refuses too, but in words about its options that say nothing to whoever reads the log.
-function mustBeConnected(redis: Redis): void {
+/** Runs a command on a connection. ioredis says the same in words about its options, which tell an operator nothing. */
+async function connected<T>(redis: Redis, command: () => Promise<T>): Promise<T> {
   if (redis.status !== 'ready') throw new Error('not connected to Redis');
+  try {
+    return await command();
+  } catch (error) {
+    const lost = error instanceof Error && error.name === 'MaxRetriesPerRequestError';
+    // Without the cause, which holds the command with all its arguments.
+    throw lost ? new Error('the connection to Redis was lost') : error;
+  }
 }
 
 function reconnectDelayMs(attempt: number): number {

@@ -83,6 +83,16 @@ test('a reply that trickles in for ever is waited for no longer than the command
   await connection.close();
 });
 
+test('a connection that is lost under a command is told in plain words', async () => {
+  await using redis = await startRedis();
+  await using proxy = await meddlingProxy(redis.port);
+  const connection = await connectedRedis(proxy.url);
+  await connection.set('key', randomBytes(200_000), 60_000);
+  proxy.resetNextReplyAfterBytes(100_000);
+  await expect(connection.getBuffer('key')).rejects.toThrow('the connection to Redis was lost');
+  await connection.close();
+});
+
 test('a connection can be closed while there is none', async () => {
   await using redis = await startRedis();
   await redis.kill();
