@@ -33,6 +33,7 @@ import { RetryBudget } from './upstream/retry-budget.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPause } from './upstream/upstream-pause.ts';
 
+/** What an app is made of. */
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;

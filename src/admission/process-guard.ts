@@ -9,6 +9,7 @@ export interface ProcessLoad {
   readonly heap: number;
 }
 
+/** What a guard is made of. */
 export interface ProcessGuardOptions {
   readonly maxEventLoop: number;
   readonly maxHeap: number;
@@ -38,6 +39,7 @@ export class ProcessGuard {
     return this.#load;
   }
 
+  /** Whether the last sample was above either bound. */
   get exhausted(): boolean {
     return this.#load.eventLoop > this.#options.maxEventLoop || this.#load.heap > this.#options.maxHeap;
   }

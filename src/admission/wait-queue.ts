@@ -24,6 +24,7 @@ export interface Waiter {
 /** Says something of an operation: `hasClaim`, whether it has less than the part of the permits that it is sure of. */
 type OperationTest = (operation: string) => boolean;
 
+/** What a queue is made of. */
 export interface WaitQueueOptions {
   /** The most that may wait. */
   readonly maxWaiting: number;
@@ -53,10 +54,12 @@ export class WaitQueue {
     this.#options = options;
   }
 
+  /** Those who wait now. */
   get size(): number {
     return this.#size;
   }
 
+  /** Whether the queue was never empty for the whole interval. */
   get overloaded(): boolean {
     const { now, intervalMs } = this.#options;
     return this.#size > 0 && now() - this.#notEmptySince >= intervalMs;

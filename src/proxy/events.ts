@@ -34,4 +34,5 @@ export type ProxyEvent =
   | { readonly name: 'key-refused'; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 
+/** Told of what happens; must not throw. */
 export type Report = (event: ProxyEvent) => void;
