@@ -615,7 +615,7 @@ describe('the bound on what the indexer has in hand', () => {
   });
 
   it('is not lowered by clients that take their time to send a body', async () => {
-    await start({ env: { UPSTREAM_TIMEOUT: '1s' } });
+    await start({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { admission: { adaptive: true } } });
     await world.ask(INFO);
     const before = await world.proxy.metric('toncache_upstream_concurrency_limit');
     // Less than the indexer is given.

@@ -42,8 +42,9 @@ function withOverrides(settings: Settings, overrides: Overrides): Settings {
   return {
     ...settings,
     upstream: { ...upstream, ...overrides.upstream },
-    // Tests share their process with the proxy, and keep it busier than a proxy alone may be.
-    admission: { ...admission, maxEventLoop: 1, ...overrides.admission },
+    // Tests share their process with the proxy: they keep it busier than a proxy alone may be, and its own stalls would
+    // be taken for an indexer that gets slower.
+    admission: { ...admission, adaptive: false, maxEventLoop: 1, ...overrides.admission },
     breaker: { ...breaker, ...overrides.breaker },
     passThrough: { ...passThrough, ...overrides.passThrough },
     redis: { ...redis, ...overrides.redis },
