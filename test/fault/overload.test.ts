@@ -79,8 +79,10 @@ describe('an indexer that hangs', () => {
     for (const answered of await Promise.all(Array.from({ length: 50 }, () => world.ask(unknownTransaction())))) {
       expectShed(answered);
     }
-    expect(await shed('queue-full')).toBe(20);
-    expect(await shed('waited-too-long')).toBe(30);
+    // The queue has room for thirty; on a busy machine some of the fifty come when the first have left it again.
+    const waited = await shed('waited-too-long');
+    expect(waited).toBeGreaterThanOrEqual(30);
+    expect((await shed('queue-full')) + waited).toBe(50);
     expect(world.forwarded).toHaveLength(2);
     for (const { leave } of stuck) leave();
   });
