@@ -6,8 +6,9 @@ import { ConcurrencyLimit } from './admission/concurrency-limit.ts';
 import { fixedLimit } from './admission/fixed-limit.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
 import { WaitQueue } from './admission/wait-queue.ts';
+import type { Entry } from './cache/entry.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
-import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
+import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
@@ -15,16 +16,17 @@ import type { Settings } from './config/schema.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
+import { openRedis } from './open-redis.ts';
 import type { ProxyEvent, UpstreamOperation } from './proxy/events.ts';
+import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { IndexerAccess } from './proxy/indexer-access.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
-import { connectRedis, type RedisConnection, type RedisScripting, type RedisTransition } from './redis/connect.ts';
+import type { RedisScripting } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import { SCHEMA_VERSION } from './ton/cache-key.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { OPERATION_NAMES } from './ton/operations.ts';
 import { OperationBreaker } from './upstream/operation-breaker.ts';
@@ -72,7 +74,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
-  const redis = openRedis(settings, now, onRedisEvent, log.onRedisTransition);
+  const redis = openRedis({ settings, now, monotonic, report: onRedisEvent, onTransition: log.onRedisTransition });
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -89,7 +91,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   };
   const onBug = (error: unknown) => report({ name: 'bug', error });
 
-  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, now });
+  const purges = { judge: (entry: Entry) => entry, purgedUntil: () => 0 };
+  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
   const client = new UpstreamClient({
     baseUrl: new URL(upstream.url),
     apiKey: upstream.apiKey,
@@ -116,12 +119,22 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     // The other half is for the answer.
     longestWaitMs: upstream.timeout / 2,
   });
+  const fetcher = new EntryFetcher({
+    cache,
+    access,
+    upstream: client,
+    policies: policiesOf(settings),
+    random,
+    monotonic,
+    report,
+  });
   const loader = new EntryLoader({
     cache,
     gate,
     access,
-    upstream: client,
-    policies: policiesOf(settings),
+    fetcher,
+    leases: redis?.leases,
+    redisBudgetMs: settings.redis.budget,
     random,
     monotonic,
     report,
@@ -179,37 +192,12 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
       await client.close();
       // What the last requests learned is still worth having; every write ends within the command timeout.
       await redis?.tier.idle();
+      await redis?.leases.idle();
       await redis?.connection.close();
       adminServer.close();
       adminServer.closeAllConnections();
     },
   };
-}
-
-function openRedis(
-  { redis, network }: Settings,
-  now: () => number,
-  report: (event: RedisTierEvent) => void,
-  onTransition: (transition: RedisTransition) => void,
-): { tier: RedisTier; connection: RedisConnection & RedisScripting } | undefined {
-  if (redis.url === undefined) return undefined;
-  const connection = connectRedis({
-    url: redis.url,
-    connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.commandTimeout,
-    onTransition,
-  });
-  const tier = new RedisTier({
-    connection,
-    keyPrefix: `toncache:${SCHEMA_VERSION}:${network}:`,
-    budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
-    maxPendingWrites: redis.maxPendingWrites,
-    maxPendingWriteBytes: redis.maxPendingWriteSize,
-    now,
-    report,
-  });
-  return { tier, connection };
 }
 
 function createGate({ admission, upstream }: Settings, now: () => number): AdmissionGate {

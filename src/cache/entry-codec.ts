@@ -1,29 +1,32 @@
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress, zstdDecompress } from 'node:zlib';
-import { type Entry, type Head, ownedCopy } from './entry.ts';
+import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, ownedCopy } from './entry.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
 /** "TNC" and the version of this layout: bytes of another version are of no use to this one, both ways. */
-const MAGIC = 0x54_4e_43_01;
+const MAGIC = 0x54_4e_43_02;
 
 /** Bodies below this size are stored as they are: compressing them costs more than it saves. */
 const COMPRESS_FROM_BYTES = 1024;
 
-/** The largest body that is decoded, whatever the bytes declare. */
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** The largest body that is encoded, and decoded whatever the bytes declare. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** No entry is usable for longer than this after it was asked for; a number beyond it is garbage. */
 const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
 
 const MAX_EPOCH_MS = 8.64e15;
 
+/** Stands for an instant that has not come. */
+const NEVER = 0;
+
 const FLAG_COMPRESSED = 1;
 const FLAG_API_VERSION = 2;
 
-// The layout, big-endian: this block, then the five strings in UTF-8, then the body to the end.
-const AT = {
+/** The layout, big-endian: this block, then the strings (the members, then text in UTF-8), then the body to the end. */
+export const AT = {
   magic: 0,
   checksum: 4,
   flags: 8,
@@ -34,14 +37,20 @@ const AT = {
   staleWhileRevalidateUntil: 31,
   staleIfErrorUntil: 39,
   beforeRedisMs: 47,
-  bodyLength: 55,
-  stringLengths: 59,
+  lifetimeMs: 55,
+  poorerSince: 63,
+  rank: 71,
+  bodyLength: 72,
+  stringLengths: 76,
 } as const;
-/** Where an encoded entry holds its `askedAt`, a big-endian double: Redis compares by it which of two is newer. */
-export const ASKED_AT_OFFSET = AT.askedAt;
 
-const STRING_COUNT = 5;
-const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
+/** Magic and checksum: equal for equal bytes only. */
+export const STAMP_BYTES = AT.flags;
+
+const STRING_COUNT = 6;
+
+/** What stands before the members. */
+export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
 
 interface Fields {
   readonly entry: Omit<Entry, 'body'>;
@@ -53,15 +62,15 @@ interface Fields {
 
 /**
  * An entry as bytes: versioned, checksummed (CRC-32 over all that follows the checksum), the body compressed off the
- * event loop where that makes it smaller. Rejects for an entry that the layout cannot hold, such as a negative status.
+ * event loop where that makes it smaller. Rejects for an entry that the layout cannot hold, such as a negative status; the
+ * body must not be larger than {@link MAX_BODY_BYTES}.
  */
 export async function encodeEntry(entry: Entry): Promise<Buffer> {
-  const { head, body } = entry;
+  const { head, body, richness } = entry;
   const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
   const compressed = packed.byteLength < body.byteLength;
-  const strings = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass].map((text) =>
-    Buffer.from(text),
-  );
+  const texts = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass];
+  const strings = [richness.members, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
   fixed.writeUInt32BE(MAGIC, AT.magic);
@@ -76,6 +85,9 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   fixed.writeDoubleBE(entry.staleWhileRevalidateUntil, AT.staleWhileRevalidateUntil);
   fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
   fixed.writeDoubleBE(entry.beforeRedisMs, AT.beforeRedisMs);
+  fixed.writeDoubleBE(entry.lifetimeMs, AT.lifetimeMs);
+  fixed.writeDoubleBE(entry.poorerSince ?? NEVER, AT.poorerSince);
+  fixed.writeUInt8(richness.rank, AT.rank);
   fixed.writeUInt32BE(body.byteLength, AT.bodyLength);
   for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
 
@@ -108,10 +120,11 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     if (end > bytes.byteLength) return undefined;
     strings.push(bytes.subarray(start, end));
   }
-  const [keyBytes, contentType, apiVersion, etag, answerClass] = strings;
-  if (!keyBytes?.equals(Buffer.from(key))) return undefined;
+  const [members, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
+  if (members === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
 
   const flags = bytes.readUInt8(AT.flags);
+  const poorerSince = bytes.readDoubleBE(AT.poorerSince);
   const entry = {
     key,
     head: {
@@ -127,6 +140,9 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
     beforeRedisMs: bytes.readDoubleBE(AT.beforeRedisMs),
+    lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
+    richness: { rank: bytes.readUInt8(AT.rank), members: ownedCopy(members) },
+    poorerSince: poorerSince === NEVER ? undefined : poorerSince,
   };
   const bodyLength = bytes.readUInt32BE(AT.bodyLength);
   if (flags > (FLAG_COMPRESSED | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !makesSense(entry))
@@ -136,7 +152,8 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
 
 // Written so that NaN fails every comparison.
 function makesSense(entry: Omit<Entry, 'body'>): boolean {
-  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, beforeRedisMs } = entry;
+  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, beforeRedisMs, lifetimeMs } = entry;
+  const { richness, poorerSince = 0 } = entry;
   const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
@@ -148,7 +165,13 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
     staleWhileRevalidateUntil <= latest &&
     staleIfErrorUntil <= latest &&
     beforeRedisMs >= 0 &&
-    beforeRedisMs <= MAX_SPAN_MS
+    beforeRedisMs <= MAX_SPAN_MS &&
+    lifetimeMs >= 0 &&
+    lifetimeMs <= MAX_SPAN_MS &&
+    poorerSince >= 0 &&
+    poorerSince <= MAX_EPOCH_MS &&
+    richness.rank <= HIGHEST_RANK &&
+    richness.members.length % FINGERPRINT_BYTES === 0
   );
 }
 

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /**
  * What the proxy must know of a stored answer to send it again without looking into its body.
  */
@@ -36,6 +38,30 @@ export interface Entry {
   readonly staleIfErrorUntil: number;
   /** How long a memory copy answers before Redis is asked again, in milliseconds. */
   readonly beforeRedisMs: number;
+  /** How long it was to be fresh, in milliseconds: what it gets once more when a poorer answer comes. */
+  readonly lifetimeMs: number;
+  readonly richness: Richness;
+  /** Since when only poorer answers came; `undefined` while none did. */
+  readonly poorerSince: number | undefined;
+}
+
+/** How much an answer tells, beside another one of its key. */
+export interface Richness {
+  /** A whole number from 0 to {@link HIGHEST_RANK}: the greater tells more. */
+  readonly rank: number;
+  /** {@link fingerprints} of what it lists: of one rank, an answer that lists all of the other's and more tells more. */
+  readonly members: Buffer;
+}
+
+/** Above it there is only garbage. */
+export const HIGHEST_RANK = 3;
+
+/** Bytes of one member's fingerprint: chance makes no two members of one answer equal. */
+export const FINGERPRINT_BYTES = 8;
+
+/** The members of an answer, each as the first bytes of its SHA-256, one after another. */
+export function fingerprints(members: readonly string[]): Buffer {
+  return Buffer.concat(members.map((it) => hash('sha256', it, 'buffer').subarray(0, FINGERPRINT_BYTES)));
 }
 
 /** What an entry is good for at an instant: the most that holds. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Entry, usableUntil } from './entry.ts';
+import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
 /** What an entry costs beside its key and body: objects, a Buffer of its own, a slot of the LRU (measured: about 970 bytes). */
@@ -25,7 +26,7 @@ export interface MemoryCopy {
 
 /**
  * The tier in this process: bounded by bytes, the least recently used goes first. An entry larger than a sixteenth of
- * the bound is not kept, and neither is one that was asked for earlier than the usable one that is there.
+ * the bound is not kept, and neither is one that does not replace the usable one that is there.
  */
 export class MemoryTier implements Tier {
   readonly #copies: LRUCache<string, MemoryCopy>;
@@ -56,8 +57,8 @@ export class MemoryTier implements Tier {
   set(entry: Entry): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;
-    const kept = this.#copies.peek(entry.key);
-    if (kept !== undefined && kept.entry.askedAt > entry.askedAt && now < usableUntil(kept.entry)) return false;
+    const kept = this.#copies.peek(entry.key)?.entry;
+    if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
     const copy = { entry, askRedisAt: now + entry.beforeRedisMs };
     this.#copies.set(entry.key, copy);
     return this.#copies.peek(entry.key) === copy;

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   BrokenCircuitError,
   type CircuitBreakerPolicy,
@@ -7,10 +6,11 @@ import {
   circuitBreaker,
   handleAll,
 } from 'cockatiel';
-import type { RedisConnection } from '../redis/connect.ts';
-import { type Entry, usableUntil } from './entry.ts';
-import { ASKED_AT_OFFSET, decodeEntry, encodeEntry } from './entry-codec.ts';
-import type { Tier, TierRead } from './tier.ts';
+import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
+import { type Entry, ownedCopy, usableUntil } from './entry.ts';
+import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
+import { DELETE_IF_SAME, type RedisStoreOutcome, storeScript } from './redis-store.ts';
+import type { SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
 export type RedisTierEvent =
@@ -21,7 +21,7 @@ export type RedisTierEvent =
     }
   | {
       readonly name: 'redis-write';
-      readonly outcome: 'stored' | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
+      readonly outcome: RedisStoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
       readonly durationMs: number;
     }
   | {
@@ -34,9 +34,9 @@ export type RedisTierEvent =
 
 /** What a `RedisTier` is built from. */
 export interface RedisTierOptions {
-  readonly connection: RedisConnection;
-  /** Before the digest of every key; says whose keys these are and of which chain. */
-  readonly keyPrefix: string;
+  readonly connection: RedisConnection & RedisScripting;
+  /** Where the entry of a key is. */
+  readonly redisKey: (key: string) => string;
   /** All work of one look-up, decompression included, ends within this. */
   readonly budgetMs: number;
   /** After `faults` in a row Redis rests for `restMs`, then one call tries it again; reads and writes apart. */
@@ -51,11 +51,18 @@ export interface RedisTierOptions {
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
 
+/** What lay under a key; without an entry when it is of no use. */
+interface Found {
+  readonly outcome: 'found' | 'absent' | 'corrupt';
+  readonly entry?: Entry;
+  readonly stamp: Buffer;
+}
+
 /**
  * The tier that instances share. A fault of Redis (away, hung, slow, read-only, full) costs a look-up its budget at
  * most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
  */
-export class RedisTier implements Tier {
+export class RedisTier implements SharedTier {
   readonly #options: RedisTierOptions;
   readonly #reads: CircuitBreakerPolicy;
   readonly #writes: CircuitBreakerPolicy;
@@ -72,25 +79,27 @@ export class RedisTier implements Tier {
     const startedAt = performance.now();
     const { budgetMs, report } = this.#options;
     const read = await through(this.#reads, () => withinBudget(budgetMs, (signal) => this.#read(key, signal)));
-    const outcome = typeof read === 'string' ? read : 'found';
+    const outcome = typeof read === 'string' ? read : read.outcome;
     report({ name: 'redis-read', outcome, durationMs: performance.now() - startedAt });
-    if (typeof read !== 'string') return { state: 'found', entry: read };
-    return read === 'failed' || read === 'rejected-by-breaker' ? { state: 'failed' } : { state: 'absent' };
+    if (typeof read === 'string') return { state: 'failed' };
+    const { entry, stamp } = read;
+    return entry === undefined ? { state: 'absent', stamp } : { state: 'found', entry, stamp };
   }
 
-  set(entry: Entry): boolean {
+  set(entry: Entry, how?: SharedStore): boolean {
     const { maxPendingWrites, maxPendingWriteBytes, report, now } = this.#options;
     const sizeBytes = entry.body.byteLength;
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
       return false;
     }
-    if (this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes) {
+    const tooMuch = this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
+    if (tooMuch || sizeBytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
       return false;
     }
     this.#pendingBytes += sizeBytes;
-    const write = this.#write(entry).finally(() => {
+    const write = this.#write(entry, how).finally(() => {
       this.#pendingBytes -= sizeBytes;
       this.#pending.delete(write);
     });
@@ -108,30 +117,45 @@ export class RedisTier implements Tier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, signal: AbortSignal): Promise<Entry | 'absent' | 'corrupt'> {
-    const bytes = await this.#options.connection.getBuffer(this.#redisKey(key));
-    if (bytes === undefined || signal.aborted) return 'absent';
+  async #read(key: string, signal: AbortSignal): Promise<Found> {
+    const redisKey = this.#options.redisKey(key);
+    const bytes = await this.#options.connection.getBuffer(redisKey);
+    if (bytes === undefined || signal.aborted) return { outcome: 'absent', stamp: Buffer.alloc(0) };
+    const stamp = ownedCopy(bytes.subarray(0, STAMP_BYTES));
     const entry = await decodeEntry(bytes, key);
-    if (entry === undefined) return 'corrupt';
-    return usableUntil(entry) <= this.#options.now() ? 'absent' : entry;
+    if (entry === undefined) {
+      this.#forget(redisKey, stamp);
+      return { outcome: 'corrupt', stamp };
+    }
+    return usableUntil(entry) <= this.#options.now()
+      ? { outcome: 'absent', stamp }
+      : { outcome: 'found', entry, stamp };
   }
 
-  async #write(entry: Entry): Promise<void> {
+  // Damaged bytes could claim to be richer than every answer to come. That they stay is no fault that anyone waits for.
+  #forget(redisKey: string, stamp: Buffer): void {
+    this.#options.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
+  }
+
+  async #write(entry: Entry, how: SharedStore | undefined): Promise<void> {
     const startedAt = performance.now();
-    const outcome = await through(this.#writes, () => this.#store(entry));
+    const outcome = await through(this.#writes, () => this.#store(entry, how));
     this.#options.report({ name: 'redis-write', outcome, durationMs: performance.now() - startedAt });
+    if (outcome === 'older' || outcome === 'poorer') how?.onKept();
+    else if (outcome !== 'stored') how?.after?.abandoned();
   }
 
-  async #store(entry: Entry): Promise<'stored'> {
+  async #store(entry: Entry, how: SharedStore | undefined): Promise<RedisStoreOutcome> {
     const bytes = await encodeEntry(entry);
-    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - this.#options.now()));
-    await this.#options.connection.set(this.#redisKey(entry.key), bytes, ttlMs, ASKED_AT_OFFSET);
-    return 'stored';
-  }
-
-  // The braces make the digest the hash tag, so that what later belongs to this key can share its slot in a Cluster.
-  #redisKey(key: string): string {
-    return `${this.#options.keyPrefix}{${hash('sha256', key, 'base64url')}}`;
+    const { connection, redisKey, now } = this.#options;
+    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
+    const after = how?.after;
+    const outcome = await connection.runScript(
+      storeScript(after),
+      [redisKey(entry.key), ...(after?.keys ?? [])],
+      [bytes, ttlMs, how?.claimsFrom ?? 0, ...(after?.args ?? [])],
+    );
+    return String(outcome) as RedisStoreOutcome;
   }
 }
 

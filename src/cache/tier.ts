@@ -1,20 +1,38 @@
 import type { Entry } from './entry.ts';
+import type { AfterStore } from './redis-store.ts';
 
 /**
  * The outcome of one look-up in one tier. `failed` is not `absent`: it says nothing about the key, so nothing may be
  * concluded from it but that this tier does not help now.
  */
 export type TierRead =
-  | { readonly state: 'found'; readonly entry: Entry }
-  | { readonly state: 'absent' }
+  | { readonly state: 'found'; readonly entry: Entry; readonly stamp?: Buffer }
+  | { readonly state: 'absent'; readonly stamp?: Buffer }
   | { readonly state: 'failed' };
 
 /**
  * One place that keeps entries by their key. No method throws or rejects. An entry past its `usableUntil` is absent;
- * a stored entry whose key differs from the one asked for is absent.
+ * a stored entry whose key differs from the one asked for is absent. What is kept gives way as `precedence.ts` says.
  */
 export interface Tier {
   get(key: string): TierRead | Promise<TierRead>;
   /** Keeps an entry until its `usableUntil` at most. Returns whether it was taken: a tier is bounded. */
   set(entry: Entry): boolean;
+}
+
+/** How an entry is stored where other instances store too. */
+export interface SharedStore {
+  /** What others kept that was asked for up to here (epoch ms) has no claim: it was purged. */
+  readonly claimsFrom: number;
+  readonly after: AfterStore | undefined;
+  /** Told when the entry that was kept stayed. */
+  readonly onKept: () => void;
+}
+
+/** A tier that instances share. */
+export interface SharedTier extends Tier {
+  /** `stamp` tells what is read from what another instance puts there later. */
+  get(key: string): TierRead | Promise<TierRead>;
+  /** Taken means under way: what comes of it is told by `how`, whose `after` is abandoned when nothing comes of it. */
+  set(entry: Entry, how?: SharedStore): boolean;
 }

@@ -1,21 +1,46 @@
 import { type Entry, type Freshness, freshnessOf, usableUntil } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import type { Tier } from './tier.ts';
+import { precedenceOver, rested } from './precedence.ts';
+import type { AfterStore } from './redis-store.ts';
+import type { SharedTier } from './tier.ts';
 
-/** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
-export type Lookup =
+/**
+ * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. `stamp` is there when Redis
+ * answered: it tells what Redis held from what it may hold later.
+ */
+export type Lookup = { readonly stamp?: Buffer | undefined } & (
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
-  | { readonly state: 'miss' };
+  | { readonly state: 'miss' }
+);
 
-/** Whether a tier took an entry, or why none did. */
-export type StoreOutcome = 'stored' | 'expired' | 'superseded' | 'too-large';
+/** What became of an answer: `kept` is what the cache holds instead of a poorer one, for one more lifetime. */
+export type StoreOutcome =
+  | { readonly outcome: 'stored' | 'expired' | 'superseded' | 'too-large' | 'purged' }
+  | { readonly outcome: 'poorer'; readonly kept: Entry };
+
+/** What purges leave of entries. */
+export interface Purges {
+  /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
+  judge(entry: Entry): Entry | undefined;
+  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
+  purgedUntil(key: string): number;
+}
+
+/** What a store may be told beside the entry. */
+export interface StoreHints {
+  /** What the look-up before had found: memory may be too small to hold it. */
+  readonly known?: Entry | undefined;
+  /** Runs in Redis with the store, or is abandoned. */
+  readonly after?: AfterStore | undefined;
+}
 
 export interface TieredCacheOptions {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
-  readonly redis: Tier | undefined;
+  readonly redis: SharedTier | undefined;
   /** After Redis failed, how long memory answers by itself before Redis is asked again, in milliseconds. */
   readonly retryRedisMs: number;
+  readonly purges: Purges;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -39,28 +64,12 @@ export class TieredCache {
 
   /** The best of both tiers, asking Redis once; memory keeps what it learned. */
   async lookUp(key: string): Promise<Lookup> {
-    const { memory, redis, now, retryRedisMs } = this.#options;
+    const { redis } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
     const read = await redis.get(key);
-    const copy = memory.peek(key);
-    switch (read.state) {
-      case 'found':
-        // Another flight may have stored a newer answer while Redis was asked.
-        if (copy !== undefined && copy.entry.askedAt > read.entry.askedAt) return this.#judge(copy.entry, 'memory');
-        memory.set(read.entry);
-        return this.#judge(read.entry, 'redis');
-      case 'absent':
-        // Redis let go of it before its time (a purge, an eviction): the memory copy must not outlive it.
-        if (copy !== undefined && now() >= copy.askRedisAt && now() < copy.entry.freshUntil) {
-          memory.delete(key);
-          return { state: 'miss' };
-        }
-        break;
-      case 'failed':
-        if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
-        break;
-    }
-    return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
+    if (read.state === 'failed') return this.#withoutRedis(key);
+    const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
+    return { ...found, stamp: read.stamp };
   }
 
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
@@ -69,20 +78,96 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
   }
 
-  /** Stores in both tiers, Redis in the background. */
-  set(entry: Entry): StoreOutcome {
-    const { memory, redis, now } = this.#options;
-    if (usableUntil(entry) <= now()) return 'expired';
-    // A flight that was asked later may have landed first: what it stored is not to be put back.
-    const kept = memory.peek(entry.key)?.entry;
-    if (kept !== undefined && kept.askedAt > entry.askedAt) return 'superseded';
+  /** Whether a purge that covers the entry came after it was asked for. */
+  isPurged(entry: Entry): boolean {
+    return this.#options.purges.judge(entry) !== entry;
+  }
+
+  /**
+   * Stores in both tiers, Redis in the background. An answer that is poorer than what is kept is not stored: what is
+   * kept lives once more.
+   */
+  set(entry: Entry, hints: StoreHints = {}): StoreOutcome {
+    const stored = this.#store(entry, hints);
+    if (['expired', 'purged', 'superseded'].includes(stored.outcome)) hints.after?.abandoned();
+    return stored;
+  }
+
+  #store(entry: Entry, { known, after }: StoreHints): StoreOutcome {
+    const { memory, purges, now } = this.#options;
+    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
+    if (purges.judge(entry) === undefined) return { outcome: 'purged' };
+    const kept = this.#claimant(entry.key, known);
+    const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
+    if (kept !== undefined && precedence === 'poorer') return { outcome: 'poorer', kept: this.#rest(kept, after) };
+    if (precedence !== 'replaces') return { outcome: 'superseded' };
     const inMemory = memory.set(entry);
-    const inRedis = redis?.set(entry) ?? false;
-    return inMemory || inRedis ? 'stored' : 'too-large';
+    const inRedis = this.#share(entry, after);
+    return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };
+  }
+
+  /** What Redis holds, unless memory holds better. */
+  #learn(entry: Entry): Lookup {
+    const { memory, purges, now } = this.#options;
+    if (purges.judge(entry) === undefined) return this.lookForFallback(entry.key);
+    const kept = this.#claimant(entry.key);
+    const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
+    if (kept === undefined || precedence === 'replaces') {
+      memory.set(entry);
+      return this.#judge(entry, 'redis');
+    }
+    return this.#judge(precedence === 'poorer' ? this.#rest(kept) : kept, 'memory');
+  }
+
+  /** Redis let go of it before its time (an eviction): the memory copy must not outlive it. */
+  #forget(key: string): Lookup {
+    const { memory, now } = this.#options;
+    const copy = memory.peek(key);
+    if (copy === undefined || now() < copy.askRedisAt || now() >= copy.entry.freshUntil)
+      return this.lookForFallback(key);
+    memory.delete(key);
+    return { state: 'miss' };
+  }
+
+  #withoutRedis(key: string): Lookup {
+    const { memory, retryRedisMs, now } = this.#options;
+    const copy = memory.peek(key);
+    if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
+    return this.lookForFallback(key);
+  }
+
+  /** The entry that a new answer has to measure up to. A purge ends every claim. */
+  #claimant(key: string, known?: Entry): Entry | undefined {
+    const { memory, now } = this.#options;
+    const inMemory = memory.peek(key)?.entry;
+    if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
+    const entry = inMemory ?? known;
+    return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
+  }
+
+  #rest(kept: Entry, after?: AfterStore): Entry {
+    const entry = rested(kept, this.#options.now());
+    this.#options.memory.set(entry);
+    this.#share(entry, after);
+    return entry;
+  }
+
+  #share(entry: Entry, after: AfterStore | undefined): boolean {
+    const { memory, redis, purges } = this.#options;
+    const claimsFrom = purges.purgedUntil(entry.key);
+    // Another instance has stored better meanwhile: memory learns it when it is asked for next.
+    const onKept = () => {
+      if (memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+    };
+    const taken = redis?.set(entry, { claimsFrom, after, onKept }) ?? false;
+    if (!taken) after?.abandoned();
+    return taken;
   }
 
   #judge(entry: Entry, tier: 'memory' | 'redis'): Lookup {
-    const state = freshnessOf(entry, this.#options.now());
-    return state === 'expired' ? { state: 'miss' } : { state, entry, tier };
+    const left = this.#options.purges.judge(entry);
+    if (left === undefined) return { state: 'miss' };
+    const state = freshnessOf(left, this.#options.now());
+    return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
   }
 }

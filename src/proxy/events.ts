@@ -30,6 +30,8 @@ export type ProxyEvent =
       readonly cause: unknown;
     }
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
+  | { readonly name: 'poorer'; readonly operation: OperationName }
+  | { readonly name: 'followed'; readonly operation: OperationName }
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   | { readonly name: 'key-refused'; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };

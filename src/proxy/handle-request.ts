@@ -78,7 +78,7 @@ export class RequestHandler {
       case 'upstream':
         return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
           fwd: load.replaced ? 'stale' : 'miss',
-          fwdStatus: load.entry.head.status,
+          fwdStatus: load.status,
           stored: load.stored === 'stored',
           collapsed,
           ...(load.stored === 'stored' ? {} : { detail: load.stored }),

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import { type Entry, type Head, ownedCopy } from '../cache/entry.ts';
+import { type Entry, fingerprints, type Head, ownedCopy } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { judgeFinality } from '../ton/finality.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { richnessOf } from '../ton/richness.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-client.ts';
 
 export interface JudgeOptions {
@@ -53,7 +54,9 @@ export function judgeAnswer(
     answerClass: finality.answerClass,
     maxAgeSeconds,
   };
-  return { key, head, body: ownedCopy(answer.body), ...instants };
+  const { rank, hashes } = richnessOf(call, finality, body);
+  const richness = { rank, members: fingerprints(hashes) };
+  return { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
 }
 
 /** `undefined` for what is not JSON: no JSON text has that value. */

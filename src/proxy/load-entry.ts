@@ -1,26 +1,22 @@
-import type { AdmissionGate, Permit, PermitOutcome, Rejection } from '../admission/admission-gate.ts';
+import type { AdmissionGate } from '../admission/admission-gate.ts';
 import type { Priority } from '../admission/wait-queue.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Claim, RedisLease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { Report } from './events.ts';
-import type { IndexerAccess, PassageEnd } from './indexer-access.ts';
-import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
+import type { EntryFetcher, Fetched } from './fetch-entry.ts';
+import type { IndexerAccess } from './indexer-access.ts';
 import { overloaded, type Refusal } from './overloaded.ts';
+import { decodeFailure } from './shared-failure.ts';
 
 /** What one flight brings home. */
 export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  | {
-      readonly from: 'upstream';
-      readonly entry: Entry;
-      readonly stored: StoreOutcome;
-      /** Whether a copy was at hand that was too old to be served. */
-      readonly replaced: boolean;
-    }
+  /** `replaced`: whether a copy was at hand that was too old to be served. */
+  | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
@@ -28,23 +24,29 @@ export type Load =
       readonly fallback: Lookup;
     };
 
-export interface EntryLoaderOptions extends JudgeOptions {
+export interface EntryLoaderOptions {
   readonly cache: TieredCache;
   readonly gate: AdmissionGate;
   readonly access: IndexerAccess;
-  readonly upstream: UpstreamClient;
+  readonly fetcher: EntryFetcher;
+  /** Absent when the proxy runs on memory alone. */
+  readonly leases: RedisLease | undefined;
+  /** The time that all Redis work of one load shares, in milliseconds. */
+  readonly redisBudgetMs: number;
+  /** 0 to 1. */
+  readonly random: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
 }
 
-/** What came of asking the indexer, and how it went. */
-interface Asked {
-  readonly result: Entry | ProxyError;
-  readonly end: PassageEnd;
+/** What Redis said in the time that was left to it. */
+interface Look {
+  readonly found: Lookup;
+  readonly budgetLeftMs: number;
 }
 
-/** The way of a miss: Redis, a permit, the indexer, the store. Expected failures are values; a throw is a bug. */
+/** The way of a miss: Redis, a permit, the lease, the indexer. Expected failures are values; a throw is a bug. */
 export class EntryLoader {
   readonly #options: EntryLoaderOptions;
 
@@ -57,97 +59,75 @@ export class EntryLoader {
    * refresh wants a fresh one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean): Promise<Load> {
-    const { cache, gate, access } = this.#options;
-    const operation = call.operation.name;
-    const found = await cache.lookUp(key);
-    if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
-      return { from: found.tier, entry: found.entry };
-    }
-    const failed = (error: ProxyError): Load => {
-      const inMemory = cache.lookForFallback(key);
-      // An entry too large for memory is known from Redis alone.
-      return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
-    };
-    const refusal = access.refusal(operation);
-    if (refusal !== undefined) return failed(this.#shed(call, refusal));
-    const permit = await gate.acquire({ operation, priority: PRIORITY[found.state], signal: flight.signal });
-    if (typeof permit === 'string') return failed(this.#refused(call, permit));
-    let outcome: PermitOutcome = 'ignored';
-    try {
-      const loaded = await this.#loadWith(permit, call, key, flight, found.state !== 'miss');
-      if (!(loaded instanceof ProxyError)) {
-        outcome = loaded.from === 'upstream' ? 'answered' : 'ignored';
-        return loaded;
+    let alone = this.#options.leases === undefined;
+    for (let isFirst = true; ; isFirst = false) {
+      const look = await this.#lookUp(key);
+      const { found } = look;
+      if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
+        return { from: found.tier, entry: found.entry };
       }
-      outcome = permitOutcomeOf(loaded);
-      return failed(loaded);
-    } finally {
-      permit.end(outcome);
+      const outcome = await this.#loadOrFollow(call, key, flight, look, isFirst, alone);
+      if (outcome instanceof ProxyError) return this.#failed(key, outcome, found);
+      if ('from' in outcome) {
+        return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
+      }
+      if (outcome.state === 'failed') {
+        const failure = decodeFailure(outcome.failure);
+        if (failure !== undefined) return this.#failed(key, failure, found);
+      }
+      // What cannot be read, or not in time, is no reason to wait any longer.
+      alone = outcome.state === 'failed' || outcome.state === 'unavailable';
     }
   }
 
-  /** Asks the indexer, and once more where it could not be reached and the budget allows it. */
-  async #loadWith(
-    permit: Permit,
+  /** With a permit, so that whoever has the lease waits for nothing in this process any more. */
+  async #loadOrFollow(
     call: Call,
     key: string,
     flight: Flight,
-    replaced: boolean,
-  ): Promise<Load | ProxyError> {
-    const { access, cache } = this.#options;
-    for (let attempt = 1; ; attempt++) {
-      const passage = await access.enter(call.operation.name, key, flight.signal);
-      if (passage === 'abandoned') return this.#refused(call, passage);
-      if ('reason' in passage) return this.#shed(call, passage);
-      let asked: Asked | undefined;
-      try {
-        // The wait may have been long, and another flight may have stored the entry meanwhile.
-        const again = cache.lookInMemory(key);
-        if (again.state === 'fresh') return { from: again.tier, entry: again.entry };
-        flight.depart();
-        permit.sent();
-        if (attempt === 1) access.countCall();
-        asked = await this.#ask(call, key);
-      } finally {
-        passage.end(asked?.end ?? 'unsent');
-      }
-      const { result } = asked;
-      if (!(result instanceof ProxyError)) return this.#store(call, result, replaced);
-      if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(access.pauseMs / 1000));
-      if (result.code !== 'upstream-unreachable' || attempt === 2 || !access.mayRetry()) return result;
-    }
-  }
-
-  async #ask(call: Call, key: string): Promise<Asked> {
-    const { upstream, monotonic, report } = this.#options;
+    look: Look,
+    isFirst: boolean,
+    alone: boolean,
+  ): Promise<Fetched | ProxyError | Followed> {
+    const { gate, access, fetcher, report } = this.#options;
     const operation = call.operation.name;
-    const startedAt = monotonic();
-    try {
-      const answer = await upstream.fetch({ operation, ...call.request });
-      report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      const result = judgeAnswer(call, key, answer, this.#options);
-      if (!(result instanceof ProxyError)) return { result, end: answer.status === 200 ? 'ok' : 'ignored' };
-      if (result.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
-      const limited = result.code === 'upstream-rate-limited';
-      return { result, end: limited ? { limited: answer.retryAfter } : passageEndOf(result) };
-    } catch (error) {
-      if (!(error instanceof ProxyError)) throw error;
-      report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
-      return { result: error, end: passageEndOf(error) };
+    const refusal = access.refusal(operation);
+    if (refusal !== undefined) return this.#shed(call, refusal);
+    const permit = await gate.acquire({ operation, priority: PRIORITY[look.found.state], signal: flight.signal });
+    if (permit === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (typeof permit === 'string') return this.#shed(call, { reason: permit, waitMs: 0 });
+    const claim = alone ? undefined : await this.#claim(key, look, isFirst);
+    if (claim === undefined || claim.state === 'load') {
+      // What others wait for is loaded, whoever waits here.
+      if (claim !== undefined) flight.depart();
+      const known = 'entry' in look.found ? look.found.entry : undefined;
+      return fetcher.fetch({ call, key, flight, permit, lease: claim?.lease, known });
     }
+    permit.end('ignored');
+    if (claim.state !== 'taken') return claim;
+    // The load that it waits for is under way.
+    flight.depart();
+    report({ name: 'followed', operation });
+    return claim.landed();
   }
 
-  #store(call: Call, entry: Entry, replaced: boolean): Load {
-    const stored = this.#options.cache.set(entry);
-    const { answerClass } = entry.head;
-    if (stored === 'stored') this.#options.report({ name: 'stored', operation: call.operation.name, answerClass });
-    return { from: 'upstream', entry, stored, replaced };
+  async #claim(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Claim | undefined> {
+    const { leases } = this.#options;
+    if (leases === undefined || found.stamp === undefined || budgetLeftMs <= 0) return undefined;
+    return leases.claim(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
-  #refused(call: Call, rejection: Rejection): ProxyError {
-    return rejection === 'abandoned'
-      ? new ProxyError('client-left', 'nobody waits for this answer')
-      : this.#shed(call, { reason: rejection, waitMs: 0 });
+  async #lookUp(key: string): Promise<Look> {
+    const { cache, monotonic, redisBudgetMs } = this.#options;
+    const startedAt = monotonic();
+    const found = await cache.lookUp(key);
+    return { found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) };
+  }
+
+  #failed(key: string, error: ProxyError, found: Lookup): Load {
+    const inMemory = this.#options.cache.lookForFallback(key);
+    // An entry too large for memory is known from Redis alone.
+    return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
 
   #shed(call: Call, refusal: Refusal): ProxyError {
@@ -155,6 +135,9 @@ export class EntryLoader {
     return overloaded(this.#options.random, refusal);
   }
 }
+
+/** What following another instance's load came to. */
+type Followed = Exclude<Claim, { state: 'load' | 'taken' }> | { readonly state: 'free' | 'unavailable' };
 
 /** A request is worth as much as its clients would miss it. */
 const PRIORITY: Record<Lookup['state'], Priority> = {
@@ -164,15 +147,3 @@ const PRIORITY: Record<Lookup['state'], Priority> = {
   'stale-if-error': 'miss-with-fallback',
   'stale-while-revalidate': 'refresh',
 };
-
-/** A refusal is an answer: only what shows that the indexer is not well counts against it. */
-function passageEndOf({ code, upstreamStatus = 0 }: ProxyError): PassageEnd {
-  if (code === 'upstream-unreachable') return 'unreachable';
-  if (code === 'upstream-timeout' || code === 'upstream-invalid') return 'failed';
-  return code === 'upstream-error' && upstreamStatus >= 500 ? 'failed' : 'ignored';
-}
-
-function permitOutcomeOf(error: ProxyError): PermitOutcome {
-  if (error.code === 'upstream-timeout') return 'timed-out';
-  return passageEndOf(error) === 'failed' ? 'failed' : 'ignored';
-}

@@ -3,20 +3,6 @@ import { Redis } from 'ioredis';
 const MAX_RECONNECT_DELAY_MS = 1000;
 const FIRST_RECONNECT_DELAY_MS = 10;
 
-/**
- * Two instances ask for one key, and the one that asked first may hear last. Values of another kind (by their first
- * four bytes) and stamps from a minute ahead are garbage, and garbage must not stay.
- */
-const SET_UNLESS_NEWER = `
-local offset = tonumber(ARGV[3])
-local kept = redis.pcall('GETRANGE', KEYS[1], 0, offset + 7)
-if type(kept) == 'string' and #kept == offset + 8 and string.sub(kept, 1, 4) == string.sub(ARGV[1], 1, 4) then
-  local ahead = struct.unpack('>d', kept, offset + 1) - struct.unpack('>d', ARGV[1], offset + 1)
-  if ahead > 0 and ahead < 60000 then return 0 end
-end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
-
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
@@ -24,11 +10,8 @@ const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
-  /**
-   * Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). With a `stampOffset`, where both values hold
-   * their instant as a big-endian double of epoch milliseconds, a newer value of the same kind stays.
-   */
-  set(key: string, value: Buffer, ttlMs: number, stampOffset?: number): Promise<void>;
+  /** Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). */
+  set(key: string, value: Buffer, ttlMs: number): Promise<void>;
   /** Ends the connection for good; calls still unanswered are rejected. */
   close(): Promise<void>;
 }
@@ -36,7 +19,12 @@ export interface RedisConnection {
 /** What those may ask of Redis whose question is a script; a call settles as those of {@link RedisConnection} do. */
 export interface RedisScripting {
   /** Runs Lua code of this house and resolves with what it returns. All keys must lie in one slot. */
-  runScript(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
+}
+
+/** Messages. */
+export interface RedisListening {
+  listen(channel: string, onMessage: (message: Buffer) => void): void;
 }
 
 /** The connection came, or went (or could not be made in the first place). Told once each, not once an attempt. */
@@ -58,7 +46,7 @@ export interface ConnectRedisOptions {
  * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
  * while there is none and nothing is sent twice. Throws only for a URL that is none.
  */
-export function connectRedis(options: ConnectRedisOptions): RedisConnection & RedisScripting {
+export function connectRedis(options: ConnectRedisOptions): RedisConnection & RedisScripting & RedisListening {
   const redis = new Redis(options.url, {
     connectionName: 'toncache',
     connectTimeout: options.connectTimeoutMs,
@@ -74,14 +62,17 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection & Re
   });
   reportTransitions(redis, options.onTransition ?? (() => {}));
 
+  let subscriber: Redis | undefined;
   return {
     getBuffer: async (key) => (await connected(redis, () => redis.getBuffer(key))) ?? undefined,
-    set: async (key, value, ttlMs, stampOffset) => {
-      await connected(redis, () =>
-        stampOffset === undefined
-          ? redis.set(key, value, 'PX', ttlMs)
-          : redis.eval(SET_UNLESS_NEWER, 1, key, value, ttlMs, stampOffset),
-      );
+    set: async (key, value, ttlMs) => {
+      await connected(redis, () => redis.set(key, value, 'PX', ttlMs));
+    },
+    listen: (channel, onMessage) => {
+      subscriber = redis.duplicate({ enableOfflineQueue: true });
+      subscriber.on('error', () => {});
+      subscriber.on('messageBuffer', (_: Buffer, message: Buffer) => onMessage(message));
+      subscriber.subscribe(channel).catch(() => {});
     },
     runScript: (script, keys, args) => connected(redis, () => redis.eval(script, keys.length, ...keys, ...args)),
     close: () => {
@@ -90,6 +81,7 @@ export function connectRedis(options: ConnectRedisOptions): RedisConnection & Re
       if (['connecting', 'connect', 'ready'].includes(redis.status)) redis.once('end', resolve);
       else resolve();
       redis.disconnect();
+      subscriber?.disconnect();
       return ended;
     },
   };

@@ -41,6 +41,9 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #stored = this.#counter('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  /** The client got the richer answer that was kept. */
+  readonly #poorer = this.#counter('poorer_total', 'Answers that were poorer than what is kept.', ['operation']);
+  readonly #followed = this.#counter('followed_total', 'Loads left to another instance.', ['operation']);
   readonly #redisCalls = this.#counter('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
   readonly #redisSeconds = new Histogram({
     name: 'toncache_redis_call_seconds',
@@ -95,6 +98,12 @@ export class Metrics {
         break;
       case 'stored':
         this.#stored.inc({ operation: event.operation, class: event.answerClass });
+        break;
+      case 'poorer':
+        this.#poorer.inc({ operation: event.operation });
+        break;
+      case 'followed':
+        this.#followed.inc({ operation: event.operation });
         break;
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);

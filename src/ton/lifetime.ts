@@ -39,6 +39,8 @@ export interface Lifetime {
   readonly staleWhileRevalidateUntil: number;
   readonly staleIfErrorUntil: number;
   readonly beforeRedisMs: number;
+  /** From `receivedAt` to `freshUntil`. */
+  readonly lifetimeMs: number;
   readonly maxAgeSeconds: number;
 }
 
@@ -75,6 +77,7 @@ export function lifetimeOf(
     staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidateMs, lifetimeMs),
     staleIfErrorUntil: freshUntil + windows.staleIfErrorMs,
     beforeRedisMs: Math.min(windows.beforeRedisMs, keptMs),
+    lifetimeMs: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_MAX_AGE_SECONDS[finality.answerClass]),
   };
 }

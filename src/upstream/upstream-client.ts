@@ -76,6 +76,7 @@ export class UpstreamClient {
   readonly #pool: Pool;
   readonly #basePath: string;
   #readingBytes = 0;
+  #closed = false;
 
   constructor(options: UpstreamClientOptions) {
     this.#options = options;
@@ -103,11 +104,11 @@ export class UpstreamClient {
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
    * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short or does not
-   * decompress.
+   * decompress; `shutting-down` once the client is closed. It takes `atMostMs`, where that is less than the timeout.
    */
-  async fetch(request: UpstreamRequest): Promise<UpstreamAnswer> {
+  async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const askedAt = this.#options.now();
-    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const signal = AbortSignal.timeout(Math.min(this.#options.timeoutMs, atMostMs));
     const response = await this.#send(request, signal);
     const body = await this.#body(response, signal);
     return {
@@ -142,12 +143,13 @@ export class UpstreamClient {
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       if (cause instanceof errors.HeadersTimeoutError) throw timedOut(cause);
-      throw sendingFailed(cause);
+      throw this.#sendingFailed(cause);
     }
   }
 
   /** Ends all connections; requests under way fail. */
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#pool.destroy();
   }
 
@@ -160,7 +162,7 @@ export class UpstreamClient {
         signal,
       });
     } catch (cause) {
-      throw signal.aborted ? timedOut(cause) : sendingFailed(cause);
+      throw signal.aborted ? timedOut(cause) : this.#sendingFailed(cause);
     }
   }
 
@@ -187,11 +189,20 @@ export class UpstreamClient {
     } catch (cause) {
       if (cause instanceof ProxyError) throw cause;
       if (signal.aborted) throw timedOut(cause);
+      if (this.#closed) throw shuttingDown(cause);
       throw new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
     } finally {
       this.#readingBytes -= bytes;
     }
     return Buffer.concat(chunks, bytes);
+  }
+
+  /** Our own end of the connections says nothing about the indexer. */
+  #sendingFailed(cause: unknown): ProxyError {
+    if (this.#closed) return shuttingDown(cause);
+    return cause instanceof errors.HTTPParserError
+      ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
+      : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
   }
 
   #path({ operation, query }: UpstreamRequest): string {
@@ -239,10 +250,8 @@ function timedOut(cause: unknown): ProxyError {
   return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
 }
 
-function sendingFailed(cause: unknown): ProxyError {
-  return cause instanceof errors.HTTPParserError
-    ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
-    : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
+function shuttingDown(cause: unknown): ProxyError {
+  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
 }
 
 function tooLarge(maxBodyBytes: number): ProxyError {

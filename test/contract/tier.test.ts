@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { type Entry, usableUntil } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
+import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
 import { anEntry } from '../support/entry.ts';
@@ -28,7 +29,7 @@ function redisTier(): Subject {
   const clock = { now: Date.now() };
   const tier = new RedisTier({
     connection,
-    keyPrefix: `test:contract:${randomUUID()}:`,
+    redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
     budgetMs: 5000,
     breaker: { faults: 3, restMs: 1000 },
     maxPendingWrites: 1000,
@@ -49,14 +50,14 @@ describe.each([
   };
 
   test('holds nothing under a key that was never set', async () => {
-    expect(await start().tier.get('never set')).toEqual({ state: 'absent' });
+    expect(await start().tier.get('never set')).toMatchObject({ state: 'absent' });
   });
 
   test('gives back what was set, to the last byte and instant', async () => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now, body: Buffer.from([0, 255, 10, 13, 0xc3, 0x28]) });
     await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
   test.each([0, 1, 1023, 1024, 100_000, 1_500_000])('gives back a body of %d bytes', async (size) => {
@@ -66,7 +67,7 @@ describe.each([
       body: Buffer.from('0123456789'.repeat(size)).subarray(0, size),
     });
     await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
   test('gives back an absence with its status, and no API version where there was none', async () => {
@@ -76,7 +77,7 @@ describe.each([
       head: { status: 404, apiVersion: undefined, maxAgeSeconds: 0 },
     });
     await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
   test('holds an entry until the instant when it is of no more use', async () => {
@@ -84,9 +85,9 @@ describe.each([
     const entry = anEntry({ askedAt: subject.clock.now });
     await keep(subject, entry);
     subject.clock.now = usableUntil(entry) - 1;
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'found', entry });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
     subject.clock.now = usableUntil(entry);
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
   test('does not take an entry that is of no more use', async () => {
@@ -95,7 +96,7 @@ describe.each([
     subject.clock.now = usableUntil(entry);
     await keep(subject, entry);
     subject.clock.now = entry.askedAt;
-    expect(await subject.tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
   test('replaces an entry by one that was asked for later', async () => {
@@ -104,7 +105,7 @@ describe.each([
     const later = anEntry({ askedAt: subject.clock.now + 1, body: Buffer.from('later') });
     await keep(subject, earlier);
     await keep(subject, later);
-    expect(await subject.tier.get(later.key)).toEqual({ state: 'found', entry: later });
+    expect(await subject.tier.get(later.key)).toMatchObject({ state: 'found', entry: later });
   });
 
   test('holds under each key what was last set under it, and nothing under the others', async () => {
@@ -121,7 +122,7 @@ describe.each([
         }
         for (const key of [...expected.keys(), ...others]) {
           const entry = expected.get(key);
-          expect(await subject.tier.get(key)).toEqual(entry ? { state: 'found', entry } : { state: 'absent' });
+          expect(await subject.tier.get(key)).toMatchObject(entry ? { state: 'found', entry } : { state: 'absent' });
         }
       }),
       { numRuns: 50 },

@@ -40,7 +40,7 @@ test('Redis that hung is used again by itself, on a new connection where the old
   await observed.untilConnection('connected', 'disconnected');
   await failWithinBudget(observed, stored.key, 100);
   await redis.resume();
-  expect(await observed.untilRead(stored.key, 'found')).toEqual({ state: 'found', entry: stored });
+  expect(await observed.untilRead(stored.key, 'found')).toMatchObject({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
   await observed.untilConnection('connected', 'disconnected', 'connected');
 });

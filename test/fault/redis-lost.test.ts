@@ -24,7 +24,7 @@ test('Redis that is down at the start is used as soon as it is there', async () 
   await redis.restart();
   await observed.untilRead(stored.key, 'absent');
   await observed.untilStored(stored);
-  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
   expect(observed.availability('write')).toEqual([false, true]);
   expect(observed.connectionTransitions).toEqual([
@@ -53,7 +53,7 @@ test('Redis that is killed under load fails every look-up at once, and is used a
   await redis.restart();
   await observed.untilRead(stored.key, 'absent');
   await observed.untilStored(stored);
-  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
   expect(observed.availability('read')).toEqual([false, true]);
   await observed.untilConnection('connected', 'disconnected', 'connected');
 });
@@ -65,11 +65,11 @@ test('a connection that is reset in mid-reply fails that look-up only', async ()
   const stored = entry();
   await observed.untilConnection('connected');
   await observed.untilStored(stored);
-  expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+  expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
 
   proxy.resetNextReplyAfterBytes(100_000);
   expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-  expect(await observed.untilRead(stored.key, 'found')).toEqual({ state: 'found', entry: stored });
+  expect(await observed.untilRead(stored.key, 'found')).toMatchObject({ state: 'found', entry: stored });
   expect(observed.count('redis-read', 'corrupt')).toBe(0);
 });
 

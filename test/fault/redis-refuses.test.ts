@@ -57,7 +57,7 @@ describe('a read-only replica', () => {
     expect(await setsSeenBy(redis)).toBeLessThanOrEqual(1 + 3);
     expect(observed.availability('write')).toEqual([false]);
     await observed.untilConnection('connected', 'disconnected', 'connected');
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
     expect(observed.availability('read')).toEqual([]);
 
     await using patient = new ObservedRedisTier(redis.url, { budgetMs: 5000 });

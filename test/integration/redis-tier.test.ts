@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { usableUntil } from '../../src/cache/entry.ts';
+import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
@@ -38,11 +39,11 @@ describe('what is in Redis', () => {
   test('is found by every tier of the same prefix, and by none of another', async () => {
     const { subject, stored } = await tierWith();
     await using first = subject;
-    await using second = new ObservedRedisTier(url, { budgetMs: 5000, keyPrefix: first.keyPrefix });
+    await using second = new ObservedRedisTier(url, { budgetMs: 5000, redisKey: redisKeyFor(first.keyPrefix) });
     await using stranger = new ObservedRedisTier(url, { budgetMs: 5000 });
     await second.untilRead(stored.key, 'found');
     await stranger.untilRead(stored.key, 'absent');
-    expect(await second.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+    expect(await second.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
   });
 });
 
@@ -52,18 +53,19 @@ describe('a value that is not the entry', () => {
     ['empty', () => Buffer.alloc(0)],
     ['cut short', (value) => value.subarray(0, value.byteLength - 1)],
     ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
-  ])('is absent, reported, and no fault of Redis: %s', async (_, damage) => {
+  ])('is absent, reported once, and no fault of Redis: %s', async (_, damage) => {
     const { subject, stored, redisKey } = await tierWith();
     await using observed = subject;
     const value = await redis.getBuffer(redisKey);
     await redis.set(redisKey, damage(value ?? Buffer.alloc(0)));
     for (let time = 0; time < ObservedRedisTier.FAULTS + 1; time++) {
-      expect(await observed.tier.get(stored.key)).toEqual({ state: 'absent' });
+      expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'absent' });
     }
-    expect(observed.count('redis-read', 'corrupt')).toBe(ObservedRedisTier.FAULTS + 1);
+    // It was deleted: it might have claimed to be richer than all that came.
+    expect(observed.count('redis-read', 'corrupt')).toBe(1);
     observed.tier.set(stored);
     await observed.tier.idle();
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'found', entry: stored });
+    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
   });
 
   test('is absent when it belongs to another key', async () => {
@@ -74,8 +76,8 @@ describe('a value that is not the entry', () => {
     await observed.tier.idle();
     const [otherKey = ''] = (await redis.keys(`${observed.keyPrefix}*`)).filter((name) => name !== redisKey);
     await redis.copy(otherKey, redisKey, 'REPLACE');
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'absent' });
-    expect(await observed.tier.get(other.key)).toEqual({ state: 'found', entry: other });
+    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'absent' });
+    expect(await observed.tier.get(other.key)).toMatchObject({ state: 'found', entry: other });
   });
 
   test('is a failed look-up when Redis refuses to read it', async () => {
@@ -96,7 +98,7 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
   const reads = Array.from({ length: 10 }, () => observed.tier.get(stored.key));
   // Redis answers into the socket meanwhile, and every budget has ended before the loop turns again.
   for (const stallEndsAt = performance.now() + 200; performance.now() < stallEndsAt; );
-  expect(await Promise.all(reads)).toEqual(reads.map(() => ({ state: 'found', entry: stored })));
+  expect(await Promise.all(reads)).toMatchObject(reads.map(() => ({ state: 'found', entry: stored })));
 });
 
 describe('a closed connection', () => {

@@ -114,7 +114,7 @@ describe('connections', () => {
     const client = clientOf(upstream.url);
     const fetched = client.fetch();
     await expect.poll(() => upstream.heads.length).toBe(1);
-    const failed = expect(fetched).rejects.toMatchObject({ code: 'upstream-unreachable' });
+    const failed = expect(fetched).rejects.toMatchObject({ code: 'shutting-down' });
     await client.close();
     await failed;
     await expect.poll(() => upstream.open).toBe(0);

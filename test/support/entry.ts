@@ -1,4 +1,5 @@
 import type { Entry } from '../../src/cache/entry.ts';
+import type { Purges } from '../../src/cache/tiered-cache.ts';
 
 /** What `anEntry` may be told; the rest is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
@@ -15,6 +16,9 @@ export function anEntry(options: EntryOptions = {}): Entry {
     staleWhileRevalidateUntil: askedAt + 70_000,
     staleIfErrorUntil: askedAt + 120_000,
     beforeRedisMs: 10_000,
+    lifetimeMs: 60_000,
+    richness: { rank: 3, members: Buffer.alloc(0) },
+    poorerSince: undefined,
     ...options,
     askedAt,
     head: {
@@ -28,3 +32,6 @@ export function anEntry(options: EntryOptions = {}): Entry {
     },
   };
 }
+
+/** For a cache that no purge has reached. */
+export const NOTHING_PURGED: Purges = { judge: (entry) => entry, purgedUntil: () => 0 };

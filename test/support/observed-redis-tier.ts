@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
+import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src/cache/redis-tier.ts';
 import type { TierRead } from '../../src/cache/tier.ts';
 import {
   type ConnectRedisOptions,
   connectRedis,
   type RedisConnection,
+  type RedisListening,
+  type RedisScripting,
   type RedisTransition,
 } from '../../src/redis/connect.ts';
 
@@ -16,7 +19,7 @@ const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 export async function connectedRedis(
   url: string,
   options: Partial<ConnectRedisOptions> = {},
-): Promise<RedisConnection> {
+): Promise<RedisConnection & RedisScripting & RedisListening> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
     ...TIMEOUTS,
@@ -41,7 +44,7 @@ export class ObservedRedisTier implements AsyncDisposable {
   readonly keyPrefix = `test:${randomUUID()}:`;
   readonly events: RedisTierEvent[] = [];
   readonly connectionTransitions: RedisTransition[] = [];
-  readonly #connection: RedisConnection;
+  readonly #connection: RedisConnection & RedisScripting;
 
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
   constructor(url: string, options: Partial<RedisTierOptions> = {}) {
@@ -52,7 +55,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     });
     this.tier = new RedisTier({
       connection: this.#connection,
-      keyPrefix: this.keyPrefix,
+      redisKey: redisKeyFor(this.keyPrefix),
       budgetMs: ObservedRedisTier.BUDGET_MS,
       breaker: { faults: ObservedRedisTier.FAULTS, restMs: ObservedRedisTier.REST_MS },
       maxPendingWrites: 100,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { crc32, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import type { Entry } from '../../../src/cache/entry.ts';
+import { type Entry, fingerprints } from '../../../src/cache/entry.ts';
 import { decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { anEntry } from '../../support/entry.ts';
 
@@ -11,9 +11,9 @@ const CHECKSUM_AT = 4;
 const CHECKSUMMED_FROM = 8;
 const FLAGS_AT = 8;
 const ASKED_AT_AT = 15;
-const BODY_LENGTH_AT = 55;
-const KEY_LENGTH_AT = 59;
-const ANSWER_CLASS_LENGTH_AT = 75;
+const BODY_LENGTH_AT = 72;
+const KEY_LENGTH_AT = 80;
+const ANSWER_CLASS_LENGTH_AT = 96;
 
 /** Bytes that were tampered with on purpose, with their checksum made right again. */
 function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
@@ -38,6 +38,12 @@ const entries: fc.Arbitrary<Entry> = fc
     revalidateMs: spanMs,
     errorMs: spanMs,
     beforeRedisMs: spanMs,
+    lifetimeMs: spanMs,
+    poorerSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
+    richness: fc.record({
+      rank: fc.integer({ min: 0, max: 3 }),
+      members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
+    }),
     head: fc.record({
       status: fc.constantFrom(200, 404),
       contentType: text,
@@ -134,7 +140,7 @@ describe('bytes with a right checksum are no entry', () => {
     expect(await decodeEntry(resealed(await encodeEntry(entry), tamper), entry.key)).toBeUndefined();
   };
 
-  test('of another version', () => refused(small, (bytes) => bytes.writeUInt8(2, 3)));
+  test('of another version', () => refused(small, (bytes) => bytes.writeUInt8(1, 3)));
   test('with a flag that is not known', () => refused(small, (bytes) => bytes.writeUInt8(4, FLAGS_AT)));
   test('with a key longer than they are', () =>
     refused(small, (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, KEY_LENGTH_AT)));
@@ -160,6 +166,11 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a stale window that never ends', { staleIfErrorUntil: Number.POSITIVE_INFINITY }],
     ['with a stale window that is no number', { staleIfErrorUntil: Number.NaN }],
     ['with a negative time before Redis', { beforeRedisMs: -1 }],
+    ['with a negative lifetime', { lifetimeMs: -1 }],
+    ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
+    ['poorer since a time that is no number', { poorerSince: Number.NaN }],
+    ['of a rank that there is not', { richness: { rank: 4, members: Buffer.alloc(0) } }],
+    ['with half a member', { richness: { rank: 2, members: Buffer.alloc(12) } }],
     ['with an endless time before Redis', { beforeRedisMs: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
+import { redisKeyFor } from '../../../src/cache/redis-key.ts';
+import { storeScript } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
-import type { RedisConnection } from '../../../src/redis/connect.ts';
+import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
@@ -18,16 +20,17 @@ afterEach(() => {
 });
 
 /** A tier on a connection whose answers each test writes itself. */
-function tierOn(answers: Partial<RedisConnection>, options: Partial<RedisTierOptions> = {}) {
+function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Partial<RedisTierOptions> = {}) {
   const connection = {
     getBuffer: vi.fn(answers.getBuffer ?? (async () => undefined)),
-    set: vi.fn(answers.set ?? (async () => {})),
+    set: async () => {},
+    runScript: vi.fn(answers.runScript ?? (async () => 'stored')),
     close: async () => {},
   };
   const events: RedisTierEvent[] = [];
   const tier = new RedisTier({
     connection,
-    keyPrefix: 'toncache:test:',
+    redisKey: redisKeyFor('toncache:test:'),
     budgetMs: BUDGET_MS,
     breaker: { faults: FAULTS, restMs: REST_MS },
     maxPendingWrites: 10,
@@ -80,9 +83,9 @@ describe('a look-up', () => {
     const bytes = await encodeEntry(entry);
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(entry.staleIfErrorUntil - 1);
-    expect(await tier.get(entry.key)).toEqual({ state: 'found', entry });
+    expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });
     vi.setSystemTime(entry.staleIfErrorUntil);
-    expect(await tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
   test('asks for a digest of the key in braces, under the prefix', async () => {
@@ -124,7 +127,7 @@ describe('the breaker', () => {
 
   test('counts damaged bytes as no fault', async () => {
     const { tier, outcomesOf, transitions } = tierOn({ getBuffer: async () => Buffer.from('garbage') });
-    for (let time = 0; time < 5; time++) expect(await tier.get(entry.key)).toEqual({ state: 'absent' });
+    for (let time = 0; time < 5; time++) expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(outcomesOf('redis-read')).toEqual(Array.from({ length: 5 }, () => 'corrupt'));
     expect(transitions()).toEqual([]);
   });
@@ -140,8 +143,8 @@ describe('the breaker', () => {
     await failReads(tier, 20);
     expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 1);
     trial.resolve(undefined);
-    expect(await tried).toEqual({ state: 'absent' });
-    expect(await tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(await tried).toMatchObject({ state: 'absent' });
+    expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(transitions().map((event) => event.available)).toEqual([false, true]);
   });
 
@@ -157,12 +160,12 @@ describe('the breaker', () => {
   });
 
   test('rests reads and writes apart from each other', async () => {
-    const { tier, outcomesOf, transitions } = tierOn({ set: () => Promise.reject(new Error('READONLY')) });
+    const { tier, outcomesOf, transitions } = tierOn({ runScript: () => Promise.reject(new Error('READONLY')) });
     for (let time = 0; time < FAULTS + 2; time++) {
       tier.set(entry);
       await tier.idle();
     }
-    expect(await tier.get(entry.key)).toEqual({ state: 'absent' });
+    expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(outcomesOf('redis-write')).toEqual([
       'failed',
       'failed',
@@ -182,11 +185,10 @@ describe('a write', () => {
     vi.setSystemTime(entry.askedAt + 20_000);
     tier.set(entry);
     await tier.idle();
-    expect(connection.set).toHaveBeenCalledWith(
-      expect.any(String),
-      await encodeEntry(entry),
-      100_000,
-      expect.any(Number),
+    expect(connection.runScript).toHaveBeenCalledWith(
+      storeScript(undefined),
+      [expect.stringMatching(/^toncache:test:\{.+\}$/)],
+      [await encodeEntry(entry), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });
@@ -196,17 +198,17 @@ describe('a write', () => {
     vi.setSystemTime(entry.staleIfErrorUntil);
     tier.set(entry);
     await tier.idle();
-    expect(connection.set).not.toHaveBeenCalled();
+    expect(connection.runScript).not.toHaveBeenCalled();
     expect(outcomesOf('redis-write')).toEqual(['expired']);
   });
 
   test('beyond the number that may be pending is dropped', async () => {
-    const writes = Promise.withResolvers<void>();
-    const { tier, outcomesOf } = tierOn({ set: () => writes.promise }, { maxPendingWrites: 2 });
+    const writes = Promise.withResolvers<string>();
+    const { tier, outcomesOf } = tierOn({ runScript: () => writes.promise }, { maxPendingWrites: 2 });
     for (let time = 0; time < 5; time++) tier.set(entry);
     expect(tier.pendingWrites).toBe(2);
     expect(outcomesOf('redis-write')).toEqual(['dropped', 'dropped', 'dropped']);
-    writes.resolve();
+    writes.resolve('stored');
     await tier.idle();
     expect(tier.pendingWrites).toBe(0);
     tier.set(entry);
@@ -226,7 +228,7 @@ describe('a write', () => {
   });
 
   test('that fails is reported and nothing else', async () => {
-    const { tier, outcomesOf } = tierOn({ set: refuses });
+    const { tier, outcomesOf } = tierOn({ runScript: refuses });
     expect(tier.set(entry)).toBe(true);
     await tier.idle();
     expect(outcomesOf('redis-write')).toEqual(['failed']);
@@ -235,7 +237,7 @@ describe('a write', () => {
   test('added while others are awaited is awaited too', async () => {
     const writes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let calls = 0;
-    const { tier } = tierOn({ set: async () => writes[calls++]?.promise });
+    const { tier } = tierOn({ runScript: async () => writes[calls++]?.promise });
     const isIdle = vi.fn();
     tier.set(entry);
     const idle = tier.idle().then(isIdle);

@@ -3,7 +3,7 @@ import { type Entry, usableUntil } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import type { Tier, TierRead } from '../../../src/cache/tier.ts';
 import { TieredCache } from '../../../src/cache/tiered-cache.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
 const RETRY_MS = 1000;
@@ -37,7 +37,7 @@ function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   const memory = new MemoryTier({ maxSizeBytes, now: () => clock.now });
   const redis = new FakeRedis();
   const cacheWith = (tier: Tier | undefined) =>
-    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, now: () => clock.now });
+    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges: NOTHING_PURGED, now: () => clock.now });
   return { clock, memory, redis, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
 }
 
@@ -204,7 +204,7 @@ describe('an entry past its lifetime', () => {
   test('is not stored any more', () => {
     const { cache, clock, redis, memory } = cacheAt();
     clock.now = usableUntil(ENTRY);
-    expect(cache.set(ENTRY)).toBe('expired');
+    expect(cache.set(ENTRY)).toEqual({ outcome: 'expired' });
     expect([redis.kept.size, memory.count]).toEqual([0, 0]);
   });
 });
@@ -216,7 +216,7 @@ describe('of two answers to one key', () => {
   test('the one that was asked for later stays in both tiers, though the other one lands last', async () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(newer);
-    expect(cache.set(older)).toBe('superseded');
+    expect(cache.set(older)).toEqual({ outcome: 'superseded' });
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
     expect(redis.kept.get(key)).toBe(newer);
   });
@@ -224,7 +224,7 @@ describe('of two answers to one key', () => {
   test('the one that was asked for later replaces the other', () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(older);
-    expect(cache.set(newer)).toBe('stored');
+    expect(cache.set(newer)).toEqual({ outcome: 'stored' });
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
     expect(redis.kept.get(key)).toBe(newer);
   });
@@ -260,13 +260,13 @@ describe('an entry too large for memory', () => {
 
   test('is not stored without Redis, and that is told', () => {
     const { cacheOfMemory: cache } = cacheAt(ASKED_AT);
-    expect(cache.set(large)).toBe('too-large');
+    expect(cache.set(large)).toEqual({ outcome: 'too-large' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
   });
 
   test('is answered from Redis', async () => {
     const { cache } = cacheAt(ASKED_AT);
-    expect(cache.set(large)).toBe('stored');
+    expect(cache.set(large)).toEqual({ outcome: 'stored' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', entry: large, tier: 'redis' });
   });

@@ -25,6 +25,9 @@ describe('an answer', () => {
       staleWhileRevalidateUntil: freshUntil + 600_000,
       staleIfErrorUntil: freshUntil + 86_400_000,
       beforeRedisMs: 3_600_000,
+      lifetimeMs: 86_400_000,
+      richness: { rank: 3, members: Buffer.alloc(0) },
+      poorerSince: undefined,
     });
     chunk.fill(0);
     expect(entry.body.toString()).toBe(ROUND);

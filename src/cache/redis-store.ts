@@ -1,0 +1,82 @@
+import { FINGERPRINT_BYTES, HIGHEST_RANK } from './entry.ts';
+import { AT, FIXED_BYTES } from './entry-codec.ts';
+import { CLAIM_MS } from './precedence.ts';
+
+/** What Redis did with an entry: took it, or kept the one it had. */
+export type RedisStoreOutcome = 'stored' | 'older' | 'poorer';
+
+/** Something that happens in Redis in one step with a store, after it and whatever came of it. */
+export interface AfterStore {
+  /** Lua that finds its own keys and arguments in the tables `K` and `A`. */
+  readonly lua: string;
+  /** In the slot of the entry. */
+  readonly keys: readonly string[];
+  readonly args: readonly (string | Buffer | number)[];
+  /** Called instead when the store never reaches Redis, or fails there. */
+  readonly abandoned: () => void;
+}
+
+/** A stamp that is further ahead than clocks are apart is garbage, and garbage must not stay. */
+const FURTHEST_AHEAD_MS = 60_000;
+
+/**
+ * The rule of `precedence.ts` for the value that Redis holds, in one step with the store.
+ * KEYS: the entry. ARGV: its bytes, the milliseconds to keep it, the instant up to which a purge took the claim of what
+ * was kept. Damage that only the checksum shows is not seen here: {@link DELETE_IF_SAME} is for whoever reads it.
+ */
+const STORE = `
+local bytes, ttlMs, claimsFrom = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local function double(text, at) return (struct.unpack('>d', text, at + 1)) end
+local function membersOf(text)
+  local set, count = {}, 0
+  for at = 1, #text, ${FINGERPRINT_BYTES} do
+    local member = string.sub(text, at, at + ${FINGERPRINT_BYTES - 1})
+    if not set[member] then set[member], count = true, count + 1 end
+  end
+  return set, count
+end
+local function members(text, from)
+  return string.sub(text, from + 1, from + (struct.unpack('>I4', text, ${AT.stringLengths + 1})))
+end
+local function judge()
+  local kept = redis.pcall('GETRANGE', KEYS[1], 0, ${FIXED_BYTES - 1})
+  if type(kept) ~= 'string' or #kept < ${FIXED_BYTES} or string.sub(kept, 1, 4) ~= string.sub(bytes, 1, 4) then
+    return 'stored'
+  end
+  local keptAt, askedAt = double(kept, ${AT.askedAt}), double(bytes, ${AT.askedAt})
+  local keptRank, rank = string.byte(kept, ${AT.rank + 1}), string.byte(bytes, ${AT.rank + 1})
+  if not (keptAt <= askedAt + ${FURTHEST_AHEAD_MS}) or keptRank > ${HIGHEST_RANK} or keptAt <= claimsFrom then
+    return 'stored'
+  end
+  local richer, poorer = rank > keptRank, rank < keptRank
+  if rank == keptRank then
+    local length = (struct.unpack('>I4', kept, ${AT.stringLengths + 1}))
+    local keptMembers = length > 0 and redis.call('GETRANGE', KEYS[1], ${FIXED_BYTES}, ${FIXED_BYTES - 1} + length) or ''
+    local known, knownCount = membersOf(keptMembers)
+    local listed, listedCount = membersOf(members(bytes, ${FIXED_BYTES}))
+    for member in pairs(known) do poorer = poorer or not listed[member] end
+    richer = not poorer and listedCount > knownCount
+  end
+  if richer then return 'stored' end
+  if askedAt < keptAt then return 'older' end
+  if not poorer then return 'stored' end
+  local since = double(kept, ${AT.poorerSince})
+  local time = redis.call('TIME')
+  return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${CLAIM_MS} and 'stored' or 'poorer'
+end
+local outcome = judge()
+if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
+`;
+
+const STORE_ARGS = 3;
+
+/** KEYS: an entry. ARGV: how its bytes began when they were found damaged. */
+export const DELETE_IF_SAME = `
+if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
+
+/** The script of a store with what is to follow it. */
+export function storeScript(after: AfterStore | undefined): string {
+  if (after === undefined) return `${STORE}return outcome`;
+  const rest = `local K, A = {unpack(KEYS, 2)}, {unpack(ARGV, ${STORE_ARGS + 1})}`;
+  return `${STORE}${rest}\n${after.lua}\nreturn outcome`;
+}

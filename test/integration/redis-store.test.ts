@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { afterAll, expect, inject, test } from 'vitest';
+import { type Entry, fingerprints } from '../../src/cache/entry.ts';
+import { AT, decodeEntry, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
+import { CLAIM_MS, precedenceOver } from '../../src/cache/precedence.ts';
+import { DELETE_IF_SAME, storeScript } from '../../src/cache/redis-store.ts';
+import { anEntry } from '../support/entry.ts';
+import { connectedRedis } from '../support/observed-redis-tier.ts';
+
+const redis = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 5000 });
+afterAll(() => redis.close());
+
+const newKey = () => `test:store:${Math.random()}`;
+
+async function storeBytes(key: string, bytes: Buffer, claimsFrom = 0): Promise<string> {
+  return String(await redis.runScript(storeScript(undefined), [key], [bytes, 60_000, claimsFrom]));
+}
+
+async function store(key: string, entry: Entry, claimsFrom = 0): Promise<string> {
+  return storeBytes(key, await encodeEntry(entry), claimsFrom);
+}
+
+async function kept(key: string): Promise<string | undefined> {
+  const bytes = await redis.getBuffer(key);
+  return bytes && (await decodeEntry(bytes, anEntry().key))?.body.toString();
+}
+
+const NOW = Date.now();
+const HASHES = ['a', 'b', 'c', 'd'];
+
+/** Answers of one key in all that the rule looks at, with instants that are ties as often as not. */
+const answers = fc
+  .record({
+    askedAt: fc.constantFrom(NOW - 2000, NOW - 1000, NOW),
+    rank: fc.integer({ min: 0, max: 3 }),
+    members: fc.subarray(HASHES),
+    // A good way from the moment at which a claim ends: the clock of Redis goes on.
+    poorerSince: fc.constantFrom(undefined, NOW - CLAIM_MS / 2, NOW - 2 * CLAIM_MS),
+    body: fc.string({ maxLength: 10 }),
+  })
+  .map(({ rank, members, body, ...rest }) =>
+    anEntry({ ...rest, body: Buffer.from(body), richness: { rank, members: fingerprints(members) } }),
+  );
+
+test('Redis judges as memory does which of two answers stays', async () => {
+  await fc.assert(
+    fc.asyncProperty(answers, answers, async (first, second) => {
+      const key = newKey();
+      expect(await store(key, first)).toBe('stored');
+      const expected = precedenceOver(first, second, Date.now());
+      expect(await store(key, second)).toBe(expected === 'replaces' ? 'stored' : expected);
+      expect(await kept(key)).toBe((expected === 'replaces' ? second : first).body.toString());
+    }),
+  );
+});
+
+test('a purge takes the claim of what was asked for before it, and of nothing else', async () => {
+  const key = newKey();
+  const richer = anEntry({ askedAt: NOW - 1000, body: Buffer.from('richer') });
+  const poorer = anEntry({
+    askedAt: NOW,
+    body: Buffer.from('poorer'),
+    richness: { rank: 0, members: Buffer.alloc(0) },
+  });
+  await store(key, richer);
+  expect(await store(key, poorer, richer.askedAt - 1)).toBe('poorer');
+  expect(await store(key, poorer, richer.askedAt)).toBe('stored');
+  expect(await kept(key)).toBe('poorer');
+});
+
+test.each<[string, (bytes: Buffer) => Buffer]>([
+  ['bytes of another kind', (bytes) => Buffer.alloc(bytes.length, 0x7f)],
+  ['a stamp far ahead', (bytes) => tampered(bytes, (copy) => copy.writeDoubleBE(NOW + 3_600_000, AT.askedAt))],
+  ['a stamp that is no number', (bytes) => tampered(bytes, (copy) => copy.writeDoubleBE(Number.NaN, AT.askedAt))],
+  ['a rank that there is not', (bytes) => tampered(bytes, (copy) => copy.writeUInt8(4, AT.rank))],
+  ['less than a head', (bytes) => bytes.subarray(0, AT.stringLengths)],
+])('garbage does not stay: %s', async (_, damage) => {
+  const key = newKey();
+  const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
+  await redis.runScript(`redis.call('SET', KEYS[1], ARGV[1])`, [key], [damage(bytes)]);
+  expect(await storeBytes(key, bytes)).toBe('stored');
+  expect(await kept(key)).toBe('right');
+});
+
+test('a value that is no string gives way', async () => {
+  const key = newKey();
+  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'rubbish')`, [key], []);
+  expect(await store(key, anEntry({ askedAt: NOW }))).toBe('stored');
+});
+
+test('what follows a store runs in its step, whatever became of it', async () => {
+  const key = newKey();
+  const after = {
+    lua: `redis.call('SET', K[1], A[1] .. outcome)`,
+    keys: [`${key}:after`],
+    args: ['was '],
+    abandoned: () => {},
+  };
+  const run = async (entry: Entry) =>
+    String(
+      await redis.runScript(
+        storeScript(after),
+        [key, ...after.keys],
+        [await encodeEntry(entry), 60_000, 0, ...after.args],
+      ),
+    );
+  expect(await run(anEntry({ askedAt: NOW }))).toBe('stored');
+  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was stored');
+  expect(await run(anEntry({ askedAt: NOW - 1 }))).toBe('older');
+  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was older');
+});
+
+test('damaged bytes are deleted, unless others have taken their place', async () => {
+  const key = newKey();
+  const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
+  await storeBytes(key, bytes);
+  await redis.runScript(DELETE_IF_SAME, [key], [Buffer.alloc(STAMP_BYTES, 1)]);
+  expect(await kept(key)).toBe('right');
+  await redis.runScript(DELETE_IF_SAME, [key], [bytes.subarray(0, STAMP_BYTES)]);
+  expect(await redis.getBuffer(key)).toBeUndefined();
+});
+
+function tampered(bytes: Buffer, tamper: (copy: Buffer) => void): Buffer {
+  const copy = Buffer.from(bytes);
+  tamper(copy);
+  return copy;
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Entry, fingerprints, freshnessOf, HIGHEST_RANK } from '../../../src/cache/entry.ts';
+import { CLAIM_MS, precedenceOver, rested } from '../../../src/cache/precedence.ts';
+import { anEntry } from '../../support/entry.ts';
+
+const NOW = 1_700_000_000_000;
+
+const growing = (members: readonly string[], options: Partial<Entry> = {}) =>
+  anEntry({ askedAt: NOW, richness: { rank: 2, members: fingerprints(members) }, ...options });
+const ranked = (rank: number, options: Partial<Entry> = {}) =>
+  anEntry({ askedAt: NOW, richness: { rank, members: Buffer.alloc(0) }, ...options });
+
+describe('beside an answer that is kept', () => {
+  test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
+    'of rank %i, a later one of rank %i',
+    (kept, next) => {
+      const expected = next < kept ? 'poorer' : 'replaces';
+      expect(precedenceOver(ranked(kept), ranked(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
+    },
+  );
+
+  test.each<[string, string[], string[], string]>([
+    ['a child more', ['a'], ['a', 'b'], 'replaces'],
+    ['the same children in another order', ['a', 'b'], ['b', 'a'], 'replaces'],
+    ['a child less', ['a', 'b'], ['a'], 'poorer'],
+    ['as many, but another', ['a', 'b'], ['a', 'c'], 'poorer'],
+    ['more, but not all', ['a', 'b'], ['b', 'c', 'd'], 'poorer'],
+  ])('%s', (_, kept, next, expected) => {
+    expect(precedenceOver(growing(kept), growing(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
+  });
+
+  test('an equal one that was asked for earlier is older', () => {
+    expect(precedenceOver(growing(['a']), growing(['a'], { askedAt: NOW - 1 }), NOW)).toBe('older');
+  });
+
+  test('a richer one replaces it though it was asked for earlier: it lags behind nothing', () => {
+    expect(precedenceOver(growing(['a']), growing(['a', 'b'], { askedAt: NOW - 1 }), NOW)).toBe('replaces');
+  });
+
+  test('a poorer one that was asked for earlier says nothing new', () => {
+    expect(precedenceOver(ranked(3), ranked(0, { askedAt: NOW - 1 }), NOW)).toBe('older');
+  });
+
+  test('a poorer one wins when only poorer ones came for ten minutes, and not before', () => {
+    const kept = ranked(3, { poorerSince: NOW });
+    const next = ranked(0, { askedAt: NOW + CLAIM_MS });
+    expect(precedenceOver(kept, next, NOW + CLAIM_MS - 1)).toBe('poorer');
+    expect(precedenceOver(kept, next, NOW + CLAIM_MS)).toBe('replaces');
+    expect(CLAIM_MS).toBe(600_000);
+  });
+
+  test('neither of two answers is richer than the other, or one is', () => {
+    const answers = fc.record({
+      rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
+      members: fc.subarray(['a', 'b', 'c']),
+    });
+    fc.assert(
+      fc.property(answers, answers, (one, other) => {
+        const [first, second] = [one, other].map(({ rank, members }, index) =>
+          anEntry({ askedAt: NOW + index, richness: { rank, members: fingerprints(members) } }),
+        ) as [Entry, Entry];
+        const later = precedenceOver(first, second, NOW);
+        const earlier = precedenceOver(second, first, NOW);
+        // Whichever lands first, at most one of the two can push the other out.
+        expect([later, earlier].filter((it) => it === 'replaces').length).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe('a kept answer that rests', () => {
+  const kept = anEntry({ askedAt: NOW, lifetimeMs: 60_000 });
+  const later = kept.freshUntil + 5000;
+
+  test('is fresh for one more lifetime, and stale for as long as before', () => {
+    const again = rested(kept, later);
+    expect(again.freshUntil).toBe(later + 60_000);
+    expect(again.staleWhileRevalidateUntil - again.freshUntil).toBe(kept.staleWhileRevalidateUntil - kept.freshUntil);
+    expect(again.staleIfErrorUntil - again.freshUntil).toBe(kept.staleIfErrorUntil - kept.freshUntil);
+    expect(freshnessOf(again, later)).toBe('fresh');
+  });
+
+  test('keeps its age and its bytes', () => {
+    const { askedAt, body, head } = rested(kept, later);
+    expect({ askedAt, body, head }).toEqual({ askedAt: kept.askedAt, body: kept.body, head: kept.head });
+  });
+
+  test('counts from the first poorer answer', () => {
+    const once = rested(kept, later);
+    expect(once.poorerSince).toBe(later);
+    expect(rested(once, later + 1000).poorerSince).toBe(later);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { judgeFinality } from '../../../src/ton/finality.ts';
+import { findOperation, type Operation } from '../../../src/ton/operations.ts';
+import { parseCall } from '../../../src/ton/parse-call.ts';
+import { richnessOf } from '../../../src/ton/richness.ts';
+
+const HASH = 'A'.repeat(64);
+const CHILDREN = `adjacentTransactions?hash=${HASH}&direction=out`;
+const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
+const ROUND = 'masterchainBlockShards?seqno=7';
+const TRACES = `pendingTraces?ext_msg_hash=${HASH}`;
+
+const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
+const NOT_FOUND = { error: 'adjacent transactions not found' };
+
+function richness(target: string, status: number, body: unknown) {
+  const [name = '', query = ''] = target.split('?');
+  const operation = findOperation(`/api/v3/${name}`) as Operation;
+  const call = parseCall(operation, query, {});
+  const finality = judgeFinality(call, status, body);
+  if (finality === undefined) throw new Error('no answer to this call');
+  return richnessOf(call, finality, body);
+}
+
+describe('an answer is the richer', () => {
+  test('the more it tells: final, growing, live, absent', () => {
+    const block = { workchain: -1, seqno: 7 };
+    const final = [
+      richness(ROUND, 200, { blocks: [block] }),
+      richness(PARENT, 200, { transactions: [finalRow('a')] }),
+    ].map(({ rank }) => rank);
+    const growing = richness(CHILDREN, 200, { transactions: [finalRow('a')] }).rank;
+    const live = richness(CHILDREN, 200, { transactions: [{ ...finalRow('a'), emulated: true }] }).rank;
+    const absent = [richness(ROUND, 404, NOT_FOUND), richness(CHILDREN, 200, { transactions: [] })].map(
+      ({ rank }) => rank,
+    );
+    expect(new Set(final).size).toBe(1);
+    expect(new Set(absent).size).toBe(1);
+    const inOrder = [...absent.slice(1), live, growing, ...final.slice(1)];
+    expect(inOrder).toEqual([...inOrder].sort((a, b) => a - b));
+    expect(new Set(inOrder).size).toBe(4);
+  });
+
+  test('the more of the same transactions it lists, when it grows', () => {
+    expect(richness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] }).hashes).toEqual(['a', 'b']);
+    expect(richness(PARENT, 200, { transactions: [finalRow('a')] }).hashes).toEqual([]);
+  });
+
+  test('but never among pending traces: one that is over leaves the list', () => {
+    const trace = { transactions: { a: finalRow('a') } };
+    const ranks = [{ traces: [trace] }, { traces: [{}] }, { traces: [] }, { traces: null }].map(
+      (body) => richness(TRACES, 200, body).rank,
+    );
+    expect(new Set(ranks).size).toBe(1);
+  });
+});
