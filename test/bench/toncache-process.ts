@@ -5,6 +5,7 @@ export interface Usage {
   readonly cpuSeconds: number;
   /** Answered requests by outcome (`hit-memory`, `hit-redis`, `miss`, ...). */
   readonly requests: ReadonlyMap<string, number>;
+  readonly upstreamRequests: number;
 }
 
 /** The real server, `src/main.ts`, in a process of its own. */
@@ -25,7 +26,13 @@ export class ToncacheProcess implements AsyncDisposable {
     for (const [, outcome = '', count] of page.matchAll(/^toncache_requests_total\{.*outcome="([^"]+)".*\} (\S+)$/gm)) {
       requests.set(outcome, (requests.get(outcome) ?? 0) + Number(count));
     }
-    return { cpuSeconds: Number(/^toncache_process_cpu_seconds_total (\S+)$/m.exec(page)?.[1]), requests };
+    const asked = page.matchAll(/^toncache_upstream_requests_total\{.*\} (\S+)$/gm);
+    const upstreamRequests = [...asked].reduce((sum, [, count]) => sum + Number(count), 0);
+    return {
+      cpuSeconds: Number(/^toncache_process_cpu_seconds_total (\S+)$/m.exec(page)?.[1]),
+      requests,
+      upstreamRequests,
+    };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
