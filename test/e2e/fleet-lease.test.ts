@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Fleet } from '../support/fleet.ts';
 
@@ -19,9 +18,8 @@ const transactions = (...hashes: string[]) => ({
 
 describe('three instances on one Redis', () => {
   it('ask the indexer once for a cold key that 300 clients ask for, every time', async () => {
-    await using fleet = await Fleet.start(async (socket) => {
-      await pause(400);
-      answer(socket, 200, transactions('a'));
+    await using fleet = await Fleet.start((socket) => {
+      setTimeout(() => answer(socket, 200, transactions('a')), 400);
     });
     for (let round = 0; round < 10; round++) {
       const target = `/api/v3/adjacentTransactions?hash=${String(round).padStart(64, '0')}`;
@@ -32,9 +30,8 @@ describe('three instances on one Redis', () => {
   });
 
   it('share what the indexer failed with', async () => {
-    await using fleet = await Fleet.start(async (socket) => {
-      await pause(100);
-      answer(socket, 500, { error: 'no database' });
+    await using fleet = await Fleet.start((socket) => {
+      setTimeout(() => answer(socket, 500, { error: 'no database' }), 100);
     });
     const replies = await Promise.all(Array.from({ length: 30 }, (_, client) => fleet.get(client % 3).ask(CHILDREN)));
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`))).toEqual(
