@@ -53,7 +53,7 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
-  /** Opens both ports. Rejects when one is in use. */
+  /** Opens both ports, once it is known whether Redis is there. Rejects when one is in use. */
   listen(): Promise<Listening>;
   /** Loses no answer in flight: see {@link PublicServer.drain}. Afterwards everything is closed. */
   close(): Promise<void>;
@@ -74,7 +74,14 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
-  const redis = openRedis({ settings, now, monotonic, report: onRedisEvent, onTransition: log.onRedisTransition });
+  const redis = openRedis({
+    settings,
+    now,
+    monotonic,
+    report: onRedisEvent,
+    onTransition: log.onRedisTransition,
+    onEvictionProblem: log.onEvictionProblem,
+  });
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -179,6 +186,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
 
   return {
     listen: async () => {
+      // The first requests after a start shall find what Redis holds.
+      await redis?.connection.ready();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;

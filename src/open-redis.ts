@@ -2,13 +2,9 @@ import { redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
 import type { Settings } from './config/schema.ts';
-import {
-  connectRedis,
-  type RedisConnection,
-  type RedisListening,
-  type RedisScripting,
-  type RedisTransition,
-} from './redis/connect.ts';
+import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
+import type { EvictionProblem } from './redis/report-eviction.ts';
+import type { RedisTransition } from './redis/transitions.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
 /** What a lease lasts beyond the timeout of one request, in milliseconds. */
@@ -16,7 +12,7 @@ const LEASE_SPARE_MS = 1000;
 
 /** What the instances on one Redis share. */
 export interface SharedRedis {
-  readonly connection: RedisConnection & RedisScripting & RedisListening;
+  readonly connection: ConnectedRedis;
   readonly tier: RedisTier;
   readonly leases: RedisLease;
 }
@@ -29,6 +25,7 @@ export interface OpenRedisOptions {
   readonly monotonic: () => number;
   readonly report: (event: RedisTierEvent) => void;
   readonly onTransition: (transition: RedisTransition) => void;
+  readonly onEvictionProblem: (problem: EvictionProblem) => void;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
@@ -38,14 +35,17 @@ export function openRedis({
   monotonic,
   report,
   onTransition,
+  onEvictionProblem,
 }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
     url: redis.url,
+    tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
     onTransition,
+    onEvictionProblem,
   });
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({

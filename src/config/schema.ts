@@ -1,25 +1,6 @@
 import { z } from 'zod';
-import {
-  duration,
-  flag,
-  headerValue,
-  integer,
-  listenHost,
-  redisUrl,
-  type SettingMeta,
-  share,
-  size,
-  upstreamUrl,
-  word,
-} from './values.ts';
-
-const about = (
-  description: string,
-  rest: Omit<SettingMeta, 'description'> = {},
-): SettingMeta & Record<string, unknown> => ({
-  description,
-  ...rest,
-});
+import { redis } from './redis-settings.ts';
+import { about, duration, flag, headerValue, integer, listenHost, share, size, upstreamUrl, word } from './values.ts';
 
 /** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
 const lifetime = () => duration('1ms', '30d');
@@ -178,27 +159,6 @@ const breaker = z
     window: duration('100ms', '5min').prefault('10s').meta(about('Over which calls are counted.')),
     rest: duration('10ms', '5min').prefault('2s').meta(about('How long an operation rests before one probe.')),
     longestRest: duration('10ms', '1h').prefault('30s').meta(about('The rest doubles up to this.')),
-  })
-  .prefault({});
-
-const redis = z
-  .strictObject({
-    url: redisUrl
-      .optional()
-      .meta(about('Redis, the second tier; memory alone when not set.', { env: 'REDIS_URL', envOnly: true })),
-    budget: duration('1ms', '10s').prefault('50ms').meta(about('The time that all Redis work of one request shares.')),
-    connectTimeout: duration('10ms', '1min').prefault('1s').meta(about('How long a connection may take to open.')),
-    commandTimeout: duration('1ms', '1min')
-      .prefault('1s')
-      .meta(about('How long a command may stay unanswered before its connection is replaced.')),
-    failuresToOpen: integer(1, 1000).prefault(3).meta(about('Failures in a row after which Redis is left alone.')),
-    retryAfter: duration('10ms', '5min')
-      .prefault('1s')
-      .meta(about('How long it is left alone before one call tries it.')),
-    maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
-    maxPendingWriteSize: size('1KiB', '1GiB')
-      .prefault('16MiB')
-      .meta(about('The most bytes of bodies that wait to be written.')),
   })
   .prefault({});
 

@@ -1,4 +1,7 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { parseRedisUrl } from '../redis-url.ts';
 
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
@@ -10,6 +13,14 @@ export interface SettingMeta {
   readonly env?: string;
   /** Never read from the file: secrets and what holds them. */
   readonly envOnly?: boolean;
+}
+
+/** What goes into `.meta()`: a description, and the rest where it is not policy. */
+export function about(
+  description: string,
+  rest: Omit<SettingMeta, 'description'> = {},
+): SettingMeta & Record<string, unknown> {
+  return { description, ...rest };
 }
 
 function quantity<U extends string>(
@@ -75,12 +86,37 @@ export const upstreamUrl = z.string().transform((text, ctx): string => {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
 });
 
-/** Where Redis is. Never echoed: it may hold a password. */
-export const redisUrl = z
-  .string()
-  .refine((text) => URL.canParse(text) && ['redis:', 'rediss:'].includes(new URL(text).protocol), {
-    error: 'must be a redis:// or rediss:// URL',
-  });
+/** Where Redis is, as it was written. Never echoed: it may hold a password. */
+export const redisUrl = z.string().superRefine((text, ctx) => {
+  try {
+    parseRedisUrl(text);
+  } catch (error) {
+    ctx.addIssue(error instanceof Error ? error.message : 'is no URL');
+  }
+});
+
+/** A file of certificates in PEM, read at once: the value is its text. */
+export const certificateFile = z.string().transform((path, ctx): string => {
+  let pem: string;
+  try {
+    pem = readFileSync(path, 'utf8');
+  } catch {
+    ctx.addIssue('names a file that cannot be read');
+    return z.NEVER;
+  }
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length > 0 && certificates.every(isCertificate)) return certificates.join('\n');
+  ctx.addIssue('must name a file that holds certificates in PEM');
+  return z.NEVER;
+});
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
 
 /** A word that can stand in keys. */
 export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {

@@ -1,4 +1,5 @@
 import { connectRedis } from '../redis/connect.ts';
+import { describeRedisUrl } from '../redis-url.ts';
 import { findRedisProgram, LocalRedis } from './local-redis.ts';
 
 /** The Redis that the demo works with. Disposing ends it if it is the demo's own. */
@@ -14,8 +15,7 @@ const CONNECT_TIMEOUT_MS = 2000;
 /** The given Redis, else one started for the demo, else none; never rejects. */
 export async function chooseRedis(givenUrl: string | undefined, searchPath: string): Promise<ChosenRedis> {
   if (givenUrl !== undefined) {
-    const { protocol, host, pathname } = new URL(givenUrl);
-    const where = `REDIS_URL, ${protocol}//${host}${pathname}`;
+    const where = `REDIS_URL, ${describeRedisUrl(givenUrl)}`;
     const failure = await whyUnreachable(givenUrl);
     return foreign(
       givenUrl,

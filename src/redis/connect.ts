@@ -1,10 +1,10 @@
-import { Redis } from 'ioredis';
-
-const MAX_RECONNECT_DELAY_MS = 1000;
-const FIRST_RECONNECT_DELAY_MS = 10;
-
-/** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
-const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
+import { Cluster, type Redis } from 'ioredis';
+import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
+import { ChannelListener } from './channel-listener.ts';
+import { openClient, openSingle } from './open-client.ts';
+import { type EvictionProblem, reportEviction } from './report-eviction.ts';
+import { runScript } from './run-script.ts';
+import { type RedisTransition, reportTransitions } from './transitions.ts';
 
 /** What the rest of the house may ask of Redis. Every call settles within the command timeout, and at once while there is no connection. */
 export interface RedisConnection {
@@ -12,129 +12,115 @@ export interface RedisConnection {
   getBuffer(key: string): Promise<Buffer | undefined>;
   /** Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). */
   set(key: string, value: Buffer, ttlMs: number): Promise<void>;
-  /** Ends the connection for good; calls still unanswered are rejected. */
+  /** Ends all connections for good; calls still unanswered are rejected. */
   close(): Promise<void>;
 }
 
 /** What those may ask of Redis whose question is a script; a call settles as those of {@link RedisConnection} do. */
 export interface RedisScripting {
-  /** Runs Lua code of this house and resolves with what it returns. All keys must lie in one slot. */
+  /**
+   * Runs Lua code of this house and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
+   * arrays of them, nil as null. All keys must lie in one slot.
+   */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
 }
 
-/** Messages. */
+/** Messages from other instances, on a connection of its own. */
 export interface RedisListening {
+  /**
+   * Calls back with what is published on `channel`, until the connection is closed. It subscribes again whenever its
+   * connection was lost; what is published while it is away is lost.
+   */
   listen(channel: string, onMessage: (message: Buffer) => void): void;
 }
 
-/** The connection came, or went (or could not be made in the first place). Told once each, not once an attempt. */
-export type RedisTransition =
-  | { readonly state: 'connected' }
-  | { readonly state: 'disconnected'; readonly reason: string };
+/** Whether it can begin. */
+export interface RedisReadiness {
+  /** Resolves once Redis was connected, could not be, or the connect timeout passed. Never rejects. */
+  ready(): Promise<void>;
+}
 
 /** What `connectRedis` needs to know. */
 export interface ConnectRedisOptions {
-  /** `redis://` or `rediss://`, with user, password and database number if any. */
+  /** See {@link parseRedisUrl}. */
   readonly url: string;
+  /** PEM of the authorities that a server's certificate is held against; the system's when undefined. */
+  readonly tlsCa?: string | undefined;
   readonly connectTimeoutMs: number;
   /** A call unanswered for this long is rejected, and a connection silent for this long under a call is replaced. */
   readonly commandTimeoutMs: number;
   readonly onTransition?: (transition: RedisTransition) => void;
+  /** Told at most once, after the first connect. */
+  readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
+
+/** Whatever Redis runs as: one server, a Cluster, or a primary that sentinels know. */
+export type ConnectedRedis = RedisConnection & RedisScripting & RedisListening & RedisReadiness;
 
 /**
  * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
  * while there is none and nothing is sent twice. Throws only for a URL that is none.
  */
-export function connectRedis(options: ConnectRedisOptions): RedisConnection & RedisScripting & RedisListening {
-  const redis = new Redis(options.url, {
-    connectionName: 'toncache',
-    connectTimeout: options.connectTimeoutMs,
-    commandTimeout: options.commandTimeoutMs,
-    socketTimeout: options.commandTimeoutMs,
-    disconnectTimeout: options.commandTimeoutMs,
-    maxLoadingRetryTime: MAX_RECONNECT_DELAY_MS,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: reconnectDelayMs,
-    reconnectOnError: readOnlyNowAndThen(),
+export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
+  const { tlsCa, connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = options;
+  const address = parseRedisUrl(options.url);
+  const how = { address, tlsCa, connectTimeoutMs, commandTimeoutMs };
+  const client = openClient(how);
+  const listener = new ChannelListener(() => openSingle(how, client instanceof Cluster ? client : undefined));
+  const begun = Promise.withResolvers<void>();
+  const patience = setTimeout(begun.resolve, connectTimeoutMs);
+  reportTransitions(client, secretsOf(address), (transition) => {
+    clearTimeout(patience);
+    begun.resolve();
+    onTransition?.(transition);
   });
-  reportTransitions(redis, options.onTransition ?? (() => {}));
+  if (onEvictionProblem) client.once('ready', () => void reportEviction(client, onEvictionProblem));
 
-  let subscriber: Redis | undefined;
   return {
-    getBuffer: async (key) => (await connected(redis, () => redis.getBuffer(key))) ?? undefined,
+    getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
     set: async (key, value, ttlMs) => {
-      await connected(redis, () => redis.set(key, value, 'PX', ttlMs));
+      await connected(client, () => client.set(key, value, 'PX', ttlMs));
     },
-    listen: (channel, onMessage) => {
-      subscriber = redis.duplicate({ enableOfflineQueue: true });
-      subscriber.on('error', () => {});
-      subscriber.on('messageBuffer', (_: Buffer, message: Buffer) => onMessage(message));
-      subscriber.subscribe(channel).catch(() => {});
-    },
-    runScript: (script, keys, args) => connected(redis, () => redis.eval(script, keys.length, ...keys, ...args)),
-    close: () => {
-      const { promise: ended, resolve } = Promise.withResolvers<void>();
-      // While it waits for the next attempt there is no socket whose end could be told.
-      if (['connecting', 'connect', 'ready'].includes(redis.status)) redis.once('end', resolve);
-      else resolve();
-      redis.disconnect();
-      subscriber?.disconnect();
-      return ended;
+    runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
+    listen: (channel, onMessage) => listener.listen(channel, onMessage),
+    ready: () => begun.promise,
+    close: async () => {
+      clearTimeout(patience);
+      begun.resolve();
+      listener.close();
+      await ended(client, commandTimeoutMs);
     },
   };
 }
 
+function secretsOf(address: RedisAddress): string[] {
+  const ofSentinels = address.topology === 'sentinel' ? address.sentinelCredentials.password : undefined;
+  return [address.password, ofSentinels].filter((secret) => secret !== undefined && secret !== '') as string[];
+}
+
+/** What ioredis says about its own options and retries where a connection was lost, or was not there. */
+const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
+
 /** Runs a command on a connection. ioredis says the same in words about its options, which tell an operator nothing. */
-async function connected<T>(redis: Redis, command: () => Promise<T>): Promise<T> {
-  if (redis.status !== 'ready') throw new Error('not connected to Redis');
+async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
+  if (client.status !== 'ready') throw new Error('not connected to Redis');
   try {
     return await command();
   } catch (error) {
-    const lost = error instanceof Error && error.name === 'MaxRetriesPerRequestError';
+    const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
     // Without the cause, which holds the command with all its arguments.
     throw lost ? new Error('the connection to Redis was lost') : error;
   }
 }
 
-function reconnectDelayMs(attempt: number): number {
-  const delayMs = Math.min(FIRST_RECONNECT_DELAY_MS * 2 ** (attempt - 1), MAX_RECONNECT_DELAY_MS);
-  return delayMs + Math.random() * delayMs;
-}
-
-function readOnlyNowAndThen(): (error: Error) => boolean {
-  let reconnectedAt = Number.NEGATIVE_INFINITY;
-  return (error) => {
-    if (!error.message.startsWith('READONLY')) return false;
-    if (performance.now() - reconnectedAt < READ_ONLY_RECONNECT_EVERY_MS) return false;
-    reconnectedAt = performance.now();
-    return true;
-  };
-}
-
-function reportTransitions(redis: Redis, onTransition: (transition: RedisTransition) => void): void {
-  let state: RedisTransition['state'] | undefined;
-  let reason = 'connection closed';
-  redis.on('error', (error: Error) => {
-    reason = describe(error, redis.options.password);
-  });
-  redis.on('ready', () => {
-    state = 'connected';
-    reason = 'connection closed';
-    onTransition({ state });
-  });
-  redis.on('reconnecting', () => {
-    if (state === 'disconnected') return;
-    state = 'disconnected';
-    onTransition({ state, reason });
-  });
-}
-
-// Of an error only this leaves the file: its `command` holds the password when the handshake failed, and servers that
-// do not know a command repeat its arguments.
-function describe(error: Error & { readonly code?: unknown }, password: string | undefined | null): string {
-  const text = error.message || String(error.code ?? error.name);
-  return (password ? text.replaceAll(password, '***') : text).slice(0, 200);
+function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // While it waits for the next attempt there is no socket whose end could be told.
+  if (['connecting', 'connect', 'ready'].includes(client.status)) {
+    client.once('end', resolve);
+    // Nor is there one while sentinels are looked for.
+    setTimeout(resolve, atMostMs).unref();
+  } else resolve();
+  client.disconnect();
+  return promise;
 }

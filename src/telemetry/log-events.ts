@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent } from '../proxy/events.ts';
-import type { RedisTransition } from '../redis/connect.ts';
+import type { EvictionProblem } from '../redis/report-eviction.ts';
+import type { RedisTransition } from '../redis/transitions.ts';
 
 /** So many good answers in a row mean that the indexer is well again. */
 const GOOD_AGAIN = 10;
@@ -60,6 +61,13 @@ export class EventLog {
   readonly onRedisTransition = (transition: RedisTransition): void => {
     if (transition.state === 'connected') this.#logger.info('connected to Redis');
     else this.#logger.warn({ reason: transition.reason }, 'no connection to Redis');
+  };
+
+  readonly onEvictionProblem = (problem: EvictionProblem): void => {
+    const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
+    this.#logger.warn(
+      `there is nothing that keeps Redis from filling up, as ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
+    );
   };
 
   readonly onRedisEvent = (event: RedisTierEvent): void => {

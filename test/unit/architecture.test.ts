@@ -4,20 +4,22 @@ import { describe, expect, it } from 'vitest';
 import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
 
 /** The parts that answer requests, from the ground up. */
-const parts = ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'proxy', 'http'];
+const parts = ['errors.ts', 'redis-url.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'proxy', 'http'];
 
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
 const mayImport: Record<string, readonly string[]> = {
   'errors.ts': [],
+  'redis-url.ts': [],
   admission: [],
-  redis: [],
+  redis: ['redis-url.ts'],
   coalescing: ['redis'],
   cache: ['redis'],
   ton: ['errors.ts', 'cache (types)'],
   upstream: ['errors.ts', 'admission'],
   proxy: ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream'],
   http: ['errors.ts', 'proxy', 'ton', 'cache (types)'],
-  config: [],
+  // What is refused as a setting and what is connected to must be read by one parser.
+  config: ['redis-url.ts'],
   telemetry: parts.map((part) => `${part} (types)`),
   'open-redis.ts': [...parts, 'config (types)'],
   'app.ts': [...parts, 'open-redis.ts', 'config', 'telemetry'],

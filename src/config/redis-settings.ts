@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { about, certificateFile, duration, integer, redisUrl, size } from './values.ts';
+
+/** The group `redis`: where it is, and how much a request may wait for it. */
+export const redis = z
+  .strictObject({
+    url: redisUrl
+      .optional()
+      .meta(
+        about(
+          'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`; memory alone when not set.',
+          { env: 'REDIS_URL', envOnly: true },
+        ),
+      ),
+    tlsCaFile: certificateFile
+      .optional()
+      .meta(
+        about(
+          "A PEM file with the authorities of Redis's certificates; the system's when not set. With it a Cluster and sentinels are spoken to by TLS.",
+          { env: 'REDIS_TLS_CA_FILE' },
+        ),
+      ),
+    budget: duration('1ms', '10s').prefault('50ms').meta(about('The time that all Redis work of one request shares.')),
+    connectTimeout: duration('10ms', '1min').prefault('1s').meta(about('How long a connection may take to open.')),
+    commandTimeout: duration('1ms', '1min')
+      .prefault('1s')
+      .meta(about('How long a command may stay unanswered before its connection is replaced.')),
+    failuresToOpen: integer(1, 1000).prefault(3).meta(about('Failures in a row after which Redis is left alone.')),
+    retryAfter: duration('10ms', '5min')
+      .prefault('1s')
+      .meta(about('How long it is left alone before one call tries it.')),
+    maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
+    maxPendingWriteSize: size('1KiB', '1GiB')
+      .prefault('16MiB')
+      .meta(about('The most bytes of bodies that wait to be written.')),
+  })
+  .refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
+    path: ['tlsCaFile'],
+    error: 'is not for redis://, which is without TLS: use rediss://',
+  })
+  .prefault({});

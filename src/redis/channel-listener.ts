@@ -1,0 +1,77 @@
+import type { Redis } from 'ioredis';
+import { reconnectDelayMs } from './reconnect-delay.ts';
+
+/** A connection that only listens never hears that its server hangs: it asks. */
+const PING_EVERY_MS = 500;
+
+/**
+ * The one connection that listens to channels. Whenever it is lost a new one is opened, to wherever that leads then, and
+ * subscribes to all channels again; what was published meanwhile is lost.
+ */
+export class ChannelListener {
+  readonly #open: () => Redis;
+  readonly #listeners = new Map<string, ((message: Buffer) => void)[]>();
+  #connection: Redis | undefined;
+  #attempt = 0;
+  #pause: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `open` starts a connection that does not reconnect by itself. */
+  constructor(open: () => Redis) {
+    this.#open = open;
+  }
+
+  /** Opens the connection if this is the first channel. Never throws; a channel may have several listeners. */
+  listen(channel: string, onMessage: (message: Buffer) => void): void {
+    if (this.#closed) return;
+    const listeners = this.#listeners.get(channel);
+    if (listeners !== undefined) {
+      listeners.push(onMessage);
+      return;
+    }
+    this.#listeners.set(channel, [onMessage]);
+    if (this.#connection?.status === 'ready') void this.#subscribe(this.#connection, [channel]);
+    else if (this.#connection === undefined && this.#pause === undefined) this.#connect();
+  }
+
+  /** Ends the connection for good. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#pause);
+    this.#connection?.disconnect();
+  }
+
+  #connect(): void {
+    const connection = this.#open();
+    this.#connection = connection;
+    // Why there is no connection is told by the one for commands.
+    connection.on('error', () => {});
+    connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+      for (const onMessage of this.#listeners.get(channel.toString()) ?? []) onMessage(message);
+    });
+    connection.once('ready', () => void this.#subscribe(connection, [...this.#listeners.keys()]));
+    const pinging = setInterval(() => {
+      if (connection.status === 'ready') connection.ping().catch(() => connection.disconnect());
+    }, PING_EVERY_MS);
+    connection.once('end', () => {
+      clearInterval(pinging);
+      this.#connection = undefined;
+      if (this.#closed) return;
+      this.#attempt++;
+      this.#pause = setTimeout(() => {
+        this.#pause = undefined;
+        this.#connect();
+      }, reconnectDelayMs(this.#attempt));
+    });
+  }
+
+  async #subscribe(connection: Redis, channels: readonly string[]): Promise<void> {
+    try {
+      await connection.subscribe(...channels);
+      this.#attempt = 0;
+    } catch {
+      // Refused or unanswered: tried again on a new connection.
+      connection.disconnect();
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import { isIP } from 'node:net';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisAddress } from '../redis-url.ts';
+import { keepNodes } from './cluster-nodes.ts';
+import { reconnectDelayMs } from './reconnect-delay.ts';
+
+/** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
+const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
+
+/** A LOADING server is asked this often whether it is done. */
+const LONGEST_LOADING_WAIT_MS = 1000;
+
+/** A node of a Cluster that was lost is tried so often, about 6 s; then it is looked for only when a key asks for it. */
+const NODE_RECONNECTS = 10;
+
+/** MOVED and ASK, and once more of each while slots move. */
+const MOST_REDIRECTIONS = 5;
+
+/** Whom to connect to, and how long that and a command may take. */
+export interface ClientOptions {
+  readonly address: RedisAddress;
+  /** PEM of the authorities that certificates are held against; with it a Cluster and sentinels are spoken to by TLS. */
+  readonly tlsCa: string | undefined;
+  readonly connectTimeoutMs: number;
+  readonly commandTimeoutMs: number;
+}
+
+/** A client that connects for ever, queues nothing while it is not connected, and sends nothing twice. */
+export function openClient(options: ClientOptions): Redis | Cluster {
+  return options.address.topology === 'cluster'
+    ? openCluster(options)
+    : new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
+}
+
+/**
+ * One more connection, which ends when it is lost: to the server, to the primary that sentinels name now, or to any node
+ * of the Cluster that `cluster` knows.
+ */
+export function openSingle(options: ClientOptions, cluster: Cluster | undefined): Redis {
+  const nodes = cluster?.nodes('master').map(({ options: { host, port } }) => ({ host, port })) ?? [];
+  const known = nodes.length > 0 ? nodes : options.address.endpoints;
+  const node = cluster && known[Math.floor(Math.random() * known.length)];
+  return new Redis({
+    ...addressOf(options),
+    ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
+    ...lasting(options),
+    retryStrategy: null,
+    sentinelRetryStrategy: () => null,
+  });
+}
+
+function openCluster(options: ClientOptions): Cluster {
+  const { address, commandTimeoutMs } = options;
+  const cluster = new Cluster([...address.endpoints], {
+    redisOptions: { ...secretsOf(options), ...lasting(options), ...tlsOf(options) },
+    enableOfflineQueue: false,
+    // Where names are kept, certificates can be held against them; Node looks them up at each connect.
+    dnsLookup: (host, done) => done(null, host),
+    maxRedirections: MOST_REDIRECTIONS,
+    // None of these: a command that was lost may have been done, and a miss is better than a wait.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    slotsRefreshTimeout: commandTimeoutMs,
+    clusterRetryStrategy: reconnectDelayMs,
+    clusterNodeRetryStrategy: (attempt) => (attempt > NODE_RECONNECTS ? null : reconnectDelayMs(attempt)),
+  });
+  keepNodes(cluster);
+  return cluster;
+}
+
+function lasting({ connectTimeoutMs, commandTimeoutMs, address }: ClientOptions) {
+  return {
+    connectionName: 'toncache',
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: commandTimeoutMs,
+    disconnectTimeout: commandTimeoutMs,
+    maxLoadingRetryTime: LONGEST_LOADING_WAIT_MS,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    // A demoted node of a Cluster says MOVED.
+    reconnectOnError: address.topology === 'cluster' ? null : readOnlyNowAndThen(),
+  };
+}
+
+function addressOf(options: ClientOptions) {
+  const { address, commandTimeoutMs } = options;
+  const [first = { host: '', port: 0 }] = address.endpoints;
+  const common = { ...secretsOf(options), db: address.database, ...tlsOf(options) };
+  if (address.topology !== 'sentinel') return { host: first.host, port: first.port, ...common };
+  const { username, password } = address.sentinelCredentials;
+  return {
+    ...common,
+    sentinels: [...address.endpoints],
+    name: address.primaryName,
+    ...(username !== undefined && { sentinelUsername: username }),
+    ...(password !== undefined && { sentinelPassword: password }),
+    ...(common.tls && { sentinelTLS: common.tls, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: commandTimeoutMs,
+    sentinelRetryStrategy: reconnectDelayMs,
+    // Its connections report their errors to the console alone. Without it a demoted primary is left when the sentinels
+    // close its connections, and one that hangs when a command has timed out.
+    failoverDetector: false,
+  };
+}
+
+function secretsOf({ address: { username, password } }: ClientOptions) {
+  return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
+}
+
+function tlsOf({ address, tlsCa }: ClientOptions) {
+  if (address.topology !== 'server') return tlsCa === undefined ? {} : { tls: { ca: tlsCa } };
+  if (!address.tls) return {};
+  const host = address.endpoints[0]?.host ?? '';
+  return { tls: { ...(tlsCa !== undefined && { ca: tlsCa }), ...(isIP(host) === 0 && { servername: host }) } };
+}
+
+function readOnlyNowAndThen(): (error: Error) => boolean {
+  let reconnectedAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (!error.message.startsWith('READONLY')) return false;
+    if (performance.now() - reconnectedAt < READ_ONLY_RECONNECT_EVERY_MS) return false;
+    reconnectedAt = performance.now();
+    return true;
+  };
+}

@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+
+const digests = new Map<string, string>();
+
+/**
+ * Runs Lua code by its digest, and sends the code itself once where the server does not know it. Scripts are constants
+ * of this house: what is remembered of them stays small. All keys must lie in one slot, as ioredis chooses the node of a
+ * Cluster by the first.
+ */
+export async function runScript(
+  client: Redis | Cluster,
+  script: string,
+  keys: readonly string[],
+  args: readonly (string | Buffer | number)[],
+): Promise<unknown> {
+  const rest = [keys.length, ...keys, ...args];
+  try {
+    return await client.callBuffer('evalsha', digestOf(script), ...rest);
+  } catch (error) {
+    // Nothing has run: it is not sent twice.
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+    return await client.callBuffer('eval', script, ...rest);
+  }
+}
+
+function digestOf(script: string): string {
+  const known = digests.get(script);
+  if (known !== undefined) return known;
+  const digest = hash('sha1', script);
+  digests.set(script, digest);
+  return digest;
+}

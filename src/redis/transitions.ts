@@ -1,0 +1,54 @@
+import { Cluster, type Redis } from 'ioredis';
+import { connectMasters } from './cluster-nodes.ts';
+
+/** The connection came, or went (or could not be made in the first place). Told once each, not once an attempt. */
+export type RedisTransition =
+  | { readonly state: 'connected' }
+  | { readonly state: 'disconnected'; readonly reason: string };
+
+const NO_REASON = 'connection closed';
+
+/** Tells when a client becomes usable and when it no longer is; a Cluster is as long as any of its nodes is. */
+export function reportTransitions(
+  client: Redis | Cluster,
+  secrets: readonly string[],
+  onTransition: (transition: RedisTransition) => void,
+): void {
+  let state: RedisTransition['state'] | undefined;
+  let reason = NO_REASON;
+  const connected = () => {
+    reason = NO_REASON;
+    if (state === 'connected') return;
+    state = 'connected';
+    onTransition({ state });
+  };
+  const disconnected = () => {
+    if (state === 'disconnected') return;
+    state = 'disconnected';
+    onTransition({ state, reason });
+  };
+  const because = (error: Error) => {
+    reason = describe(error, secrets);
+  };
+  const usable = async () => {
+    if (client instanceof Cluster) await connectMasters(client);
+    if (client.status === 'ready') connected();
+  };
+  client.on('ready', () => void usable());
+  client.on('reconnecting', disconnected);
+  // Of one node; the others may be well.
+  client.on('node error', because);
+  client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
+    because(error.lastNodeError ?? error);
+    // While it looks for a primary through sentinels it is never `reconnecting`.
+    if (client.status !== 'ready') disconnected();
+  });
+}
+
+// Of an error only this leaves the file: its `command` holds the password when the handshake failed, and servers that
+// do not know a command repeat its arguments.
+function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
+  const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '');
+  const text = message || String(error.code ?? error.name);
+  return secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '***'), text).slice(0, 200);
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { selfSignedCertificate } from '../../support/self-signed-certificate.ts';
+import { load, problemsOf, REQUIRED } from './configured.ts';
+
+const { key, cert } = selfSignedCertificate('redis', '127.0.0.1');
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'toncache-ca-'));
+});
+
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function file(content: string): string {
+  const path = join(dir, `${Math.random()}.pem`);
+  writeFileSync(path, content);
+  return path;
+}
+
+const problemOf = (REDIS_TLS_CA_FILE: string, REDIS_URL = 'rediss://r') =>
+  problemsOf({ ...REQUIRED, REDIS_URL, REDIS_TLS_CA_FILE });
+
+describe('REDIS_TLS_CA_FILE', () => {
+  test.each(['rediss://r', 'redis-cluster://a,b', 'redis-sentinel://a,b?name=m'])('is read for %s', (REDIS_URL) => {
+    const { settings } = load({ ...REQUIRED, REDIS_URL, REDIS_TLS_CA_FILE: file(cert) });
+    expect(settings.redis.tlsCaFile).toBe(cert.trim());
+  });
+
+  test('may hold several certificates, and words between them', () => {
+    const path = file(`# first\n${cert}# second\n${cert.replaceAll('\n', '\r\n')}`);
+    const { settings } = load({ ...REQUIRED, REDIS_URL: 'rediss://r' }, { redis: { tlsCaFile: path } });
+    expect(settings.redis.tlsCaFile?.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  });
+
+  test('that cannot be read is told by its name', () => {
+    expect(problemOf(join(dir, 'missing.pem'))).toEqual([
+      'REDIS_TLS_CA_FILE (redis.tlsCaFile): names a file that cannot be read',
+    ]);
+    expect(problemOf(dir)).toHaveLength(1);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['a key', key],
+    ['what only looks like a certificate', cert.replace(/M[A-Z]/, '!!')],
+    ['a certificate, and a broken one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
+  ])('that holds %s is refused, and not repeated', (_, content) => {
+    expect(problemOf(file(content))).toEqual([
+      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that holds certificates in PEM',
+    ]);
+  });
+
+  test('is refused where the URL says that there is no TLS', () => {
+    expect(problemOf(file(cert), 'redis://r')).toEqual([
+      'REDIS_TLS_CA_FILE (redis.tlsCaFile): is not for redis://, which is without TLS: use rediss://',
+    ]);
+  });
+});
+
+test('a wrong REDIS_URL is told what would be right', () => {
+  expect(problemsOf({ ...REQUIRED, REDIS_URL: 'redis-cluster://a/1' })).toEqual([
+    'REDIS_URL (redis.url): must name no database: a Cluster has 0 alone',
+  ]);
+});
