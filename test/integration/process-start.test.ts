@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
@@ -114,7 +114,8 @@ describe('a start', () => {
     };
     const file = join(dir, 'network.json');
     await writeFile(file, '{"network":"testnet"}');
-    const REDIS_URL = inject('redisUrl');
+    await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
+    const REDIS_URL = redis.url;
     expect(await warned({ REDIS_URL })).toEqual([expect.stringContaining('NETWORK')]);
     expect(await warned({ REDIS_URL, NETWORK: 'testnet' })).toEqual([]);
     expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);

@@ -20,7 +20,8 @@ export default async function setUp(project: TestProject): Promise<(() => Promis
     project.provide('redisUrl', given);
     return undefined;
   }
-  const server = await startRedis();
+  // As in production: one that fills up is warned of.
+  const server = await startRedis({ args: ['--maxmemory', '1gb', '--maxmemory-policy', 'allkeys-lru'] });
   project.provide('redisUrl', server.url);
   return () => server.stop();
 }

@@ -4,14 +4,8 @@ import type { Entry } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src/cache/redis-tier.ts';
 import type { TierRead } from '../../src/cache/tier.ts';
-import {
-  type ConnectRedisOptions,
-  connectRedis,
-  type RedisConnection,
-  type RedisListening,
-  type RedisScripting,
-  type RedisTransition,
-} from '../../src/redis/connect.ts';
+import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../../src/redis/connect.ts';
+import type { RedisTransition } from '../../src/redis/transitions.ts';
 
 const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
@@ -19,7 +13,7 @@ const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 export async function connectedRedis(
   url: string,
   options: Partial<ConnectRedisOptions> = {},
-): Promise<RedisConnection & RedisScripting & RedisListening> {
+): Promise<ConnectedRedis> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
     ...TIMEOUTS,
@@ -44,7 +38,7 @@ export class ObservedRedisTier implements AsyncDisposable {
   readonly keyPrefix = `test:${randomUUID()}:`;
   readonly events: RedisTierEvent[] = [];
   readonly connectionTransitions: RedisTransition[] = [];
-  readonly #connection: RedisConnection & RedisScripting;
+  readonly #connection: ConnectedRedis;
 
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
   constructor(url: string, options: Partial<RedisTierOptions> = {}) {

@@ -1,5 +1,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -24,12 +26,19 @@ export interface Launch {
   readonly dir: string;
   /** Redis options, such as `['--maxmemory', '1mb']`. */
   readonly args: readonly string[];
+  /** What a configuration file says, in `dir`; a sentinel must have one, to write to. */
+  readonly config?: string | undefined;
 }
 
 /** Starts a server on 127.0.0.1 and resolves when it accepts connections; rejects with what it said if it never does. */
-export async function launchRedisProcess({ program, port, dir, args }: Launch): Promise<RunningRedis> {
+export async function launchRedisProcess({ program, port, dir, args, config }: Launch): Promise<RunningRedis> {
+  const file = join(dir, 'redis.conf');
+  if (config !== undefined) await writeFile(file, config);
   const settings = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'no'];
-  const child = spawn(program, [...settings, ...args], { argv0: 'redis-server', stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, [...(config === undefined ? [] : [file]), ...settings, ...args], {
+    argv0: 'redis-server',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   await once(child, 'spawn');
   const pid = child.pid ?? 0;
   const ended = once(child, 'exit');
@@ -59,13 +68,16 @@ function killWithUs(pid: number, dir: string): ChildProcess {
   return spawn('sh', ['-c', script, 'guard', String(pid), dir], { stdio, detached: true });
 }
 
+/** The second is what a sentinel says. */
+const READY = /Ready to accept connections|Sentinel ID is/;
+
 async function untilReady(child: ChildProcessByStdio<null, Readable, Readable>): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
   const said: string[] = [];
   let ready = false;
   for await (const line of createInterface({ input: child.stdout })) {
     said.push(line);
-    ready = line.includes('Ready to accept connections');
+    ready = READY.test(line);
     if (ready) break;
   }
   clearTimeout(timer);

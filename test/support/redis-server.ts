@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from './find-redis-server.ts';
 import { launchRedisContainer } from './redis-container.ts';
 import { launchRedisProcess, type RunningRedis } from './redis-process.ts';
+import type { Certificate } from './self-signed-certificate.ts';
 
 /** What a test can ask of a server of its own. */
 export interface RedisOptions {
@@ -14,23 +15,39 @@ export interface RedisOptions {
   readonly port?: number;
   /** Redis options, such as `['--maxmemory', '1mb']`; not `logfile` or `loglevel`: its log tells when it is ready. */
   readonly args?: readonly string[];
+  /** What its configuration file says; none by default. */
+  readonly config?: string;
+  /** What it shows to clients, which must speak TLS then, and what it and its like trust. */
+  readonly certificate?: Certificate;
 }
 
 /**
  * Starts a Redis server that belongs to the caller: it keeps nothing on disk, and ends with this process at the latest.
  * Resolves when it accepts connections; rejects with its own words if it does not start.
  */
-export async function startRedis({ port, args = [] }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ port, args = [], config, certificate }: RedisOptions = {}): Promise<RedisServer> {
   const program = await findRedisServer();
+  if (program === undefined && (config !== undefined || certificate !== undefined)) {
+    throw new Error(
+      'A Redis with files of its own takes a redis-server 7 or newer on PATH; containers do not see them.',
+    );
+  }
   const dir = await mkdtemp(join(tmpdir(), 'toncache-redis-'));
+  const tls = certificate === undefined ? [] : await tlsArguments(dir, certificate);
   for (let attempt = 1; ; attempt++) {
     const chosen = port ?? (await freePort());
     const launch = () =>
       program === undefined
         ? launchRedisContainer({ port: chosen, args })
-        : launchRedisProcess({ program, port: chosen, dir, args });
+        : launchRedisProcess({
+            program,
+            port: chosen,
+            dir,
+            args: [...(certificate ? ['--port', '0', '--tls-port', String(chosen)] : []), ...tls, ...args],
+            config,
+          });
     try {
-      return new RedisServer(chosen, dir, launch, await launch());
+      return new RedisServer(certificate ? 'rediss' : 'redis', chosen, dir, launch, await launch());
     } catch (error) {
       // Between the look and the launch another test may have taken the port.
       if (
@@ -48,12 +65,14 @@ export async function startRedis({ port, args = [] }: RedisOptions = {}): Promis
 /** A real Redis server that a test may kill, pause and restart. */
 export class RedisServer implements AsyncDisposable {
   readonly port: number;
+  readonly #scheme: string;
   readonly #dir: string;
   readonly #launch: () => Promise<RunningRedis>;
   #running: RunningRedis;
 
-  constructor(port: number, dir: string, launch: () => Promise<RunningRedis>, running: RunningRedis) {
+  constructor(scheme: string, port: number, dir: string, launch: () => Promise<RunningRedis>, running: RunningRedis) {
     this.port = port;
+    this.#scheme = scheme;
     this.#dir = dir;
     this.#launch = launch;
     this.#running = running;
@@ -61,7 +80,7 @@ export class RedisServer implements AsyncDisposable {
 
   /** Without user and password, whatever the arguments ask for. */
   get url(): string {
-    return `redis://${this.#running.host}:${this.port}`;
+    return `${this.#scheme}://${this.#running.host}:${this.port}`;
   }
 
   get pid(): number {
@@ -98,6 +117,15 @@ export class RedisServer implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+async function tlsArguments(dir: string, { key, cert }: Certificate): Promise<string[]> {
+  const [keyFile, certFile] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  await Promise.all([writeFile(keyFile, key), writeFile(certFile, cert)]);
+  return [
+    ...['--tls-key-file', keyFile, '--tls-cert-file', certFile, '--tls-ca-cert-file', certFile],
+    ...['--tls-auth-clients', 'no', '--tls-replication', 'yes', '--tls-cluster', 'yes'],
+  ];
 }
 
 /**

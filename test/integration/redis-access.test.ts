@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { type ObservedConnection, observedConnection } from '../support/connected-redis.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+
+const certificate = selfSignedCertificate('redis', '127.0.0.1');
+const USER = ['--user', 'toncache', 'on', '>p@ss:w/rd', '~toncache:*', '&toncache:*', '+@all'];
+const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
+
+async function works(redis: ObservedConnection): Promise<void> {
+  expect(redis.transitions).toEqual([{ state: 'connected' }]);
+  await redis.set('toncache:key', Buffer.from('value'), 60_000);
+  expect(String(await redis.getBuffer('toncache:key'))).toBe('value');
+  expect(await redis.runScript('return 1', ['toncache:key'], [])).toBe(1);
+  const { promise: heard, resolve } = Promise.withResolvers<Buffer>();
+  redis.listen('toncache:news', resolve);
+  const publishing = setInterval(() => {
+    redis.runScript(`return redis.call('PUBLISH', 'toncache:news', 'x')`, ['toncache:key'], []).catch(() => {});
+  }, 20);
+  expect(String(await heard)).toBe('x');
+  clearInterval(publishing);
+}
+
+describe('TLS', () => {
+  test("is spoken where the server's certificate is of our authority, and refused without it", async () => {
+    await using server = await startRedis({ certificate });
+    await using trusting = await observedConnection(server.url, { tlsCa: certificate.cert });
+    await works(trusting);
+    await using wary = await observedConnection(server.url);
+    expect(wary.transitions).toEqual([{ state: 'disconnected', reason: expect.stringMatching(/self.signed/) }]);
+    const another = selfSignedCertificate('redis', '127.0.0.1');
+    await using mistaken = await observedConnection(server.url, { tlsCa: another.cert });
+    expect(mistaken.transitions).toEqual([{ state: 'disconnected', reason: expect.stringMatching(/self.signed/) }]);
+  });
+
+  test('needs the name that was asked for in the certificate', async () => {
+    await using server = await startRedis({ certificate: selfSignedCertificate('elsewhere', '127.0.0.2') });
+    await using redis = await observedConnection(server.url, { tlsCa: certificate.cert });
+    expect(redis.transitions).toMatchObject([{ state: 'disconnected' }]);
+  });
+
+  test('is spoken to a Cluster when there is an authority, and a Cluster of TLS is refused without', async () => {
+    await using cluster = await startRedisCluster({ certificate, args: USER });
+    await using trusting = await observedConnection(cluster.urlFor(CREDENTIALS), { tlsCa: certificate.cert });
+    await works(trusting);
+    await using plain = await observedConnection(cluster.urlFor(CREDENTIALS));
+    expect(plain.transitions).toMatchObject([{ state: 'disconnected' }]);
+  });
+});
+
+describe('a user and a password', () => {
+  test('are those of the URL, and let in what the ACL lets in', async () => {
+    await using server = await startRedis({ args: USER });
+    await using redis = await observedConnection(server.url.replace('://', `://${CREDENTIALS}@`));
+    await works(redis);
+    await expect(redis.getBuffer('another:key')).rejects.toThrow('NOPERM');
+  });
+
+  test.each([
+    ['a server', () => startRedis({ args: USER }), 'redis://'],
+    ['a Cluster', () => startRedisCluster({ masters: 1, args: USER }), 'redis-cluster://'],
+  ])('that are wrong for %s are told without the password', async (_, start, scheme) => {
+    await using server = await start();
+    await using redis = await observedConnection(server.url.replace(scheme, `${scheme}toncache:hunter2@`));
+    expect(redis.transitions).toEqual([{ state: 'disconnected', reason: expect.stringContaining('WRONGPASS') }]);
+    expect(JSON.stringify(redis.transitions)).not.toContain('hunter2');
+    const failure = await redis.getBuffer('toncache:key').catch((error: Error) => error);
+    expect(String(failure)).toContain('not connected');
+  });
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RateLimit } from '../../src/upstream/rate-limit.ts';
+import { observedConnection } from '../support/connected-redis.ts';
+import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+
+let cluster: RedisCluster;
+
+beforeAll(async () => {
+  cluster = await startRedisCluster();
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
+
+async function keysOfMasters(): Promise<number[]> {
+  return await Promise.all(
+    cluster.masters.map(async ({ port }) => {
+      const admin = adminOf(port);
+      const count = await admin.dbsize();
+      admin.disconnect();
+      return count;
+    }),
+  );
+}
+
+test('keys land on all masters and are read from there', async () => {
+  await using redis = await observedConnection(cluster.url);
+  await Promise.all(keys.map((key) => redis.set(key, Buffer.from(`of ${key}`), 60_000)));
+  const read = await Promise.all(keys.map((key) => redis.getBuffer(key)));
+  expect(read.map(String)).toEqual(keys.map((key) => `of ${key}`));
+  expect(await redis.getBuffer('absent')).toBeUndefined();
+  const counts = await keysOfMasters();
+  expect(Math.min(...counts)).toBeGreaterThan(0);
+  expect(redis.transitions).toEqual([{ state: 'connected' }]);
+});
+
+test('one node of the URL is enough', async () => {
+  const [, second] = cluster.masters;
+  await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`);
+  expect(redis.transitions).toEqual([{ state: 'connected' }]);
+  await Promise.all(keys.map((key) => redis.set(key, Buffer.from('x'), 60_000)));
+});
+
+test('a script runs where its keys are, the first time and later', async () => {
+  await using redis = await observedConnection(cluster.url);
+  const script = `redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
+    return { redis.call('GET', KEYS[1]), 7, { ARGV[2] }, false } -- ${Math.random()}`;
+  const bytes = Buffer.from([0, 0xff, 0x80]);
+  for (let time = 0; time < 2; time++) {
+    const replies = await Promise.all(keys.map((key) => redis.runScript(script, [key, `${key}:beside`], [bytes, 12])));
+    for (const reply of replies) expect(reply).toEqual([bytes, 7, [Buffer.from('12')], null]);
+  }
+});
+
+test('keys of two slots are refused', async () => {
+  await using redis = await observedConnection(cluster.url);
+  await expect(redis.runScript('return 1', ['{0}', '{1}'], [])).rejects.toThrow('slot');
+});
+
+test('the rate is shared in a Cluster', async () => {
+  await using redis = await observedConnection(cluster.url);
+  const told: boolean[] = [];
+  const limit = new RateLimit({
+    perSecond: 100,
+    shared: {
+      key: 'toncache:rate',
+      runScript: redis.runScript,
+      budgetMs: 5000,
+      breaker: { faults: 1, restMs: 1000 },
+      onShared: (shared) => told.push(shared),
+    },
+    now: () => performance.now(),
+  });
+  expect(await limit.take(new AbortController().signal)).toBe('go');
+  expect(Number(await redis.getBuffer('toncache:rate'))).toBeGreaterThan(0);
+  expect(told).toEqual([]);
+});
+
+test('what is published through one master is heard by listeners at any', async () => {
+  const heard: Set<string>[] = [];
+  await using listeners = new AsyncDisposableStack();
+  for (let index = 0; index < 6; index++) {
+    const redis = listeners.use(await observedConnection(cluster.url));
+    const messages = new Set<string>();
+    redis.listen('news', (message) => messages.add(message.toString()));
+    heard.push(messages);
+  }
+  for (const { port } of cluster.masters) {
+    const admin = adminOf(port);
+    await expect
+      .poll(async () => {
+        await admin.publish('news', `from ${port}`);
+        return heard.filter((messages) => messages.has(`from ${port}`)).length;
+      })
+      .toBe(6);
+    admin.disconnect();
+  }
+});

@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, inject, test } from 'vitest';
+import { connectRedis } from '../../src/redis/connect.ts';
+import type { EvictionProblem } from '../../src/redis/report-eviction.ts';
+import { ServerClock } from '../../src/redis/server-clock.ts';
+import { observedConnection } from '../support/connected-redis.ts';
+import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
+
+describe('a script', () => {
+  test('is sent by its digest, and as a whole once where the server does not know it', async () => {
+    await using server = await startRedis();
+    await using redis = await observedConnection(server.url);
+    const admin = adminOf(server.port);
+    const callsOf = async (name: string) =>
+      Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await admin.info('commandstats'))?.[1] ?? 0);
+    for (let time = 0; time < 3; time++) expect(await redis.runScript('return 7', [], [])).toBe(7);
+    expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([3, 1]);
+    await admin.script('FLUSH');
+    expect(await redis.runScript('return 7', [], [])).toBe(7);
+    expect([await callsOf('evalsha'), await callsOf('eval')]).toEqual([4, 2]);
+    admin.disconnect();
+  });
+
+  test('that fails is not sent again', async () => {
+    await using redis = await observedConnection(inject('redisUrl'));
+    const key = `count:${Math.random()}`;
+    const script = `redis.call('INCR', KEYS[1]) return redis.call('NOSUCHCOMMAND')`;
+    await expect(redis.runScript(script, [key], [])).rejects.toThrow();
+    expect(String(await redis.getBuffer(key))).toBe('1');
+  });
+});
+
+describe('a listener', () => {
+  test('hears again when the server was gone, on all channels', async () => {
+    await using server = await startRedis();
+    await using redis = await observedConnection(server.url);
+    const heard: string[] = [];
+    for (const channel of ['a', 'b']) redis.listen(channel, (message) => heard.push(`${channel}: ${message}`));
+    redis.listen('a', (message) => heard.push(`a too: ${message}`));
+    const publish = async (channel: string, message: string) => {
+      const admin = adminOf(server.port);
+      await admin.publish(channel, message).catch(() => {});
+      admin.disconnect();
+    };
+    const hearsAll = (message: string) =>
+      expect
+        .poll(async () => {
+          await Promise.all(['a', 'b'].map((channel) => publish(channel, message)));
+          return [`a: ${message}`, `a too: ${message}`, `b: ${message}`].every((it) => heard.includes(it));
+        })
+        .toBe(true);
+    await hearsAll('first');
+    await server.kill();
+    await server.restart();
+    await hearsAll('second');
+  });
+
+  test('costs no connection until there is a channel, and leaves none when it is closed', async () => {
+    await using server = await startRedis();
+    const admin = adminOf(server.port);
+    const clients = async () => String(await admin.client('LIST')).match(/name=toncache/g)?.length ?? 0;
+    const redis = await observedConnection(server.url);
+    expect(await clients()).toBe(1);
+    redis.listen('a', () => {});
+    redis.listen('b', () => {});
+    await expect.poll(clients).toBe(2);
+    await redis.close();
+    await expect.poll(clients).toBe(0);
+    admin.disconnect();
+  });
+});
+
+describe('ready', () => {
+  test('means that the first call finds Redis, in a Cluster at every master', async () => {
+    await using cluster = await startRedisCluster();
+    for (const url of [inject('redisUrl'), cluster.url]) {
+      const redis = connectRedis({ url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
+      await redis.ready();
+      const reads = Array.from({ length: 50 }, (_, index) => redis.getBuffer(`absent:${index}`));
+      expect(new Set(await Promise.all(reads))).toEqual(new Set([undefined]));
+      await redis.close();
+    }
+  });
+
+  test('does not wait for a Redis that refuses, hangs, or is left before it came', async () => {
+    const silent = createServer(() => {});
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const { port } = silent.address() as AddressInfo;
+    for (const url of [
+      'redis://127.0.0.1:1',
+      'redis-cluster://127.0.0.1:1',
+      'redis-sentinel://127.0.0.1:1?name=primary',
+      `redis://127.0.0.1:${port}`,
+      `redis-cluster://127.0.0.1:${port}`,
+      `redis-sentinel://127.0.0.1:${port}?name=primary`,
+    ]) {
+      const redis = connectRedis({ url, ...TIMEOUTS });
+      await redis.ready();
+      await expect(redis.getBuffer('key')).rejects.toThrow('not connected');
+      await redis.close();
+      const left = connectRedis({ url, ...TIMEOUTS });
+      await left.close();
+      await left.ready();
+    }
+    silent.close();
+  });
+});
+
+describe('a Redis that will fill up', () => {
+  const BOUND = ['--maxmemory', '100mb'];
+
+  async function toldOf(url: string): Promise<EvictionProblem[]> {
+    const told: EvictionProblem[] = [];
+    await using redis = await observedConnection(url, { onEvictionProblem: (problem) => told.push(problem) });
+    // It is asked before this, on the same connection.
+    await redis.getBuffer('key').catch(() => {});
+    await new Promise(setImmediate);
+    return told;
+  }
+
+  test.each([
+    ['has no bound', [], ['no-maxmemory']],
+    ['evicts nothing', [...BOUND, '--maxmemory-policy', 'noeviction'], ['noeviction']],
+    ['is bounded and evicts', [...BOUND, '--maxmemory-policy', 'allkeys-lru'], []],
+    ['evicts what has a lifetime', [...BOUND, '--maxmemory-policy', 'volatile-ttl'], []],
+  ])('is told once where it %s', async (_, args, told) => {
+    await using server = await startRedis({ args });
+    expect(await toldOf(server.url)).toEqual(told);
+  });
+
+  test('is told of a Cluster too, and where it may not be asked nothing is', async () => {
+    await using cluster = await startRedisCluster({
+      masters: 1,
+      args: ['--user', 'shy', 'on', 'nopass', '~*', '&*', '+@all', '-info'],
+    });
+    await using redis = await observedConnection(cluster.url);
+    expect(redis.transitions).toEqual([{ state: 'connected' }]);
+    expect(await toldOf(cluster.url)).toEqual(['no-maxmemory']);
+    expect(await toldOf(cluster.urlFor('shy'))).toEqual([]);
+  });
+});
+
+test("the server's time is known from a real one", async () => {
+  await using redis = await observedConnection(inject('redisUrl'));
+  const aheadMs = 3_600_000;
+  const clock = new ServerClock({
+    runScript: redis.runScript,
+    key: 'toncache:clock',
+    now: () => Date.now() + aheadMs,
+    monotonic: () => performance.now(),
+  });
+  await clock.refresh();
+  clock.close();
+  expect(clock.offsetMs).toBeLessThan(-aheadMs + 1000);
+  expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1000);
+});
