@@ -10,10 +10,7 @@ import type { RedisTransition } from '../../src/redis/transitions.ts';
 const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
 /** A connection that is known to work, for tests that are not about its beginning. */
-export async function connectedRedis(
-  url: string,
-  options: Partial<ConnectRedisOptions> = {},
-): Promise<ConnectedRedis> {
+export async function connectedRedis(url: string, options: Partial<ConnectRedisOptions> = {}): Promise<ConnectedRedis> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
     ...TIMEOUTS,

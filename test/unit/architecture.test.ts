@@ -4,7 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
 
 /** The parts that answer requests, from the ground up. */
-const parts = ['errors.ts', 'redis-url.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'proxy', 'http'];
+const parts = [
+  'errors.ts',
+  'redis-url.ts',
+  'admission',
+  'redis',
+  'coalescing',
+  'cache',
+  'ton',
+  'upstream',
+  'proxy',
+  'http',
+];
 
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
 const mayImport: Record<string, readonly string[]> = {
