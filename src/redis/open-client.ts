@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisAddress } from '../redis-url.ts';
 import { keepNodes } from './cluster-nodes.ts';
+import { surviveLateErrors } from './late-errors.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
@@ -29,7 +30,7 @@ export interface ClientOptions {
 export function openClient(options: ClientOptions): Redis | Cluster {
   return options.address.topology === 'cluster'
     ? openCluster(options)
-    : new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
+    : surviveLateErrors(new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs }));
 }
 
 /**
@@ -40,13 +41,15 @@ export function openSingle(options: ClientOptions, cluster: Cluster | undefined)
   const nodes = cluster?.nodes('master').map(({ options: { host, port } }) => ({ host, port })) ?? [];
   const known = nodes.length > 0 ? nodes : options.address.endpoints;
   const node = cluster && known[Math.floor(Math.random() * known.length)];
-  return new Redis({
-    ...addressOf(options),
-    ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
-    ...lasting(options),
-    retryStrategy: null,
-    sentinelRetryStrategy: () => null,
-  });
+  return surviveLateErrors(
+    new Redis({
+      ...addressOf(options),
+      ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
+      ...lasting(options),
+      retryStrategy: null,
+      sentinelRetryStrategy: () => null,
+    }),
+  );
 }
 
 function openCluster(options: ClientOptions): Cluster {

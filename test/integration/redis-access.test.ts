@@ -1,18 +1,25 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { openClient } from '../../src/redis/open-client.ts';
+import { parseRedisUrl } from '../../src/redis-url.ts';
 import { type ObservedConnection, observedConnection } from '../support/connected-redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 
 const certificate = selfSignedCertificate('redis', '127.0.0.1');
-const USER = ['--user', 'toncache', 'on', '>p@ss:w/rd', '~toncache:*', '&toncache:*', '+@all'];
+/** What the README says that it needs. */
+const RULES = '~toncache:* &toncache:* +@read +@write +@scripting +@pubsub +@connection +info +time +cluster';
+const USER = ['--user', 'toncache', 'on', '>p@ss:w/rd', ...RULES.split(' ')];
 const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
 
 async function works(redis: ObservedConnection): Promise<void> {
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
   await redis.set('toncache:key', Buffer.from('value'), 60_000);
   expect(String(await redis.getBuffer('toncache:key'))).toBe('value');
-  expect(await redis.runScript('return 1', ['toncache:key'], [])).toBe(1);
+  expect(await redis.runScript(`return #redis.call('TIME')`, ['toncache:key'], [])).toBe(2);
   const { promise: heard, resolve } = Promise.withResolvers<Buffer>();
   redis.listen('toncache:news', resolve);
   const publishing = setInterval(() => {
@@ -68,4 +75,30 @@ describe('a user and a password', () => {
     const failure = await redis.getBuffer('toncache:key').catch((error: Error) => error);
     expect(String(failure)).toContain('not connected');
   });
+
+  test('are not told where a server repeats them', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write("-ERR unknown command, with args beginning with: 'toncache' 'hunter2'\r\n"));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const redis = await observedConnection(`redis://toncache:hunter2@127.0.0.1:${port}`);
+    expect(redis.transitions).toEqual([{ state: 'disconnected', reason: expect.stringContaining("'***'") }]);
+    await redis.close();
+    server.close();
+  });
+});
+
+test('a socket that fails twice ends no process', async () => {
+  const client = openClient({
+    address: parseRedisUrl('redis://127.0.0.1:1'),
+    tlsCa: undefined,
+    connectTimeoutMs: 500,
+    commandTimeoutMs: 500,
+  }) as Redis;
+  await new Promise((resolve) => client.once('error', resolve));
+  // Without a listener this throws.
+  client.stream.emit('error', new Error('an alert after the refusal'));
+  client.disconnect();
 });
