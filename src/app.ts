@@ -39,7 +39,7 @@ import { UpstreamPause } from './upstream/upstream-pause.ts';
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds. When given, the clock of Redis is not followed. */
   readonly now?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
@@ -63,25 +63,26 @@ export interface App {
 const GUARD_EVERY_MS = 500;
 
 /** The only place where components are built and connected. */
-export function createApp({ settings, logger, now = Date.now, random = Math.random }: AppOptions): App {
+export function createApp({ settings, logger, now: ownNow, random = Math.random }: AppOptions): App {
   const { upstream, http, coalescing, admission, network } = settings;
   // Monotonic, and counted from the epoch: instances before one indexer probe its latency at the same moments.
   const monotonic = () => performance.timeOrigin + performance.now();
   const log = new EventLog(logger);
-  const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
-  const gate = createGate(settings, monotonic);
   const onRedisEvent = (event: RedisTierEvent) => {
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
   const redis = openRedis({
     settings,
-    now,
+    now: ownNow,
     monotonic,
     report: onRedisEvent,
     onTransition: log.onRedisTransition,
     onEvictionProblem: log.onEvictionProblem,
   });
+  const now = redis?.now ?? ownNow ?? Date.now;
+  const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
+  const gate = createGate(settings, monotonic);
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -89,6 +90,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     queued: () => gate.queued,
     limit: () => gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
+    redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
   });
   let closing = false;
   const report = (event: ProxyEvent) => {
@@ -187,7 +189,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds.
-      await redis?.connection.ready();
+      await redis?.ready();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -199,10 +201,8 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
       closing = true;
       guard.close();
       await client.close();
-      // What the last requests learned is still worth having; every write ends within the command timeout.
-      await redis?.tier.idle();
-      await redis?.leases.idle();
-      await redis?.connection.close();
+      // What the last requests learned is still worth having.
+      await redis?.close();
       adminServer.close();
       adminServer.closeAllConnections();
     },

@@ -4,24 +4,36 @@ import { RedisLease } from './coalescing/redis-lease.ts';
 import type { Settings } from './config/schema.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
 import type { EvictionProblem } from './redis/report-eviction.ts';
+import { ServerClock } from './redis/server-clock.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
 /** What a lease lasts beyond the timeout of one request, in milliseconds. */
 const LEASE_SPARE_MS = 1000;
 
+/** Never written: in a Cluster it chooses the node whose clock all instances follow. */
+const CLOCK_KEY = 'toncache:clock';
+
 /** What the instances on one Redis share. */
 export interface SharedRedis {
   readonly connection: ConnectedRedis;
   readonly tier: RedisTier;
   readonly leases: RedisLease;
+  /** The time that instants are written in, epoch milliseconds: that of the Redis server. */
+  readonly now: () => number;
+  /** Milliseconds that the server's clock is ahead of this machine's. */
+  readonly clockOffsetMs: () => number;
+  /** Resolves once all of it can be used, or Redis cannot be reached. Never rejects. */
+  ready(): Promise<void>;
+  /** Lets what is under way come to its end, each within the command timeout, and ends the connections. */
+  close(): Promise<void>;
 }
 
 /** What it is opened with. */
 export interface OpenRedisOptions {
   readonly settings: Settings;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  /** A clock that is followed instead of the server's, epoch milliseconds. */
+  readonly now: (() => number) | undefined;
   readonly monotonic: () => number;
   readonly report: (event: RedisTierEvent) => void;
   readonly onTransition: (transition: RedisTransition) => void;
@@ -31,7 +43,7 @@ export interface OpenRedisOptions {
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
 export function openRedis({
   settings,
-  now,
+  now: ownNow,
   monotonic,
   report,
   onTransition,
@@ -44,9 +56,14 @@ export function openRedis({
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
-    onTransition,
+    onTransition: (transition) => {
+      if (transition.state === 'connected') void clock.refresh();
+      onTransition(transition);
+    },
     onEvictionProblem,
   });
+  const clock = new ServerClock({ runScript: connection.runScript, key: CLOCK_KEY, now: Date.now, monotonic });
+  const now = ownNow ?? (() => clock.now());
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
     connection,
@@ -68,5 +85,21 @@ export function openRedis({
     pollBudgetMs: redis.budget,
     now: monotonic,
   });
-  return { connection, tier, leases };
+  return {
+    connection,
+    tier,
+    leases,
+    now,
+    clockOffsetMs: () => clock.offsetMs,
+    ready: async () => {
+      await connection.ready();
+      await clock.refresh();
+    },
+    close: async () => {
+      clock.close();
+      await tier.idle();
+      await leases.idle();
+      await connection.close();
+    },
+  };
 }

@@ -69,14 +69,20 @@ if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
 `;
 
 const STORE_ARGS = 3;
+const STORE_ALONE = `${STORE}return outcome`;
 
 /** KEYS: an entry. ARGV: how its bytes began when they were found damaged. */
 export const DELETE_IF_SAME = `
 if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
 
-/** The script of a store with what is to follow it. */
+const scripts = new Map<string, string>();
+
+/** The script of a store with what is to follow it; both are constants of this house, so one string for each is kept. */
 export function storeScript(after: AfterStore | undefined): string {
-  if (after === undefined) return `${STORE}return outcome`;
-  const rest = `local K, A = {unpack(KEYS, 2)}, {unpack(ARGV, ${STORE_ARGS + 1})}`;
-  return `${STORE}${rest}\n${after.lua}\nreturn outcome`;
+  if (after === undefined) return STORE_ALONE;
+  const known = scripts.get(after.lua);
+  if (known !== undefined) return known;
+  const script = `${STORE}local K, A = {unpack(KEYS, 2)}, {unpack(ARGV, ${STORE_ARGS + 1})}\n${after.lua}\nreturn outcome`;
+  scripts.set(after.lua, script);
+  return script;
 }

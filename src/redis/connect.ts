@@ -10,8 +10,6 @@ import { type RedisTransition, reportTransitions } from './transitions.ts';
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
-  /** Stores bytes for `ttlMs` (a whole number of milliseconds from 1 up). */
-  set(key: string, value: Buffer, ttlMs: number): Promise<void>;
   /** Ends all connections for good; calls still unanswered are rejected. */
   close(): Promise<void>;
 }
@@ -78,9 +76,6 @@ export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
 
   return {
     getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
-    set: async (key, value, ttlMs) => {
-      await connected(client, () => client.set(key, value, 'PX', ttlMs));
-    },
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
     listen: (channel, onMessage) => listener.listen(channel, onMessage),
     ready: () => begun.promise,

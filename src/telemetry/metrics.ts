@@ -10,6 +10,7 @@ export interface MetricSources {
   readonly queued: () => number;
   readonly limit: () => number;
   readonly redisWritesPending: () => number;
+  readonly redisClockOffsetMs: () => number;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -74,6 +75,11 @@ export class Metrics {
     this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);
     this.#gauge('upstream_concurrency_limit', 'Requests that may be at the indexer.', sources.limit);
     this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
+    this.#gauge(
+      'redis_clock_offset_seconds',
+      "How far the clock of Redis is ahead of this machine's.",
+      () => sources.redisClockOffsetMs() / 1000,
+    );
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ObservedConnection, observedConnection } from '../support/connected-redis.ts';
+import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
 import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
@@ -15,7 +15,7 @@ async function usable(redis: ObservedConnection): Promise<number> {
     const startedAt = performance.now();
     const value = Buffer.from(`${key} ${startedAt}`);
     try {
-      await redis.set(key, value, 60_000);
+      await putBytes(redis, key, value);
       return String(await redis.getBuffer(key)) === String(value);
     } catch {
       return false;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
+import { putBytes } from '../support/connected-redis.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -77,7 +78,7 @@ test('a reply that trickles in for ever is waited for no longer than the command
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
   const connection = await connectedRedis(proxy.url);
-  await connection.set('key', randomBytes(200_000), 60_000);
+  await putBytes(connection, 'key', randomBytes(200_000));
   proxy.trickleNextReply();
   await expect(connection.getBuffer('key')).rejects.toThrow('timed out');
   await connection.close();
@@ -87,7 +88,7 @@ test('a connection that is lost under a command is told in plain words', async (
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
   const connection = await connectedRedis(proxy.url);
-  await connection.set('key', randomBytes(200_000), 60_000);
+  await putBytes(connection, 'key', randomBytes(200_000));
   proxy.resetNextReplyAfterBytes(100_000);
   await expect(connection.getBuffer('key')).rejects.toThrow('the connection to Redis was lost');
   await connection.close();

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { openClient } from '../../src/redis/open-client.ts';
 import { parseRedisUrl } from '../../src/redis-url.ts';
-import { type ObservedConnection, observedConnection } from '../support/connected-redis.ts';
+import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
@@ -17,7 +17,7 @@ const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
 
 async function works(redis: ObservedConnection): Promise<void> {
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
-  await redis.set('toncache:key', Buffer.from('value'), 60_000);
+  await putBytes(redis, 'toncache:key', Buffer.from('value'));
   expect(String(await redis.getBuffer('toncache:key'))).toBe('value');
   expect(await redis.runScript(`return #redis.call('TIME')`, ['toncache:key'], [])).toBe(2);
   const { promise: heard, resolve } = Promise.withResolvers<Buffer>();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RateLimit } from '../../src/upstream/rate-limit.ts';
-import { observedConnection } from '../support/connected-redis.ts';
+import { observedConnection, putBytes } from '../support/connected-redis.ts';
 import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
 let cluster: RedisCluster;
@@ -26,7 +26,7 @@ async function keysOfMasters(): Promise<number[]> {
 
 test('keys land on all masters and are read from there', async () => {
   await using redis = await observedConnection(cluster.url);
-  await Promise.all(keys.map((key) => redis.set(key, Buffer.from(`of ${key}`), 60_000)));
+  await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from(`of ${key}`))));
   const read = await Promise.all(keys.map((key) => redis.getBuffer(key)));
   expect(read.map(String)).toEqual(keys.map((key) => `of ${key}`));
   expect(await redis.getBuffer('absent')).toBeUndefined();
@@ -39,7 +39,7 @@ test('one node of the URL is enough', async () => {
   const [, second] = cluster.masters;
   await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`);
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
-  await Promise.all(keys.map((key) => redis.set(key, Buffer.from('x'), 60_000)));
+  await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from('x'))));
 });
 
 test('a script runs where its keys are, the first time and later', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { observedConnection } from '../support/connected-redis.ts';
+import { observedConnection, putBytes } from '../support/connected-redis.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 
@@ -7,7 +7,7 @@ test('the primary that sentinels name is used', async () => {
   await using redis = await startRedisSentinels();
   await using connection = await observedConnection(redis.url);
   expect(connection.transitions).toEqual([{ state: 'connected' }]);
-  await connection.set('key', Buffer.from('value'), 60_000);
+  await putBytes(connection, 'key', Buffer.from('value'));
   expect(String(await connection.getBuffer('key'))).toBe('value');
   await using direct = await observedConnection(redis.primary.url);
   expect(String(await direct.getBuffer('key'))).toBe('value');
@@ -23,7 +23,7 @@ test('the user of the URL is one of the servers, those of the parameters one of 
   const url = redis.urlFor('toncache:of-servers', '&sentinelUsername=watcher&sentinelPassword=of-sentinels');
   await using connection = await observedConnection(url, { tlsCa: certificate.cert });
   expect(connection.transitions).toEqual([{ state: 'connected' }]);
-  await connection.set('key', Buffer.from('value'), 60_000);
+  await putBytes(connection, 'key', Buffer.from('value'));
 
   const wrong = redis.urlFor('toncache:of-servers', '&sentinelUsername=watcher&sentinelPassword=wr0ng-secret');
   await using refused = await observedConnection(wrong, { tlsCa: certificate.cert });

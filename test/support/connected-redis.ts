@@ -1,4 +1,9 @@
-import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../../src/redis/connect.ts';
+import {
+  type ConnectedRedis,
+  type ConnectRedisOptions,
+  connectRedis,
+  type RedisScripting,
+} from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 
 /** A connection, and what it told. */
@@ -26,4 +31,9 @@ export async function observedConnection(
   });
   await told;
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
+}
+
+/** Puts bytes under a key for a minute. */
+export async function putBytes(redis: RedisScripting, key: string, value: Buffer): Promise<void> {
+  await redis.runScript(`redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)`, [key], [value]);
 }

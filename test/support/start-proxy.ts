@@ -29,11 +29,11 @@ export interface LogLine {
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { upstreamUrl, env = {}, overrides = {}, now = Date.now, random = () => 0 } = options;
+  const { upstreamUrl, env = {}, overrides = {}, now, random = () => 0 } = options;
   const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
-  const app = createApp({ settings: withOverrides(settings, overrides), logger, now, random });
+  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...(now && { now }), random });
   return new RunningProxy(app, await app.listen(), lines);
 }
 
