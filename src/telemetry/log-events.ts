@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent } from '../proxy/events.ts';
+import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { RedisTransition } from '../redis/connect.ts';
 
 /** So many good answers in a row mean that the indexer is well again. */
@@ -67,6 +68,24 @@ export class EventLog {
     const { operation, available, reason } = event;
     if (available) this.#logger.info({ operation }, 'Redis is used again');
     else this.#logger.warn({ operation, reason }, 'Redis fails and is left alone for a while');
+  };
+
+  readonly onPurgeEvent = (event: PurgeEvent): void => {
+    switch (event.name) {
+      case 'purged': {
+        const { selector, value, soft, notReached } = event;
+        if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
+        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis was not reached');
+        break;
+      }
+      case 'purges-followed':
+        this.#logger.info({ records: event.records }, 'other instances purged: followed');
+        break;
+      case 'purges-available':
+        if (event.available) this.#logger.info('Redis tells the purges of other instances again');
+        else this.#logger.warn({ reason: event.reason }, 'Redis tells no purges and is not read until it does');
+        break;
+    }
   };
 
   #indexerIs(state: 'answers' | 'fails' | 'refuses-key', say: () => void): void {

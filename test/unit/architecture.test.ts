@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
 
 /** The parts that answer requests, from the ground up. */
-const parts = ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'proxy', 'http'];
+const parts = ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream', 'purge', 'proxy', 'http'];
 
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
 const mayImport: Record<string, readonly string[]> = {
@@ -15,8 +15,9 @@ const mayImport: Record<string, readonly string[]> = {
   cache: ['redis'],
   ton: ['errors.ts', 'cache (types)'],
   upstream: ['errors.ts', 'admission'],
+  purge: [],
   proxy: ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream'],
-  http: ['errors.ts', 'proxy', 'ton', 'cache (types)'],
+  http: ['errors.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   config: [],
   telemetry: parts.map((part) => `${part} (types)`),
   'open-redis.ts': [...parts, 'config (types)'],
