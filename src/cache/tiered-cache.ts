@@ -24,6 +24,8 @@ export interface Purges {
   judge(entry: Entry): Entry | undefined;
   /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
   purgedUntil(key: string): number;
+  /** Whether all purges up to now are known: what Redis holds may be used. */
+  readonly isCurrent: boolean;
 }
 
 /** What a store may be told beside the entry. */
@@ -64,8 +66,9 @@ export class TieredCache {
 
   /** The best of both tiers, asking Redis once; memory keeps what it learned. */
   async lookUp(key: string): Promise<Lookup> {
-    const { redis } = this.#options;
+    const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
+    if (!purges.isCurrent) return this.#withoutRedis(key);
     const read = await redis.get(key);
     if (read.state === 'failed') return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);

@@ -99,6 +99,13 @@ export class PurgeRecords {
     return softAt < entry.freshUntil ? endedAt(entry, softAt) : entry;
   }
 
+  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
+  purgedUntil(key: string): number {
+    if (this.#byTag.size === 0) return 0;
+    const purges = [EVERY_ENTRY, ...this.#options.tagsOf(key)].map((tag) => this.#byTag.get(tag));
+    return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
+  }
+
   /** Forgets what is older than `before` (epoch ms), but for the epoch. */
   trim(before: number): void {
     for (const [tag, instants] of this.#byTag) {

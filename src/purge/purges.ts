@@ -29,6 +29,9 @@ export class Purges {
   /** See {@link PurgeRecords.judge}. */
   readonly judge = <E extends Purgeable>(entry: E): E | undefined => this.#records.judge(entry);
 
+  /** See {@link PurgeRecords.purgedUntil}. */
+  readonly purgedUntil = (key: string): number => this.#records.purgedUntil(key);
+
   /** See {@link PurgeLog.isCurrent}. */
   get isCurrent(): boolean {
     return this.#log.isCurrent;

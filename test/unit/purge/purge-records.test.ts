@@ -137,6 +137,18 @@ describe('whatever is purged', () => {
     );
   });
 
+  test('an entry that it left nothing or less of was asked for before the last purge of its key', () => {
+    fc.assert(
+      fc.property(fc.array(record), entries, (given, entry) => {
+        const records = withAll(given);
+        if (records.judge(entry) !== entry) expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
+        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
+        expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
+      }),
+      RUNS,
+    );
+  });
+
   test('a hard purge more never leaves more', () => {
     fc.assert(
       fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
