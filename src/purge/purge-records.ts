@@ -72,7 +72,7 @@ export class PurgeRecords {
   apply(record: PurgeRecord): boolean {
     const { tag, soft, at } = record;
     if (!(at > (this.atOf(record) ?? 0))) return false;
-    if (this.#newest === undefined || at > this.#newest.at) this.#newest = record;
+    if (this.#newest === undefined || at >= this.#newest.at) this.#newest = record;
     if (isEpoch(record)) {
       this.#epoch = at;
       this.#options.onEpoch();

@@ -141,7 +141,8 @@ describe('whatever is purged', () => {
     fc.assert(
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
-        if (records.judge(entry) !== entry) expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
+        if (records.judge(entry) !== entry)
+          expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
         const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
         expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
       }),
