@@ -68,9 +68,9 @@ export class TieredCache {
   async lookUp(key: string): Promise<Lookup> {
     const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
-    if (!purges.isCurrent) return this.#withoutRedis(key);
     const read = await redis.get(key);
-    if (read.state === 'failed') return this.#withoutRedis(key);
+    // Asked after the read: the purges that are known by then are those that its entry is judged by.
+    if (read.state === 'failed' || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
   }

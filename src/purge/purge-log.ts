@@ -83,7 +83,7 @@ export class PurgeLog {
 
   /**
    * Whether the last exchange went well. While it is false, Redis may hold what was purged without this process
-   * knowing it, and must not be read.
+   * knowing it, and must not be used.
    */
   get isCurrent(): boolean {
     return this.#isCurrent;

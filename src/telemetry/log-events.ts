@@ -82,8 +82,8 @@ export class EventLog {
         this.#logger.info({ records: event.records }, 'other instances purged: followed');
         break;
       case 'purges-available':
-        if (event.available) this.#logger.info('Redis tells the purges of other instances again');
-        else this.#logger.warn({ reason: event.reason }, 'Redis tells no purges and is not read until it does');
+        if (event.available) this.#logger.info('purges are told by Redis again');
+        else this.#logger.warn({ reason: event.reason }, 'purges are not told by Redis: what it holds is not used until they are');
         break;
     }
   };
