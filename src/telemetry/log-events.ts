@@ -83,7 +83,11 @@ export class EventLog {
         break;
       case 'purges-available':
         if (event.available) this.#logger.info('purges are told by Redis again');
-        else this.#logger.warn({ reason: event.reason }, 'purges are not told by Redis: what it holds is not used until they are');
+        else
+          this.#logger.warn(
+            { reason: event.reason },
+            'purges are not told by Redis: what it holds is not used until they are',
+          );
         break;
     }
   };
