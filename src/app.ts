@@ -1,19 +1,18 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { AdmissionGate } from './admission/admission-gate.ts';
 import { ConcurrencyLimit } from './admission/concurrency-limit.ts';
 import { fixedLimit } from './admission/fixed-limit.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
 import { WaitQueue } from './admission/wait-queue.ts';
-import type { Entry } from './cache/entry.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
+import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
+import { listen } from './http/listen.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
 import { openRedis } from './open-redis.ts';
@@ -24,11 +23,14 @@ import { IndexerAccess } from './proxy/indexer-access.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
+import { Purges } from './purge/purges.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { CallMemo } from './ton/call-memo.ts';
+import { longestUseMs } from './ton/lifetime.ts';
 import { OPERATION_NAMES } from './ton/operations.ts';
+import { tagsOfKey } from './ton/purge-selector.ts';
 import { OperationBreaker } from './upstream/operation-breaker.ts';
 import { RateLimit } from './upstream/rate-limit.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
@@ -77,12 +79,26 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     now: ownNow,
     monotonic,
     report: onRedisEvent,
-    onTransition: log.onRedisTransition,
+    onTransition: (transition) => {
+      log.onRedisTransition(transition);
+      purges.onRedisTransition(transition);
+    },
     onEvictionProblem: log.onEvictionProblem,
   });
   const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const gate = createGate(settings, monotonic);
+  const purges = new Purges({
+    tagsOf: tagsOfKey,
+    onEpoch: () => memory.clear(),
+    shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
+    usableMs: longestUseMs(policiesOf(settings)),
+    now,
+    report: (event) => {
+      metrics.onPurgeEvent(event);
+      log.onPurgeEvent(event);
+    },
+  });
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -100,7 +116,6 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   };
   const onBug = (error: unknown) => report({ name: 'bug', error });
 
-  const purges = { judge: (entry: Entry) => entry, purgedUntil: () => 0 };
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
   const client = new UpstreamClient({
     baseUrl: new URL(upstream.url),
@@ -155,11 +170,12 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   });
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug });
   const handler = new RequestHandler({
-    calls: new CallMemo(network),
+    calls: new CallMemo(network, purges.epoch),
     cache,
     flights,
     loader,
     refreshStale,
+    judge: purges.judge,
     now,
     random,
     report,
@@ -184,12 +200,20 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     now,
     onBug,
   });
-  const adminServer = createAdminServer({ isReady: () => ready, metrics: () => metrics.page(), onBug });
+  const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const adminServer = createAdminServer({
+    isReady: () => ready,
+    metrics: () => metrics.page(),
+    purge: createAdminPurge({ guard: { token, allowedHosts, listensOn }, purge: purges.purge }),
+    requestTimeoutMs: http.headerTimeout,
+    onBug,
+  });
 
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds.
       await redis?.ready();
+      await purges.ready(settings.redis.connectTimeout);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -199,6 +223,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
       ready = false;
       await publicServer.drain(http.drain);
       closing = true;
+      purges.close();
       guard.close();
       await client.close();
       // What the last requests learned is still worth having.
@@ -262,14 +287,4 @@ function createRateLimit(
     breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
   };
   return new RateLimit({ perSecond, shared, now });
-}
-
-async function listen(server: Server, host: string, port: number): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ host, port }, resolve);
-  await promise;
-  server.off('error', reject);
-  const { address, family, port: actual } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`;
 }

@@ -68,6 +68,10 @@ export class MemoryTier implements Tier {
     this.#copies.delete(key);
   }
 
+  clear(): void {
+    this.#copies.clear();
+  }
+
   /** What the kept entries cost, in the measure of `maxSizeBytes`. */
   get sizeBytes(): number {
     return this.#copies.calculatedSize;

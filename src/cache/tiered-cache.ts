@@ -24,6 +24,8 @@ export interface Purges {
   judge(entry: Entry): Entry | undefined;
   /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
   purgedUntil(key: string): number;
+  /** Whether all purges up to now are known: what Redis holds may be used. */
+  readonly isCurrent: boolean;
 }
 
 /** What a store may be told beside the entry. */
@@ -64,10 +66,11 @@ export class TieredCache {
 
   /** The best of both tiers, asking Redis once; memory keeps what it learned. */
   async lookUp(key: string): Promise<Lookup> {
-    const { redis } = this.#options;
+    const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
     const read = await redis.get(key);
-    if (read.state === 'failed') return this.#withoutRedis(key);
+    // Asked after the read: the purges that are known by then are those that its entry is judged by.
+    if (read.state === 'failed' || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
   }
@@ -78,9 +81,9 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
   }
 
-  /** Whether a purge that covers the entry came after it was asked for. */
-  isPurged(entry: Entry): boolean {
-    return this.#options.purges.judge(entry) !== entry;
+  /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
+  isPurged({ key, askedAt }: Entry): boolean {
+    return askedAt <= this.#options.purges.purgedUntil(key);
   }
 
   /**

@@ -1,6 +1,18 @@
 import { z } from 'zod';
 import { redis } from './redis-settings.ts';
-import { about, duration, flag, headerValue, integer, listenHost, share, size, upstreamUrl, word } from './values.ts';
+import {
+  about,
+  duration,
+  flag,
+  headerValue,
+  hostNames,
+  integer,
+  listenHost,
+  share,
+  size,
+  upstreamUrl,
+  word,
+} from './values.ts';
 
 /** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
 const lifetime = () => duration('1ms', '30d');
@@ -171,7 +183,18 @@ const http = z
     adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
     adminPort: integer(0, 65_535)
       .prefault(9464)
-      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`.', { env: 'ADMIN_PORT' })),
+      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`.', { env: 'ADMIN_PORT' })),
+    adminToken: headerValue
+      .optional()
+      .meta(about('What a purge must bring as `Authorization: Bearer`.', { env: 'ADMIN_TOKEN', envOnly: true })),
+    adminAllowedHosts: hostNames
+      .optional()
+      .meta(
+        about(
+          'Names under which the admin port may be asked to purge, comma-separated; `localhost` and IP addresses always are.',
+          { env: 'ADMIN_ALLOWED_HOSTS' },
+        ),
+      ),
     maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
     headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a head.')),
     keepAlive: duration('1ms', '1h')

@@ -131,6 +131,14 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
 
+/** Host names without ports, to a list in lower case. */
+export const hostNames = z.string().transform((text, ctx): readonly string[] => {
+  const names = text.split(',').map((name) => name.trim().toLowerCase());
+  if (names.every((name) => z.hostname().safeParse(name).success)) return names;
+  ctx.addIssue('must be host names without ports, separated by commas');
+  return z.NEVER;
+});
+
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });
 

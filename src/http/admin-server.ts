@@ -1,11 +1,16 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
+import type { AdminPurge } from './admin-purge.ts';
 import { parseTarget } from './parse-request.ts';
+import { sendJson, sendText } from './send-json.ts';
 
 export interface AdminServerOptions {
   /** False from the moment the process is told to end: load balancers send no more then. */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  readonly purge: AdminPurge;
+  /** How long a client may take to send its request, in milliseconds. */
+  readonly requestTimeoutMs: number;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -13,11 +18,23 @@ export interface AdminServerOptions {
  * The admin port. `/readyz` fails only while the process ends: without Redis or the indexer there are still answers in
  * the cache, and taking every instance away at once would help nobody.
  */
-export function createAdminServer({ isReady, metrics, onBug }: AdminServerOptions): Server {
-  return createServer((request, response) => {
+export function createAdminServer({ isReady, metrics, purge, requestTimeoutMs, onBug }: AdminServerOptions): Server {
+  const timeouts = {
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: 1000,
+  };
+  return createServer(timeouts, (request, response) => {
     const { path } = parseTarget(request.url ?? '');
-    if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics' });
+    const fail = (error: unknown) => {
+      onBug(error);
+      if (response.headersSent) response.destroy();
+      else sendJson(response, 500, { error: 'internal error' });
+    };
+    if (path === '/purge') {
+      purge(request, response).catch(fail);
+    } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
+      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics, /purge' });
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
     } else if (path === '/healthz') {
@@ -27,27 +44,8 @@ export function createAdminServer({ isReady, metrics, onBug }: AdminServerOption
       sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'shutting down' });
     } else {
       metrics()
-        .then(({ contentType, body }) => send(response, 200, contentType, body))
-        .catch((error: unknown) => {
-          onBug(error);
-          sendJson(response, 500, { error: 'internal error' });
-        });
+        .then(({ contentType, body }) => sendText(response, 200, contentType, body))
+        .catch(fail);
     }
   });
-}
-
-function sendJson(response: ServerResponse, status: number, body: object, headers: readonly string[] = []): void {
-  send(response, status, 'application/json', JSON.stringify(body), headers);
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  contentType: string,
-  body: string,
-  headers: readonly string[] = [],
-): void {
-  const length = String(Buffer.byteLength(body));
-  response.writeHead(status, ['Content-Type', contentType, 'Content-Length', length, ...headers]);
-  response.end(body);
 }

@@ -30,6 +30,8 @@ export interface RequestHandlerOptions {
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
+  /** What purges leave of an entry. */
+  readonly judge: (entry: Entry) => Entry | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -112,9 +114,10 @@ export class RequestHandler {
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
-    const { entry, tier } = fallback;
-    // A failure rests on its key for a while, and the fallback may have expired meanwhile.
-    if (freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
+    const { tier } = fallback;
+    // A failure rests on its key for a while, and the fallback may have expired or been purged meanwhile.
+    const entry = this.#options.judge(fallback.entry);
+    if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
     const ttl = this.#ttl(entry);
     return this.#answer(
       call,

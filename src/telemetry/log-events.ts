@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent } from '../proxy/events.ts';
+import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { EvictionProblem } from '../redis/report-eviction.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 
@@ -75,6 +76,28 @@ export class EventLog {
     const { operation, available, reason } = event;
     if (available) this.#logger.info({ operation }, 'Redis is used again');
     else this.#logger.warn({ operation, reason }, 'Redis fails and is left alone for a while');
+  };
+
+  readonly onPurgeEvent = (event: PurgeEvent): void => {
+    switch (event.name) {
+      case 'purged': {
+        const { selector, value, soft, notReached } = event;
+        if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
+        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis was not reached');
+        break;
+      }
+      case 'purges-followed':
+        this.#logger.info({ records: event.records }, 'other instances purged: followed');
+        break;
+      case 'purges-available':
+        if (event.available) this.#logger.info('purges are told by Redis again');
+        else
+          this.#logger.warn(
+            { reason: event.reason },
+            'purges are not told by Redis: what it holds is not used until they are',
+          );
+        break;
+    }
   };
 
   #indexerIs(state: 'answers' | 'fails' | 'refuses-key', say: () => void): void {

@@ -1,7 +1,16 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** What must never be read in a log, wherever an object that holds it is logged. */
-const SECRET_NAMES = ['apiKey', 'password', 'authorization', 'cookie', '["x-api-key"]', '["api_key"]', 'redis.url'];
+const SECRET_NAMES = [
+  'apiKey',
+  'adminToken',
+  'password',
+  'authorization',
+  'cookie',
+  '["x-api-key"]',
+  '["api_key"]',
+  'redis.url',
+];
 
 /** A key in a query, or a password in a URL, in any text that is logged. */
 const SECRET_IN_TEXT = /(?<=api_key=)[^&\s"\\]+|(?<=\/\/[^/:@\s"]*:)[^/@\s"]+(?=@)/gi;

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
+import type { PurgeEvent } from '../purge/purge-log.ts';
 
 /** What is read when the page is asked for. */
 export interface MetricSources {
@@ -59,6 +60,10 @@ export class Metrics {
     labelNames: ['call'],
     registers: [this.#registry],
   });
+
+  /** Purges that this instance was asked for, those that did not reach Redis included. */
+  readonly #purges = this.#counter('purges_total', 'Purges asked for here, by what was named.', ['selector']);
+  readonly #purgesFollowed = this.#counter('purges_followed_total', 'Records of purges that came through Redis.', []);
 
   readonly #breakerOpen = new Gauge({
     name: 'toncache_breaker_open',
@@ -128,6 +133,11 @@ export class Metrics {
     const call = event.name === 'redis-read' ? 'read' : 'write';
     this.#redisCalls.inc({ call, outcome: event.outcome });
     this.#redisSeconds.observe({ call }, event.durationMs / 1000);
+  };
+
+  readonly onPurgeEvent = (event: PurgeEvent): void => {
+    if (event.name === 'purged') this.#purges.inc({ selector: event.selector });
+    else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
 
   /** The page in Prometheus' text format. */

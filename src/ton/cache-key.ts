@@ -4,13 +4,14 @@ import type { Call } from './parse-call.ts';
 export const SCHEMA_VERSION = 2;
 
 /**
- * The key of a call: equal for all spellings of one call, different for different calls and different networks. The
- * indexer's address is no part of it, so replicas of one chain share entries. Canonical values hold no `&`, `=` is
+ * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
+ * instant at which all was purged, 0 for never). The indexer's address is no part of it, so replicas of one chain
+ * share entries. Canonical values hold no `&`, `=` is
  * only their padding, so the pairs cannot run into each other.
  */
-export function cacheKey(network: string, { operation, request }: Call): string {
+export function cacheKey(network: string, epoch: number, { operation, request }: Call): string {
   const join = (separator: string) => (pair: readonly [string, string]) => pair.join(separator);
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
-  return `${SCHEMA_VERSION} ${network} ${operation.name}?${[...query, ...headers].join('&')}`;
+  return `${SCHEMA_VERSION} ${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
 }

@@ -19,15 +19,20 @@ const MAX_LENGTH = 300;
  */
 export class CallMemo {
   readonly #network: string;
+  readonly #epochNow: () => number;
+  #epoch: number;
   readonly #calls = new LRUCache<string, KeyedCall>({ max: MAX_SPELLINGS });
 
-  /** `network`: part of every key. */
-  constructor(network: string) {
+  /** Network and epoch: part of every key. When the epoch changes, the keys that are remembered are of no use. */
+  constructor(network: string, epoch: () => number) {
     this.#network = network;
+    this.#epochNow = epoch;
+    this.#epoch = epoch();
   }
 
   /** Throws what {@link parseCall} throws. */
   read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
+    this.#followEpoch();
     if (rawQuery.length > MAX_LENGTH || hasAny(headers, operation.headerNames)) {
       return this.#parse(operation, rawQuery, headers);
     }
@@ -43,7 +48,14 @@ export class CallMemo {
 
   #parse(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
     const call = parseCall(operation, rawQuery, headers);
-    return { call, key: cacheKey(this.#network, call) };
+    return { call, key: cacheKey(this.#network, this.#epoch, call) };
+  }
+
+  #followEpoch(): void {
+    const epoch = this.#epochNow();
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    this.#calls.clear();
   }
 }
 

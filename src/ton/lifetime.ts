@@ -82,6 +82,16 @@ export function lifetimeOf(
   };
 }
 
+/** How long after it was received an answer can be of any use, in milliseconds. */
+export function longestUseMs({ adjacentGrowing, ...policies }: LifetimePolicies): number {
+  const growing = { ...adjacentGrowing, lifetimeMs: adjacentGrowing.longestLifetimeMs };
+  return Math.max(
+    ...[growing, ...Object.values(policies)].map(
+      (policy) => policy.lifetimeMs + Math.max(policy.staleWhileRevalidateMs, policy.staleIfErrorMs),
+    ),
+  );
+}
+
 function policyFor(finality: Finality, policies: LifetimePolicies, instants: AnswerInstants): LifetimePolicy {
   if (finality.rule !== 'adjacentGrowing') return policies[finality.rule];
   const { shortestLifetimeMs, longestLifetimeMs, ageDivisor, ...windows } = policies.adjacentGrowing;

@@ -13,6 +13,7 @@ const parts = [
   'cache',
   'ton',
   'upstream',
+  'purge',
   'proxy',
   'http',
 ];
@@ -27,8 +28,9 @@ const mayImport: Record<string, readonly string[]> = {
   cache: ['redis'],
   ton: ['errors.ts', 'cache (types)'],
   upstream: ['errors.ts', 'admission'],
+  purge: [],
   proxy: ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream'],
-  http: ['errors.ts', 'proxy', 'ton', 'cache (types)'],
+  http: ['errors.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],
   telemetry: parts.map((part) => `${part} (types)`),

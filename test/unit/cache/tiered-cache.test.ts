@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Entry, usableUntil } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import type { Tier, TierRead } from '../../../src/cache/tier.ts';
-import { TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
@@ -36,9 +36,10 @@ function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   const clock = { now: startAt };
   const memory = new MemoryTier({ maxSizeBytes, now: () => clock.now });
   const redis = new FakeRedis();
+  const purges: { -readonly [N in keyof Purges]: Purges[N] } = { ...NOTHING_PURGED };
   const cacheWith = (tier: Tier | undefined) =>
-    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges: NOTHING_PURGED, now: () => clock.now });
-  return { clock, memory, redis, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
+    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges, now: () => clock.now });
+  return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
 }
 
 describe('before Redis', () => {
@@ -281,4 +282,54 @@ test('a look-up asks Redis once', async () => {
     await cache.lookUp(key);
     expect(redis.reads - before).toBe(1);
   }
+});
+
+describe('a purge', () => {
+  const gone = () => undefined;
+
+  test('is the end of an entry for every use, in whichever tier it is', async () => {
+    const { cache, memory, redis, purges } = cacheAt();
+    cache.set(ENTRY);
+    purges.judge = gone;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    memory.clear();
+    expect(redis.kept.has(key)).toBe(true);
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    expect(memory.count).toBe(0);
+  });
+
+  test('keeps what was asked for before it from being stored', () => {
+    const { cache, memory, redis, purges } = cacheAt();
+    purges.judge = gone;
+    expect(cache.set(ENTRY)).toEqual({ outcome: 'purged' });
+    expect([memory.count, redis.kept.size]).toEqual([0, 0]);
+  });
+
+  test('of what Redis holds leaves the younger copy in memory', async () => {
+    const { cache, redis, purges } = cacheAt();
+    const younger = anEntry({ askedAt: ASKED_AT + 1 });
+    cache.set(younger);
+    redis.kept.set(key, ENTRY);
+    purges.judge = (entry) => (entry.askedAt > ASKED_AT ? entry : undefined);
+    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: younger, tier: 'memory' });
+  });
+
+  test('that may be unknown here keeps what Redis holds from being used', async () => {
+    const { cache, redis, purges } = cacheAt();
+    redis.kept.set(key, ENTRY);
+    purges.isCurrent = false;
+    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    purges.isCurrent = true;
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
+  });
+
+  test('that is soft leaves a stale copy, which Redis is not asked about', async () => {
+    const { cache, clock, purges } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ASKED_AT + 1;
+    purges.judge = (entry) => ({ ...entry, freshUntil: ASKED_AT, staleWhileRevalidateUntil: ASKED_AT + 10_000 });
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'stale-while-revalidate', tier: 'memory' });
+  });
 });

@@ -7,7 +7,7 @@ const SECRET = 'hunter2';
 describe('a secret', () => {
   test('is one of these', () => {
     const secrets = listSettings().filter(({ envOnly }) => envOnly);
-    expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL']);
+    expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'ADMIN_TOKEN']);
   });
 
   test('comes from the environment', () => {

@@ -9,14 +9,14 @@ import { spell } from './spell.ts';
 const RUNS = { numRuns: 1000 };
 
 /** What a key says, read back without the code that wrote it. */
-function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
-  const [, network = '', operation = '', all = ''] = /^\d+ ([^ ]+) (\w+)\?(.*)$/.exec(key) ?? [];
+function readKey(key: string): { network: string; epoch: string; operation: string } & CanonicalRequest {
+  const [, network = '', epoch = '', operation = '', all = ''] = /^\d+ ([^ ]+) (\d+) (\w+)\?(.*)$/.exec(key) ?? [];
   const parts = all.split('&').map((part) => {
     const [, name = '', separator = '', value = ''] = /^([\w-]+)([=:])(.*)$/.exec(part) ?? [];
     return { separator, pair: [name, value] as const };
   });
   const pairsWith = (separator: string) => parts.filter((part) => part.separator === separator).map(({ pair }) => pair);
-  return { network, operation, query: pairsWith('='), headers: pairsWith(':') };
+  return { network, epoch, operation, query: pairsWith('='), headers: pairsWith(':') };
 }
 
 describe('the key of a call', () => {
@@ -27,7 +27,7 @@ describe('the key of a call', () => {
         const first = callOf(meaning.operation, one.rawQuery, one.headers);
         const second = callOf(meaning.operation, other.rawQuery, other.headers);
         expect(second.request).toEqual(first.request);
-        expect(cacheKey('mainnet', second)).toBe(cacheKey('mainnet', first));
+        expect(cacheKey('mainnet', 0, second)).toBe(cacheKey('mainnet', 0, first));
       }),
       RUNS,
     );
@@ -39,7 +39,7 @@ describe('the key of a call', () => {
       fc.property(meaningPairs, fc.gen(), ([one, other], gen) => {
         const keys = [one, other].map((meaning) => {
           const { rawQuery, headers } = spell(meaning, gen);
-          return cacheKey('mainnet', callOf(meaning.operation, rawQuery, headers));
+          return cacheKey('mainnet', 0, callOf(meaning.operation, rawQuery, headers));
         });
         const isSame = identityOf(one) === identityOf(other);
         same += Number(isSame);
@@ -55,8 +55,9 @@ describe('the key of a call', () => {
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
         const call = callOf(meaning.operation, rawQuery, headers);
-        expect(readKey(cacheKey('testnet', call))).toEqual({
+        expect(readKey(cacheKey('testnet', 7, call))).toEqual({
           network: 'testnet',
+          epoch: '7',
           operation: meaning.operation,
           ...call.request,
         });
@@ -72,17 +73,17 @@ describe('the key of a call', () => {
         fc.pre(one.operation !== other.operation || here !== there);
         const keyOf = (meaning: typeof one, name: string) => {
           const { rawQuery, headers } = spell(meaning, gen);
-          return cacheKey(name, callOf(meaning.operation, rawQuery, headers));
+          return cacheKey(name, 0, callOf(meaning.operation, rawQuery, headers));
         };
         expect(keyOf(one, here)).not.toBe(keyOf(other, there));
       }),
     );
   });
 
-  test('begins with the schema version and the network', () => {
+  test('begins with the schema version, the network and the epoch', () => {
     const call = callOf('adjacentTransactions', `hash=${HASH}&direction=in`, { 'x-no-address-book': '1' });
-    expect(cacheKey('mainnet', call)).toBe(
-      `${SCHEMA_VERSION} mainnet adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
+    expect(cacheKey('mainnet', 0, call)).toBe(
+      `${SCHEMA_VERSION} mainnet 0 adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
     );
   });
 });

@@ -18,7 +18,7 @@ function usedHeapBytes(): number {
 test.each(['', '&supported_action_types=jetton_transfer'])(
   'remembered spellings keep a few megabytes, whatever the targets were that they stood in: %j',
   (more) => {
-    const memo = new CallMemo('mainnet');
+    const memo = new CallMemo('mainnet', () => 0);
     const operation = operationNamed('pendingTraces');
     const before = usedHeapBytes();
     for (let index = 0; index < 10_000; index++) {

@@ -1,0 +1,99 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+export interface AdminGuardOptions {
+  /** What a request must bring; without one only a port on loopback may be asked. */
+  readonly token: string | undefined;
+  /** Host names beside `localhost` and IP literals, in lower case. */
+  readonly allowedHosts: readonly string[] | undefined;
+  /** Where the admin port listens: an address or a name. */
+  readonly listensOn: string;
+}
+
+/** Why a request may not change anything, for its answer. */
+interface Refused {
+  readonly status: 401 | 403 | 415 | 421;
+  readonly error: string;
+  readonly headers?: readonly string[];
+}
+
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::[0-9]{1,5})?$/;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/**
+ * Says whether a request may change something through the admin port; `undefined` when it may. A web page must not,
+ * in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`,
+ * any other by `Origin` and `Sec-Fetch-Site`, and a form can send no JSON without a preflight, which is not answered.
+ */
+export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
+  const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
+  const mayBeAskedAs = (host: string) =>
+    isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
+  return (request) => {
+    const { host = '', origin, authorization, 'sec-fetch-site': site } = request.headers;
+    const name = nameOf(host);
+    const isAmbiguous = (request.headersDistinct['host']?.length ?? 0) > 1 || !request.url?.startsWith('/');
+    if (name === undefined || isAmbiguous || !mayBeAskedAs(name)) {
+      return {
+        status: 421,
+        error: 'this Host is not accepted; accepted: an IP address, localhost, or a name of ADMIN_ALLOWED_HOSTS',
+      };
+    }
+    if (origin !== undefined && originHost(origin) !== host.toLowerCase()) {
+      return { status: 403, error: 'requests of other origins are not accepted' };
+    }
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+      return { status: 403, error: 'requests of other sites are not accepted' };
+    }
+    if (options.token !== undefined && !isBearer(authorization, options.token)) {
+      return {
+        status: 401,
+        error: 'accepted: Authorization: Bearer with the value of ADMIN_TOKEN',
+        headers: ['WWW-Authenticate', 'Bearer'],
+      };
+    }
+    if (options.token === undefined && !mayAskAnybody) {
+      return { status: 403, error: 'the admin port does not listen on loopback: set ADMIN_TOKEN, and send it' };
+    }
+    if (!isJson(request.headers['content-type'])) {
+      return { status: 415, error: 'accepted: Content-Type: application/json' };
+    }
+    return undefined;
+  };
+}
+
+/** The host without its port, `undefined` for what is none; IPv6 without brackets. */
+function nameOf(host: string): string | undefined {
+  const [, v6, name] = HOST.exec(host.toLowerCase()) ?? [];
+  if (v6 !== undefined) return isIPv6(v6) ? v6 : undefined;
+  return name;
+}
+
+function isLiteral(host: string): boolean {
+  return isIPv4(host) || isIPv6(host);
+}
+
+function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return loopback.check(host, 'ipv4');
+  return isIPv6(host) ? loopback.check(host, 'ipv6') : host.toLowerCase() === 'localhost';
+}
+
+/** As a browser writes it: without the port that its scheme implies. */
+function originHost(origin: string): string | undefined {
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.host : undefined;
+}
+
+/** In a time that does not depend on where the two differ. */
+function isBearer(authorization: string | undefined, token: string): boolean {
+  const [, given = ''] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return /^application\/json *(?:;|$)/i.test(contentType ?? '');
+}

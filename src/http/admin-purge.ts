@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ProxyError } from '../errors.ts';
+import type { PurgeOutcome } from '../purge/purge-log.ts';
+import { type PurgeRequest, parsePurge } from '../ton/purge-selector.ts';
+import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
+import { sendJson } from './send-json.ts';
+
+export interface AdminPurgeOptions {
+  /** Who may ask. */
+  readonly guard: AdminGuardOptions;
+  /** Purges this process in any case; never rejects. */
+  readonly purge: (purge: PurgeRequest) => Promise<PurgeOutcome>;
+}
+
+/** Serves one request for a purge; rejects only for what is a bug. */
+export type AdminPurge = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+const MAX_BODY_BYTES = 4096;
+
+/** `POST /purge`: who may ask is the guard's matter, what may be asked that of {@link parsePurge}. */
+export function createAdminPurge({ guard, purge }: AdminPurgeOptions): AdminPurge {
+  const refusalOf = guardAdmin(guard);
+  return async (request, response) => {
+    if (request.method !== 'POST') {
+      sendJson(response, 405, { error: 'accepted: POST' }, ['Allow', 'POST']);
+      return;
+    }
+    const refused = refusalOf(request);
+    if (refused !== undefined) {
+      sendJson(response, refused.status, { error: refused.error }, refused.headers);
+      return;
+    }
+    const asked = await readPurge(request);
+    if (asked === undefined) return; // The client left, or Node has answered 408.
+    if ('status' in asked) {
+      sendJson(response, asked.status, { error: asked.error }, asked.status === 413 ? ['Connection', 'close'] : []);
+      return;
+    }
+    const { at, notReached } = await purge(asked);
+    if (notReached === undefined) {
+      sendJson(response, 200, { purged: { [asked.selector]: asked.value }, soft: asked.soft, at });
+    } else {
+      const error =
+        `this instance is purged; Redis was not reached: ${notReached}. The other instances follow when Redis is ` +
+        'back, if this one still runs then: repeat the purge to be sure';
+      sendJson(response, 503, { error });
+    }
+  };
+}
+
+type Unfit = { readonly status: 400 | 413 | 422; readonly error: string };
+
+async function readPurge(request: IncomingMessage): Promise<PurgeRequest | Unfit | undefined> {
+  const body = await readBody(request);
+  if (body === undefined) return undefined;
+  if (body === 'too-large') return { status: 413, error: `accepted: a body of at most ${MAX_BODY_BYTES} bytes` };
+  try {
+    return parsePurge(JSON.parse(body));
+  } catch (error) {
+    if (error instanceof SyntaxError) return { status: 400, error: 'the body is not JSON' };
+    if (error instanceof ProxyError) return { status: 422, error: error.message };
+    throw error;
+  }
+}
+
+/** How long it may take is bound by the server's `requestTimeout`. `undefined` when it did not come whole. */
+async function readBody(request: IncomingMessage): Promise<string | 'too-large' | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) return 'too-large';
+      chunks.push(chunk);
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,207 @@
+import type { PurgeRecord, PurgeRecords } from './purge-records.ts';
+import { EXCHANGE, type Exchanged, memberOf, readExchanged } from './purge-script.ts';
+
+/** What happens to purges, for those who count and log. */
+export type PurgeEvent =
+  /** This instance was asked to purge, and Redis took the record or, for a reason, did not. */
+  | {
+      readonly name: 'purged';
+      readonly selector: string;
+      readonly value: number | string | true;
+      readonly soft: boolean;
+      readonly notReached: string | undefined;
+    }
+  /** Other instances purged: so many records were new here. */
+  | { readonly name: 'purges-followed'; readonly records: number }
+  /** Whether Redis, while there is a connection, tells the purges of others. Told when it changes. */
+  | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
+
+/** The records that instances share. */
+export interface SharedPurges {
+  readonly key: string;
+  /** Runs a script in Redis; settles within the command timeout, and at once while there is no connection. */
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+}
+
+export interface PurgeLogOptions {
+  readonly records: PurgeRecords;
+  /** Without it the purges of this process are its own. */
+  readonly shared: SharedPurges | undefined;
+  /** How long an entry can be of any use, in milliseconds: an hour longer its purge is remembered, and 25 h at least. */
+  readonly usableMs: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: (event: PurgeEvent) => void;
+  /** How often Redis is asked what others purged, in milliseconds. */
+  readonly pollEveryMs?: number;
+}
+
+/** What a purge came to: this process is purged in any case. */
+export interface PurgeOutcome {
+  /** Epoch ms: what was asked for up to then is purged. */
+  readonly at: number;
+  /** Why Redis did not take the record, which is sent again until it does; `undefined` when all went well. */
+  readonly notReached: string | undefined;
+}
+
+/** Seen everywhere within a second, the way to Redis and back included. */
+const POLL_EVERY_MS = 500;
+
+/** Each instance keeps records for longer than this, whatever its lifetimes: younger ones must be in Redis too. */
+const COUNTED_MS = 24 * 60 * 60 * 1000;
+
+/** Clocks differ, and a flight takes its time. */
+const MARGIN_MS = 60 * 60 * 1000;
+
+/** The most records of one exchange: a script must not hold Redis up. */
+const MOST_AT_ONCE = 1000;
+
+/**
+ * Keeps the records of this process and those in Redis the same: tells what is purged here, follows what others purge,
+ * and gives Redis back what it lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
+ */
+export class PurgeLog {
+  readonly #options: PurgeLogOptions;
+  readonly #keepMs: number;
+  /** Purges of this process that Redis has not confirmed, by their name there. */
+  readonly #unconfirmed = new Map<string, PurgeRecord>();
+  readonly #firstLook = Promise.withResolvers<void>();
+  readonly #ended = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #lastLookAt = 0;
+  #isConnected = false;
+  #isCurrent: boolean;
+  #isAvailable = true;
+
+  constructor(options: PurgeLogOptions) {
+    this.#options = options;
+    this.#isCurrent = options.shared === undefined;
+    this.#keepMs = Math.max(options.usableMs, COUNTED_MS) + MARGIN_MS;
+    if (options.shared === undefined) this.#firstLook.resolve();
+    else this.#pollLater();
+  }
+
+  /**
+   * Whether the last exchange went well. While it is false, Redis may hold what was purged without this process
+   * knowing it, and must not be used.
+   */
+  get isCurrent(): boolean {
+    return this.#isCurrent;
+  }
+
+  /** Resolves after the first exchange that went well, or when there will be none for now: after `limitMs` at the latest. */
+  async ready(limitMs: number): Promise<void> {
+    const timer = setTimeout(this.#firstLook.resolve, limitMs);
+    await this.#firstLook.promise;
+    clearTimeout(timer);
+  }
+
+  /** The connection came: what was purged meanwhile is asked for at once. */
+  readonly onConnected = (): void => {
+    this.#isConnected = true;
+    void this.#follow();
+  };
+
+  /** The connection went, or could not be made. */
+  readonly onDisconnected = (): void => {
+    this.#isConnected = false;
+    this.#isCurrent = false;
+    this.#firstLook.resolve();
+  };
+
+  /** Purges here at once, then everywhere. Never rejects. */
+  async purge({ tag, soft }: Omit<PurgeRecord, 'at'>): Promise<PurgeOutcome> {
+    const { records, shared, now } = this.#options;
+    const record = { tag, soft, at: records.nextAt({ tag, soft }, now()) };
+    records.apply(record);
+    if (shared === undefined) {
+      records.trim(now() - this.#keepMs);
+      return { at: record.at, notReached: undefined };
+    }
+    this.#unconfirmed.set(memberOf(record), record);
+    const failure = await this.#exchange(this.#lastLookAt, []).then(
+      (exchanged) => exchanged.failure,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    // Redis server time counts, where it is later.
+    return { at: records.atOf(record) ?? record.at, notReached: failure };
+  }
+
+  /** No exchange begins after this. */
+  close(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+  }
+
+  #pollLater(): void {
+    const { pollEveryMs = POLL_EVERY_MS } = this.#options;
+    this.#timer = setTimeout(() => {
+      void this.#follow().finally(() => {
+        if (!this.#ended.signal.aborted) this.#pollLater();
+      });
+    }, pollEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Asks what is new, and exchanges everything when the two sides do not have the same. Never rejects. */
+  async #follow(): Promise<void> {
+    if (this.#ended.signal.aborted) return;
+    const { records } = this.#options;
+    try {
+      // A failover loses what was written last: then this one is missing.
+      const newest = records.newest;
+      const probe = newest !== undefined && newest.at > this.#lastLookAt - COUNTED_MS ? [newest] : [];
+      const { now, count, failure } = await this.#exchange(this.#lastLookAt, probe);
+      if (failure === undefined && count !== this.#countSince(now - COUNTED_MS)) await this.#exchangeAll();
+      this.#isCurrent = this.#isConnected;
+      this.#firstLook.resolve();
+      this.#available(true, undefined);
+    } catch (error) {
+      this.#isCurrent = false;
+      if (this.#isConnected) this.#available(false, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #exchangeAll(): Promise<void> {
+    const all = [...this.#options.records.all()];
+    for (let from = 0; from === 0 || from < all.length; from += MOST_AT_ONCE) {
+      await this.#exchange(from === 0 ? 0 : this.#lastLookAt, all.slice(from, from + MOST_AT_ONCE));
+    }
+  }
+
+  async #exchange(lastLookAt: number, known: readonly PurgeRecord[]): Promise<Exchanged> {
+    const { records, shared } = this.#options;
+    if (shared === undefined) throw new Error('there is no Redis');
+    const unconfirmed = [...this.#unconfirmed];
+    const words = [
+      ...unconfirmed.flatMap(([member, { at }]) => ['new', member, String(at)]),
+      ...known.flatMap((record) => ['known', memberOf(record), String(record.at)]),
+    ];
+    const args = [this.#keepMs, COUNTED_MS, lastLookAt, ...words].map(String);
+    const exchanged = readExchanged(await shared.runScript(EXCHANGE, [shared.key], args));
+    if (exchanged.failure === undefined) {
+      for (const [member, record] of unconfirmed) {
+        // It may have been purged once more meanwhile.
+        if (this.#unconfirmed.get(member) === record) this.#unconfirmed.delete(member);
+      }
+    }
+    const own = new Set(unconfirmed.map(([member]) => member));
+    const news = exchanged.records.filter((record) => records.apply(record) && !own.has(memberOf(record)));
+    if (news.length > 0) this.#options.report({ name: 'purges-followed', records: news.length });
+    records.trim(exchanged.now - this.#keepMs);
+    this.#lastLookAt = exchanged.now;
+    return exchanged;
+  }
+
+  #countSince(from: number): number {
+    let count = 0;
+    for (const { at } of this.#options.records.all()) if (at >= from) count++;
+    return count;
+  }
+
+  #available(available: boolean, reason: string | undefined): void {
+    if (this.#isAvailable === available) return;
+    this.#isAvailable = available;
+    this.#options.report({ name: 'purges-available', available, reason });
+  }
+}

@@ -1,0 +1,147 @@
+/** The tag of every entry. A hard record of it is the epoch, which is part of every key. */
+export const EVERY_ENTRY = '*';
+
+/** That what was asked for up to `at` (epoch ms) is gone, or stale if the purge was soft. */
+export interface PurgeRecord {
+  /** What an entry's request must have named, such as `seqno:7`; see {@link EVERY_ENTRY}. */
+  readonly tag: string;
+  readonly soft: boolean;
+  readonly at: number;
+}
+
+/** What is judged: the instants of an entry (epoch ms), and the key that its tags are read from. */
+export interface Purgeable {
+  readonly key: string;
+  readonly askedAt: number;
+  readonly freshUntil: number;
+  readonly staleWhileRevalidateUntil: number;
+  readonly staleIfErrorUntil: number;
+}
+
+export interface PurgeRecordsOptions {
+  /** The tags of a key, {@link EVERY_ENTRY} not among them. */
+  readonly tagsOf: (key: string) => readonly string[];
+  /** Told when the epoch has grown: all keys made before are of no use any more. */
+  readonly onEpoch: () => void;
+}
+
+interface Instants {
+  hardAt: number;
+  softAt: number;
+}
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/**
+ * The purges that this process knows: of each tag the latest. Records only ever grow, so they may be applied again, in
+ * any order, by any number of instances, and all come to hold the same.
+ */
+export class PurgeRecords {
+  readonly #options: PurgeRecordsOptions;
+  readonly #byTag = new Map<string, Instants>();
+  #epoch = 0;
+  #newest: PurgeRecord | undefined;
+
+  constructor(options: PurgeRecordsOptions) {
+    this.#options = options;
+  }
+
+  /** When all was purged for the last time, in epoch milliseconds; 0 for never. Only grows. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** The latest record that is kept, the epoch included. */
+  get newest(): PurgeRecord | undefined {
+    return this.#newest;
+  }
+
+  /** The instant of a new purge at `now`: one that follows another within a millisecond must still be later. */
+  nextAt({ tag, soft }: Omit<PurgeRecord, 'at'>, now: number): number {
+    return Math.max(Math.ceil(now), (this.atOf({ tag, soft }) ?? 0) + 1);
+  }
+
+  /** The latest purge of a tag. */
+  atOf({ tag, soft }: Omit<PurgeRecord, 'at'>): number | undefined {
+    if (isEpoch({ tag, soft })) return this.#epoch;
+    const at = this.#byTag.get(tag)?.[soft ? 'softAt' : 'hardAt'];
+    return at === NEVER ? undefined : at;
+  }
+
+  /** Takes a record over where it is later than what is known. Returns whether it was. */
+  apply(record: PurgeRecord): boolean {
+    const { tag, soft, at } = record;
+    if (!(at > (this.atOf(record) ?? 0))) return false;
+    if (this.#newest === undefined || at >= this.#newest.at) this.#newest = record;
+    if (isEpoch(record)) {
+      this.#epoch = at;
+      this.#options.onEpoch();
+      return true;
+    }
+    const instants = this.#byTag.get(tag) ?? { hardAt: NEVER, softAt: NEVER };
+    if (soft) instants.softAt = at;
+    else instants.hardAt = at;
+    this.#byTag.set(tag, instants);
+    return true;
+  }
+
+  /**
+   * What the purges leave of an entry: `undefined` when it is gone for every use, a copy whose lifetime ended at the
+   * purge when that was soft (its stale windows keep their length and begin there), else the entry itself.
+   */
+  judge<E extends Purgeable>(entry: E): E | undefined {
+    if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
+    let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
+    for (const tag of this.#options.tagsOf(entry.key)) {
+      if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
+      softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
+    }
+    return softAt < entry.freshUntil ? endedAt(entry, softAt) : entry;
+  }
+
+  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
+  purgedUntil(key: string): number {
+    if (this.#byTag.size === 0) return 0;
+    const purges = [EVERY_ENTRY, ...this.#options.tagsOf(key)].map((tag) => this.#byTag.get(tag));
+    return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
+  }
+
+  /** Forgets what is older than `before` (epoch ms), but for the epoch. */
+  trim(before: number): void {
+    for (const [tag, instants] of this.#byTag) {
+      if (instants.hardAt < before) instants.hardAt = NEVER;
+      if (instants.softAt < before) instants.softAt = NEVER;
+      if (instants.hardAt === instants.softAt && instants.hardAt === NEVER) this.#byTag.delete(tag);
+    }
+    if (this.#newest !== undefined && this.#newest.at < before) this.#newest = undefined;
+  }
+
+  /** All that is known, the epoch included once there was one. */
+  *all(): Generator<PurgeRecord> {
+    if (this.#epoch > 0) yield { tag: EVERY_ENTRY, soft: false, at: this.#epoch };
+    for (const [tag, { hardAt, softAt }] of this.#byTag) {
+      if (hardAt !== NEVER) yield { tag, soft: false, at: hardAt };
+      if (softAt !== NEVER) yield { tag, soft: true, at: softAt };
+    }
+  }
+
+  /** Infinity for an entry that was asked for after the purge. */
+  #softAtOf(tag: string, askedAt: number): number {
+    const softAt = this.#byTag.get(tag)?.softAt ?? NEVER;
+    return softAt >= askedAt ? softAt : Number.POSITIVE_INFINITY;
+  }
+}
+
+function isEpoch({ tag, soft }: Omit<PurgeRecord, 'at'>): boolean {
+  return tag === EVERY_ENTRY && !soft;
+}
+
+function endedAt<E extends Purgeable>(entry: E, at: number): E {
+  const earlierBy = entry.freshUntil - at;
+  return {
+    ...entry,
+    freshUntil: at,
+    staleWhileRevalidateUntil: entry.staleWhileRevalidateUntil - earlierBy,
+    staleIfErrorUntil: entry.staleIfErrorUntil - earlierBy,
+  };
+}

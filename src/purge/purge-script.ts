@@ -1,0 +1,88 @@
+import { EVERY_ENTRY, type PurgeRecord } from './purge-records.ts';
+
+/** A minute: how far clocks may be apart, and how far back each look reaches so that it misses nothing. */
+const OVERLAP_MS = 60_000;
+
+const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
+
+/**
+ * One exchange with the records in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
+ * at which Redis took them. Takes: how long records are kept, from when on they are counted, the instant of the last
+ * look, then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why
+ * one could not be written (or nothing), the epoch, and what is new since the last look.
+ *
+ * A record that Redis lacks, because it was away, lost it or was flushed, is taken as one of now: the others look for
+ * what is new only. The epoch is told each time and keeps its instant, or all would be purged once more.
+ */
+export const EXCHANGE = `
+local key, epoch = KEYS[1], '${EPOCH}'
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local latest = now + ${OVERLAP_MS}
+local whole = function (number) return string.format('%.0f', number) end
+local failure = ''
+local try = function (...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then failure = reply.err end
+end
+
+local drop = function (from, to)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', key, from, to, 'LIMIT', 0, 100)) do
+    if member ~= epoch then redis.pcall('ZREM', key, member) end
+  end
+end
+drop('-inf', '(' .. whole(now - ARGV[1]))
+drop('(' .. whole(latest), '+inf')
+
+for i = 4, #ARGV, 3 do
+  local is_new, member = ARGV[i] == 'new', ARGV[i + 1]
+  local at = math.min(tonumber(ARGV[i + 2]), latest)
+  local kept = tonumber(redis.call('ZSCORE', key, member) or '-1')
+  if is_new or kept < math.min(at, now) then
+    if is_new or member ~= epoch then at = math.max(at, now, kept + 1) end
+    try('ZADD', key, whole(at), member)
+  end
+end
+
+-- After a failover the clock may be behind the last look.
+local since = whole(math.min(tonumber(ARGV[3]), now) - ${OVERLAP_MS})
+return {
+  now,
+  redis.call('ZCOUNT', key, whole(now - ARGV[2]), '+inf'),
+  failure,
+  redis.call('ZSCORE', key, epoch) or '0',
+  redis.call('ZRANGEBYSCORE', key, since, '+inf', 'WITHSCORES'),
+}`;
+
+/** What one exchange told. */
+export interface Exchanged {
+  /** Redis server time, epoch ms. */
+  readonly now: number;
+  /** How many records Redis has that are young enough to be counted. */
+  readonly count: number;
+  /** Why a record could not be written; `undefined` when all were. */
+  readonly failure: string | undefined;
+  readonly records: readonly PurgeRecord[];
+}
+
+/** Reads what {@link EXCHANGE} gives, its texts as strings or as bytes. Throws for anything else. */
+export function readExchanged(reply: unknown): Exchanged {
+  if (!Array.isArray(reply) || !Array.isArray(reply[4])) throw new Error('Redis answered with no purge records');
+  const [now, count, failure, epoch, flat] = reply;
+  const records: PurgeRecord[] = [{ tag: EVERY_ENTRY, soft: false, at: Number(epoch) }];
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const record = recordOf(String(flat[index]), Number(flat[index + 1]));
+    if (record !== undefined) records.push(record);
+  }
+  return { now: Number(now), count: Number(count), failure: String(failure) || undefined, records };
+}
+
+/** How a record is called in Redis. */
+export function memberOf({ tag, soft }: Omit<PurgeRecord, 'at'>): string {
+  return `${soft ? 'soft' : 'hard'} ${tag}`;
+}
+
+function recordOf(member: string, at: number): PurgeRecord | undefined {
+  const [, strength, tag = ''] = /^(hard|soft) (.+)$/.exec(member) ?? [];
+  return strength === undefined || !Number.isFinite(at) ? undefined : { tag, soft: strength === 'soft', at };
+}

@@ -1,0 +1,61 @@
+import { type PurgeEvent, PurgeLog, type PurgeLogOptions, type PurgeOutcome } from './purge-log.ts';
+import { type Purgeable, PurgeRecords, type PurgeRecordsOptions } from './purge-records.ts';
+
+/** A purge as it was asked for: what was named, for those who count and log, and its tag. */
+export interface AskedPurge {
+  readonly selector: string;
+  readonly value: number | string | true;
+  readonly tag: string;
+  readonly soft: boolean;
+}
+
+export type PurgesOptions = PurgeRecordsOptions & Omit<PurgeLogOptions, 'records'>;
+
+/** All that the house has to know of purges: what is purged here and elsewhere, and what that leaves of an entry. */
+export class Purges {
+  readonly #records: PurgeRecords;
+  readonly #log: PurgeLog;
+  readonly #report: (event: PurgeEvent) => void;
+
+  constructor(options: PurgesOptions) {
+    this.#records = new PurgeRecords(options);
+    this.#log = new PurgeLog({ ...options, records: this.#records });
+    this.#report = options.report;
+  }
+
+  /** See {@link PurgeRecords.epoch}: part of every key. */
+  readonly epoch = (): number => this.#records.epoch;
+
+  /** See {@link PurgeRecords.judge}. */
+  readonly judge = <E extends Purgeable>(entry: E): E | undefined => this.#records.judge(entry);
+
+  /** See {@link PurgeRecords.purgedUntil}. */
+  readonly purgedUntil = (key: string): number => this.#records.purgedUntil(key);
+
+  /** See {@link PurgeLog.isCurrent}. */
+  get isCurrent(): boolean {
+    return this.#log.isCurrent;
+  }
+
+  /** Purges here at once, then everywhere. Never rejects. */
+  readonly purge = async ({ selector, value, tag, soft }: AskedPurge): Promise<PurgeOutcome> => {
+    const outcome = await this.#log.purge({ tag, soft });
+    this.#report({ name: 'purged', selector, value, soft, notReached: outcome.notReached });
+    return outcome;
+  };
+
+  /** The connection to Redis came or went. */
+  readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
+    if (state === 'connected') this.#log.onConnected();
+    else this.#log.onDisconnected();
+  };
+
+  /** See {@link PurgeLog.ready}. */
+  ready(limitMs: number): Promise<void> {
+    return this.#log.ready(limitMs);
+  }
+
+  close(): void {
+    this.#log.close();
+  }
+}

@@ -1,0 +1,89 @@
+import { ProxyError } from '../errors.ts';
+import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
+import { ACCEPTED_HASH, parseHash } from './hash.ts';
+import { seqno } from './parameters.ts';
+
+/** What can be purged: what was asked for by one of these, or everything. */
+export type Selector = 'seqno' | 'hash' | 'account' | 'all';
+
+/** A purge that was asked for. */
+export interface PurgeRequest {
+  readonly selector: Selector;
+  /** The canonical value; `true` for all. */
+  readonly value: number | string | true;
+  /** The tag of the entries that it covers. */
+  readonly tag: string;
+  /** Stale instead of gone. */
+  readonly soft: boolean;
+}
+
+/** The tag of everything. */
+const ALL = '*';
+
+const ACCEPTED = 'one of seqno, hash, account, all, and soft';
+
+/** What a request names by each parameter. */
+const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
+  seqno: 'seqno',
+  hash: 'hash',
+  ext_msg_hash: 'hash',
+  account: 'account',
+};
+
+/**
+ * Reads the body of a purge: exactly one selector with its value in any spelling, and `soft` if it is to be. Throws a
+ * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
+ */
+export function parsePurge(body: unknown): PurgeRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
+  }
+  const { soft = false, ...selectors }: Record<string, unknown> = { ...body };
+  if (typeof soft !== 'boolean') throw invalid('soft is not valid; accepted: true or false');
+  const names = Object.keys(selectors);
+  const unknown = names.find((name) => !isSelector(name));
+  if (unknown !== undefined) throw invalid(`${unknown.slice(0, 64)} is not known; accepted: ${ACCEPTED}`);
+  const [selector] = names.filter(isSelector);
+  if (selector === undefined) throw invalid(`nothing is named that is to be purged; accepted: ${ACCEPTED}`);
+  if (names.length > 1) throw invalid(`${names.join(' and ')} are given together; accepted: ${ACCEPTED}`);
+  const value = READERS[selector](selectors[selector]);
+  return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
+}
+
+/** The tags of a key that {@link cacheKey} made: what its request named, in the words of a purge. */
+export function tagsOfKey(key: string): readonly string[] {
+  const pairs = key.slice(key.indexOf('?') + 1).split('&');
+  return pairs.flatMap((pair) => {
+    const equals = pair.indexOf('=');
+    const selector = equals < 0 ? undefined : SELECTOR_OF[pair.slice(0, equals)];
+    return selector === undefined ? [] : [`${selector}:${pair.slice(equals + 1)}`];
+  });
+}
+
+const READERS: Readonly<Record<Selector, (given: unknown) => number | string | true>> = {
+  seqno: (given) => {
+    const parsed = seqno.safeParse([typeof given === 'number' || typeof given === 'string' ? String(given) : '-']);
+    if (parsed.success) return parsed.data;
+    throw invalid(`seqno ${parsed.error.issues[0]?.message}`);
+  },
+  hash: (given) => text('hash', given, parseHash, ACCEPTED_HASH),
+  account: (given) => text('account', given, parseAddress, ACCEPTED_ADDRESS),
+  all: (given) => {
+    if (given === true) return given;
+    throw invalid('all is not valid; accepted: true');
+  },
+};
+
+function text(name: string, given: unknown, read: (spelling: string) => string | undefined, accepted: string): string {
+  const value = typeof given === 'string' ? read(given) : undefined;
+  if (value !== undefined) return value;
+  throw invalid(`${name} is not valid; accepted: ${accepted}`);
+}
+
+function isSelector(name: string): name is Selector {
+  return Object.hasOwn(READERS, name);
+}
+
+function invalid(message: string): ProxyError {
+  return new ProxyError('invalid-request', message);
+}

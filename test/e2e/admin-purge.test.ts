@@ -1,0 +1,234 @@
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Answered, Asking } from '../support/http-client.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const ALL = JSON.stringify({ all: true });
+
+let proxy: RunningProxy;
+
+async function start(env: Readonly<Record<string, string>> = {}, headerTimeout = 10_000): Promise<void> {
+  // Nobody listens on port 1: what is purged needs no indexer.
+  proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env, overrides: { http: { headerTimeout } } });
+}
+
+afterEach(() => proxy.close());
+
+function post(headers: Asking['headers'] = JSON_TYPE, body = ALL): Promise<Answered> {
+  return proxy.askAdmin('/purge', { method: 'POST', headers, body });
+}
+
+/** Bytes out, bytes in: what a client of ours would not send. */
+async function raw(head: readonly string[], body = ALL): Promise<string> {
+  const { hostname, port } = new URL(proxy.adminUrl);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  const lines = ['POST /purge HTTP/1.1', 'Connection: close', `Content-Length: ${body.length}`, ...head];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  return (await buffer(socket)).toString();
+}
+
+const asJson = (host: string, ...more: readonly string[]) =>
+  raw([`Host: ${host}`, 'Content-Type: application/json', ...more]);
+const purges = () => proxy.metric('toncache_purges_total');
+
+/** That this was an error in words, that nothing was purged, and that no page of another origin could read it. */
+async function expectRefused({ status, headers, text }: Answered, expected: number): Promise<void> {
+  expect([status, text]).toEqual([expected, expect.stringMatching(/^\{"error":".+"\}$/)]);
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  expect(await purges()).toBe(0);
+}
+
+describe('POST /purge on loopback', () => {
+  it('purges, and says what', async () => {
+    await start();
+    const before = Date.now();
+    const { status, headers, text } = await post(JSON_TYPE, '{"seqno":"0062000000","soft":true}');
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    expect(JSON.parse(text)).toEqual({ purged: { seqno: 62_000_000 }, soft: true, at: expect.any(Number) });
+    expect(JSON.parse(text).at).toBeGreaterThanOrEqual(before);
+    expect(await proxy.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
+  });
+
+  it('takes the content type with its parameters', async () => {
+    await start();
+    expect((await post({ 'Content-Type': 'Application/JSON; charset=utf-8' })).status).toBe(200);
+  });
+
+  it.each([
+    ['no JSON', '{', 400],
+    ['nothing', '', 400],
+    ['no object', '[]', 422],
+    ['a field that is not known', '{"seqno":1,"force":true}', 422],
+    ['two selectors', '{"seqno":1,"all":true}', 422],
+    ['a value that is none', '{"hash":"xyz"}', 422],
+    ['more than 4 KiB', `{"hash":"${'a'.repeat(5000)}"}`, 413],
+  ])('refuses a body that is %s', async (_, body, status) => {
+    await start();
+    await expectRefused(await post(JSON_TYPE, body), status);
+  });
+
+  it('takes 4096 bytes and no more, sent in pieces too', async () => {
+    await start();
+    const padded = (length: number) => ALL.padEnd(length, ' ');
+    const chunked = async (length: number) => {
+      const chunk = `${length.toString(16)}\r\n${padded(length)}\r\n0\r\n\r\n`;
+      const { hostname, port } = new URL(proxy.adminUrl);
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => {});
+      const head = ['Host: localhost', 'Connection: close', 'Content-Type: application/json'];
+      socket.write(`POST /purge HTTP/1.1\r\n${head.join('\r\n')}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
+      return (await buffer(socket)).toString();
+    };
+    expect((await post(JSON_TYPE, padded(4097))).status).toBe(413);
+    expect(await chunked(4097)).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await purges()).toBe(0);
+    expect((await post(JSON_TYPE, padded(4096))).status).toBe(200);
+    expect(await chunked(4096)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('does not wait for a body that does not come', async () => {
+    await start({}, 200);
+    const { hostname, port } = new URL(proxy.adminUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      'POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    );
+    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await purges()).toBe(0);
+  });
+
+  it('accepts no other method, and answers no preflight', async () => {
+    await start();
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']) {
+      const headers = { Origin: 'http://evil.example', 'Access-Control-Request-Method': 'POST' };
+      const answered = await proxy.askAdmin('/purge', { method, headers });
+      expect([method, answered.status, answered.headers['allow']]).toEqual([method, 405, 'POST']);
+      expect(Object.keys(answered.headers).join()).not.toMatch(/access-control/);
+    }
+  });
+});
+
+describe('a web page', () => {
+  it.each([
+    ['a form', { 'Content-Type': 'text/plain' }, 415],
+    ['a form with fields', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415],
+    ['a request without a type', {}, 415],
+    ['a type that only looks like JSON', { 'Content-Type': 'text/plain; application/json' }, 415],
+    ['a page elsewhere', { ...JSON_TYPE, Origin: 'https://evil.example' }, 403],
+    ['a page of another port', { ...JSON_TYPE, Origin: 'http://127.0.0.1:1' }, 403],
+    ['a page without an origin', { ...JSON_TYPE, Origin: 'null' }, 403],
+    ['an origin that is none', { ...JSON_TYPE, Origin: 'file://127.0.0.1' }, 403],
+    ['a page of another site', { ...JSON_TYPE, 'Sec-Fetch-Site': 'cross-site' }, 403],
+    ['a page of another port of this host', { ...JSON_TYPE, 'Sec-Fetch-Site': 'same-site' }, 403],
+  ])('cannot purge: %s', async (_, headers, status) => {
+    await start();
+    await expectRefused(await post(headers), status);
+  });
+
+  it.each([
+    'evil.example',
+    'evil.example:9464',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '0x7f.1:9464',
+    '127.1',
+    '[::1',
+    '[evil]:9464',
+    'a@127.0.0.1',
+    '127.0.0.1:x',
+    '',
+  ])('cannot purge by a name that is pointed here: %j', async (host) => {
+    await start();
+    expect(await asJson(host)).toMatch(/^HTTP\/1\.1 (421|400) /);
+    expect(await purges()).toBe(0);
+  });
+
+  it('cannot purge by a second Host, or by a target that names another', async () => {
+    await start();
+    expect(await asJson('localhost', 'Host: evil.example')).toMatch(/^HTTP\/1\.1 (421|400) /);
+    expect(await asJson('evil.example', 'Host: localhost')).toMatch(/^HTTP\/1\.1 (421|400) /);
+    const { hostname, port } = new URL(proxy.adminUrl);
+    const socket = connect(Number(port), hostname);
+    const head = ['Host: localhost', 'Connection: close', 'Content-Type: application/json', 'Content-Length: 12'];
+    socket.write(`POST http://evil.example/purge HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${ALL}`);
+    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await purges()).toBe(0);
+  });
+
+  it('of the admin port itself may purge', async () => {
+    await start();
+    const { host } = new URL(proxy.adminUrl);
+    const headers = { ...JSON_TYPE, Origin: `http://${host}`, 'Sec-Fetch-Site': 'same-origin' };
+    expect((await post(headers)).status).toBe(200);
+  });
+});
+
+describe('a host', () => {
+  it.each(['127.0.0.1:9464', '10.0.0.7', '[::1]:9464', '[fd00::7]', 'localhost', 'LOCALHOST:9464'])(
+    'that no name can be pointed at is accepted: %s',
+    async (host) => {
+      await start();
+      expect(await asJson(host)).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  it('is accepted by its name if that is configured, in any case, and no other', async () => {
+    await start({ ADMIN_ALLOWED_HOSTS: 'Toncache.internal, toncache-0' });
+    for (const host of ['toncache.internal:9464', 'TONCACHE.INTERNAL', 'toncache-0']) {
+      expect([host, await asJson(host, `Origin: http://${host}`)]).toEqual([
+        host,
+        expect.stringMatching(/^HTTP\/1\.1 200 /),
+      ]);
+    }
+    expect(await asJson('toncache.internal.evil.example')).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await asJson('toncache.internal', 'Origin: http://toncache-0')).toMatch(/^HTTP\/1\.1 403 /);
+  });
+});
+
+describe('a token', () => {
+  it('has to be brought when there is one, on loopback too', async () => {
+    await start({ ADMIN_TOKEN: TOKEN });
+    for (const authorization of [undefined, TOKEN, `Basic ${TOKEN}`, 'Bearer', `Bearer ${TOKEN}x`, 'Bearer x']) {
+      const answered = await post(
+        authorization === undefined ? JSON_TYPE : { ...JSON_TYPE, Authorization: authorization },
+      );
+      await expectRefused(answered, 401);
+      expect(answered.headers['www-authenticate']).toBe('Bearer');
+      expect(answered.text).not.toContain(TOKEN);
+    }
+    for (const scheme of ['Bearer', 'bearer']) {
+      expect((await post({ ...JSON_TYPE, Authorization: `${scheme} ${TOKEN}` })).status).toBe(200);
+    }
+    expect(JSON.stringify(proxy.log)).not.toContain(TOKEN);
+  });
+
+  it('does not open the port to web pages', async () => {
+    await start({ ADMIN_TOKEN: TOKEN });
+    const headers = { ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` };
+    await expectRefused(await post({ ...headers, Origin: 'https://evil.example' }), 403);
+    expect(await asJson('evil.example', `Authorization: Bearer ${TOKEN}`)).toMatch(/^HTTP\/1\.1 421 /);
+  });
+
+  it('has to be set where others than this machine reach the port', async () => {
+    await start({ ADMIN_HOST: '0.0.0.0' });
+    const answered = await post();
+    await expectRefused(answered, 403);
+    expect(answered.text).toMatch(/set ADMIN_TOKEN/);
+  });
+
+  it('is enough there', async () => {
+    await start({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: TOKEN });
+    expect((await post({ ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` })).status).toBe(200);
+    expect((await post()).status).toBe(401);
+    expect(await purges()).toBe(1);
+  });
+
+  it('is not needed on any address of loopback', async () => {
+    await start({ ADMIN_HOST: '127.0.0.9' });
+    expect((await post()).status).toBe(200);
+  });
+});

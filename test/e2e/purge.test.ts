@@ -1,0 +1,246 @@
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Chain } from '../../src/demo/chain.ts';
+import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { addressSpellings, hashSpellings } from '../../src/demo/spellings.ts';
+import type { Answered, Asking } from '../support/http-client.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
+import { targetOf } from './questions.ts';
+
+type Reply = Answered & { readonly cache: CacheStatus };
+
+let redis: RedisServer;
+let indexer: Indexer;
+let proxies: RunningProxy[];
+let seqno: number;
+
+/** Machines that are busy with other things must not look like a Redis that fails. */
+const PATIENT = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
+
+/** Everything lives long enough to be seen to end. */
+const LASTING = { lifetime: 60_000, beforeRedis: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
+
+async function addProxy(): Promise<RunningProxy> {
+  const proxy = await startProxy({
+    upstreamUrl: indexer.url,
+    env: { REDIS_URL: redis.url },
+    overrides: {
+      redis: PATIENT,
+      coalescing: { restAfterFailure: 0 },
+      lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
+    },
+  });
+  proxies.push(proxy);
+  return proxy;
+}
+
+beforeEach(async () => {
+  redis = await startRedis();
+  // On the real clock, as Redis is: a history of a minute.
+  const startAt = Date.now() - 60_000;
+  indexer = await startIndexer({ dialect: '1.3', chain: new Chain({ startAt }), now: Date.now });
+  seqno = indexer.chain.headSeqno - 20;
+  proxies = [];
+});
+afterEach(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+  await indexer.close();
+  await redis.stop();
+});
+
+async function ask(proxy: RunningProxy, target: string, asking: Asking = {}): Promise<Reply> {
+  const answered = await proxy.ask(target, asking);
+  return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
+}
+
+function purge(proxy: RunningProxy, body: object): Promise<Answered> {
+  return proxy.askAdmin('/purge', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function purged(proxy: RunningProxy, body: object): Promise<{ purged: object; soft: boolean; at: number }> {
+  const { status, text } = await purge(proxy, body);
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return JSON.parse(text);
+}
+
+/** Until an instance has followed so many records. */
+async function untilFollowed(proxy: RunningProxy, records = 1): Promise<void> {
+  await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(records);
+}
+
+const round = (more: Readonly<Record<string, string>> = {}) => targetOf('masterchainBlockShards', { seqno, ...more });
+
+describe('a purge over two instances', () => {
+  let one: RunningProxy;
+  let other: RunningProxy;
+
+  beforeEach(async () => {
+    one = await addProxy();
+    other = await addProxy();
+  });
+
+  /** Asks one instance, then has the other take it from Redis. */
+  async function known(target: string, asking: Asking = {}): Promise<void> {
+    expect((await ask(one, target, asking)).cache).toMatchObject({ stored: true });
+    await one.untilRedisHasAll();
+    expect((await ask(other, target, asking)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  }
+
+  it('of a seqno is the end of every page of it, and of no other round, everywhere', async () => {
+    const targets = [round(), round({ limit: '2' }), round({ sort: 'asc' })];
+    const foreign = targetOf('masterchainBlockShards', { seqno: seqno - 1 });
+    for (const target of [...targets, foreign]) await known(target);
+    const before = Date.now();
+    const answer = await purged(one, { seqno: String(seqno).padStart(12, '0') });
+    expect(answer).toMatchObject({ purged: { seqno }, soft: false });
+    expect(answer.at).toBeGreaterThanOrEqual(before);
+    await untilFollowed(other);
+    for (const target of targets) {
+      expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+      await one.untilRedisHasAll();
+      // What it finds now was asked for after the purge.
+      expect((await ask(other, target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    }
+    for (const proxy of [one, other]) expect((await ask(proxy, foreign)).cache).toMatchObject({ hit: true });
+  });
+
+  it('of a hash or an account covers every call that names it, in any spelling of either side', async () => {
+    const trace = indexer.chain.recentTraces(200).find(({ transactions }) => transactions.length > 3);
+    const { hash, account } = trace?.transactions[0] ?? {};
+    if (hash === undefined || account === undefined) throw new Error('no trace yet');
+    const spellings = Object.values(hashSpellings(Buffer.from(hash, 'base64')));
+    const addresses = Object.values(addressSpellings(account));
+    for (const [body, target, headers] of [
+      [{ hash: spellings[4] }, targetOf('adjacentTransactions', { hash, direction: 'out' }), {}],
+      [{ hash: spellings[5] }, targetOf('adjacentTransactions', { hash }), { 'X-No-Address-Book': 'true' }],
+      [{ hash: spellings[3] }, targetOf('pendingTraces', { ext_msg_hash: spellings[6] ?? '' }), {}],
+      [{ account: addresses[3] }, targetOf('pendingTraces', { account: addresses[5] ?? '' }), {}],
+      [{ account: addresses[0] }, targetOf('pendingTraces', { account: addresses[7] ?? '' }), { 'X-No-Metadata': '1' }],
+    ] as const) {
+      await ask(one, target, { headers });
+      expect([target, (await ask(one, target, { headers })).cache['hit']]).toEqual([target, true]);
+      const before = indexer.requests.total;
+      await purged(one, body);
+      expect([target, (await ask(one, target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
+      expect(indexer.requests.total).toBe(before + 1);
+    }
+  });
+
+  it('of everything is the end of all that is stored, in both tiers, and a second one again', async () => {
+    const targets = [round(), round({ limit: '2' })];
+    for (let time = 1; time <= 2; time++) {
+      for (const target of targets) await known(target);
+      expect(await purged(other, { all: true })).toMatchObject({ purged: { all: true } });
+      expect(await other.metric('toncache_memory_entries')).toBe(0);
+      await untilFollowed(one, time);
+      expect(await one.metric('toncache_memory_entries')).toBe(0);
+    }
+    for (const target of targets) await known(target);
+  });
+
+  it('that is soft leaves one stale answer, which is refreshed once', async () => {
+    const target = round();
+    await known(target);
+    await purged(one, { seqno, soft: true });
+    await untilFollowed(other);
+    indexer.requests.reset();
+    const stale = await ask(other, target);
+    expect(stale.cache).toMatchObject({ hit: true, detail: 'memory' });
+    expect(stale.cache['ttl']).toBeLessThan(0);
+    await indexer.requests.arrived(1);
+    await expect.poll(async () => (await ask(other, target)).cache['ttl']).toBeGreaterThan(0);
+    expect(indexer.requests.total).toBe(1);
+  });
+
+  it('of everything that is soft leaves stale answers', async () => {
+    await known(round());
+    await purged(one, { all: true, soft: true });
+    expect((await ask(one, round())).cache['ttl']).toBeLessThan(0);
+  });
+
+  it('leaves nothing to fall back on when the indexer fails', async () => {
+    const target = round();
+    await known(target);
+    await purged(one, { seqno });
+    await untilFollowed(other);
+    indexer.faults.inject({ kind: 'reset' });
+    for (const proxy of [one, other]) expect((await ask(proxy, target)).status).toBe(502);
+  });
+
+  it('is not undone by a flight that was under way: its answer is asked for again', async () => {
+    const target = round();
+    const gate = indexer.hold();
+    const { answer: early } = await other.sendIn(target);
+    await gate.arrived(1);
+    await purged(one, { seqno });
+    await untilFollowed(other);
+    const { answer: late } = await other.sendIn(target);
+    gate.release();
+    expect([(await early).status, (await late).status]).toEqual([200, 200]);
+    expect(indexer.requests.total).toBe(2);
+    expect((await ask(other, target)).cache).toMatchObject({ hit: true });
+    expect(indexer.requests.total).toBe(2);
+  });
+
+  it('holds for an instance that is started afterwards', async () => {
+    const target = round();
+    await known(target);
+    await purged(one, { seqno });
+    await Promise.all([one.close(), other.close()]);
+    const late = await addProxy();
+    expect((await ask(late, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    await late.untilRedisHasAll();
+    expect((await ask(await addProxy(), target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  });
+
+  it('is said in the log once where it was asked for, and once where it was followed', async () => {
+    await purged(one, { seqno });
+    await untilFollowed(other);
+    expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno, soft: false }]);
+    expect(other.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ records: 1 }]);
+    expect(await one.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('this instance is purged, the answer says what was not, and the others follow when Redis is back', async () => {
+    const [one, other] = [await addProxy(), await addProxy()];
+    const target = round();
+    for (const proxy of [one, other]) await ask(proxy, target);
+    await redis.kill();
+    await expect.poll(() => one.log.some(({ msg }) => msg === 'no connection to Redis')).toBe(true);
+    const { status, text } = await purge(one, { seqno });
+    expect(status).toBe(503);
+    expect(JSON.parse(text).error).toMatch(/^this instance is purged; Redis was not reached: .+repeat the purge/);
+    expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss' });
+    expect((await ask(other, target)).cache).toMatchObject({ hit: true });
+    await redis.restart();
+    await untilFollowed(other);
+    expect((await ask(other, target)).cache).toMatchObject({ fwd: 'miss' });
+  });
+
+  it('an answer that was asked for before a purge and stored after it does not come back', async () => {
+    const one = await addProxy();
+    const target = round();
+    await ask(one, target);
+    await one.untilRedisHasAll();
+    const client = new Redis(redis.url);
+    const [key = ''] = await client.keys('toncache:*{*');
+    const bytes = await client.getBuffer(key);
+    await purged(one, { seqno });
+    // What an instance that knows nothing of it writes.
+    await client.set(key, bytes ?? '');
+    client.disconnect();
+    expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    const late = await addProxy();
+    await one.untilRedisHasAll();
+    expect((await ask(late, target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect(indexer.requests.total).toBe(2);
+  });
+});

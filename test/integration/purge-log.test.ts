@@ -1,0 +1,294 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type PurgeEvent, PurgeLog } from '../../src/purge/purge-log.ts';
+import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../src/purge/purge-records.ts';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+const a: Omit<PurgeRecord, 'at'> = { tag: 'a', soft: false };
+const b: Omit<PurgeRecord, 'at'> = { tag: 'b', soft: true };
+const all: Omit<PurgeRecord, 'at'> = { tag: EVERY_ENTRY, soft: false };
+
+let server: RedisServer;
+let redis: Redis;
+let connection: ReturnType<typeof connectRedis>;
+let key: string;
+const open: PurgeLog[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  const { promise: connected, resolve } = Promise.withResolvers<void>();
+  const onTransition = () => resolve();
+  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000, onTransition });
+  await connected;
+});
+afterAll(async () => {
+  redis.disconnect();
+  await connection.close();
+  await server.stop();
+});
+afterEach(async () => {
+  for (const log of open.splice(0)) log.close();
+  await redis.flushall();
+});
+
+interface Instance {
+  readonly records: PurgeRecords;
+  readonly log: PurgeLog;
+  readonly events: PurgeEvent[];
+  /** While false, Redis is away for this instance. */
+  isReached: boolean;
+  now: () => number;
+}
+
+let networks = 0;
+function newNetwork(): void {
+  key = `toncache:purges:test-${networks++}`;
+}
+
+/** One more instance, which exchanges when it is told of its connection, and every 20 ms if it polls. */
+function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
+  const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {} });
+  const events: PurgeEvent[] = [];
+  const instance: Instance = {
+    records,
+    events,
+    isReached: true,
+    now: Date.now,
+    log: new PurgeLog({
+      records,
+      shared: {
+        key,
+        runScript: async (...call) => {
+          if (!instance.isReached) throw new Error('away');
+          return connection.runScript(...call);
+        },
+      },
+      usableMs,
+      now: () => instance.now(),
+      report: (event) => void events.push(event),
+      pollEveryMs: polls ? 20 : DAY,
+    }),
+  };
+  open.push(instance.log);
+  return instance;
+}
+
+async function connect(instance: Instance): Promise<void> {
+  instance.log.onDisconnected();
+  instance.log.onConnected();
+  await expect.poll(() => instance.log.isCurrent).toBe(true);
+}
+
+const known = ({ records }: Instance) => [...records.all()].toSorted((x, y) => (x.tag < y.tag ? -1 : 1));
+
+describe('a purge', () => {
+  it('is followed by the others, with one instant for all', async () => {
+    newNetwork();
+    const [one, other] = [anInstance(), anInstance({ polls: true })];
+    for (const purge of [a, b, all]) {
+      const { at, notReached } = await one.log.purge(purge);
+      expect(notReached).toBeUndefined();
+      await expect.poll(() => other.records.atOf(purge)).toBe(at);
+    }
+    expect(known(other)).toEqual(known(one));
+    expect(other.events.filter(({ name }) => name === 'purges-followed')).toHaveLength(3);
+    expect(one.events).toEqual([]);
+  });
+
+  it('is of the later of the two clocks', async () => {
+    newNetwork();
+    const [behind, ahead] = [anInstance(), anInstance()];
+    behind.now = () => Date.now() - 5_000;
+    ahead.now = () => Date.now() + 5_000;
+    const before = Date.now();
+    expect((await behind.log.purge(a)).at).toBeGreaterThanOrEqual(before);
+    expect((await ahead.log.purge(a)).at).toBeGreaterThanOrEqual(before + 5_000);
+  });
+
+  it('of all raises the epoch each time, whatever the clock says', async () => {
+    newNetwork();
+    const [one, other] = [anInstance(), anInstance()];
+    const first = await one.log.purge(all);
+    other.now = () => Date.now() - 5_000;
+    const second = await other.log.purge(all);
+    expect(second.at).toBeGreaterThan(first.at);
+  });
+
+  it('is of this process alone when there is no Redis', async () => {
+    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {} });
+    const log = new PurgeLog({ records, shared: undefined, usableMs: 0, now: () => 1000, report: () => {} });
+    await log.ready(DAY);
+    expect(await log.purge(a)).toEqual({ at: 1000, notReached: undefined });
+    expect(records.atOf(a)).toBe(1000);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('a purge is made here, says what was not reached, and reaches the others afterwards', async () => {
+    newNetwork();
+    const [cut, other] = [anInstance(), anInstance({ polls: true })];
+    await connect(cut);
+    cut.isReached = false;
+    const before = Date.now();
+    const outcome = await cut.log.purge(a);
+    expect(outcome).toEqual({ at: cut.records.atOf(a), notReached: 'away' });
+    expect(other.records.atOf(a)).toBeUndefined();
+    cut.isReached = true;
+    await connect(cut);
+    // What was asked for by those who did not know of it yet is purged too.
+    await expect.poll(() => other.records.atOf(a)).toBeGreaterThanOrEqual(before);
+    await expect.poll(() => known(other)).toEqual(known(cut));
+  });
+
+  it('the purges of others are followed when it is back, however long that took', async () => {
+    newNetwork();
+    const [cut, other] = [anInstance(), anInstance()];
+    await connect(cut);
+    await other.log.purge(a);
+    // As if it had looked last an hour after that, and the purge had come late.
+    await redis.zadd(key, Date.now() - 3_600_000, 'hard late');
+    await connect(cut);
+    expect(cut.records.atOf(a)).toBe(other.records.atOf(a));
+    expect(cut.records.atOf({ tag: 'late', soft: false })).toBeDefined();
+  });
+
+  it('what Redis holds is not to be used, from the first failure on and before the first look', async () => {
+    newNetwork();
+    const one = anInstance({ polls: true });
+    expect(one.log.isCurrent).toBe(false);
+    await connect(one);
+    one.isReached = false;
+    await expect.poll(() => one.log.isCurrent).toBe(false);
+    await expect.poll(() => one.events.filter(({ name }) => name === 'purges-available')).toHaveLength(1);
+    one.isReached = true;
+    await expect.poll(() => one.log.isCurrent).toBe(true);
+    expect(one.events).toEqual([
+      { name: 'purges-available', available: false, reason: 'away' },
+      { name: 'purges-available', available: true, reason: undefined },
+    ]);
+    one.log.onDisconnected();
+    expect(one.log.isCurrent).toBe(false);
+  });
+
+  it('nobody waits for the first look for longer than the limit, or than there is hope', async () => {
+    newNetwork();
+    const [late, refused, looked] = [anInstance(), anInstance(), anInstance()];
+    await late.log.ready(1);
+    expect(late.log.isCurrent).toBe(false);
+    const waiting = [refused.log.ready(DAY), looked.log.ready(DAY)];
+    refused.log.onDisconnected();
+    looked.log.onConnected();
+    await Promise.all(waiting);
+    expect([refused.log.isCurrent, looked.log.isCurrent]).toEqual([false, true]);
+  });
+});
+
+describe('what Redis lost', () => {
+  it.each([
+    ['everything', () => redis.flushall()],
+    ['what was written last', () => redis.zrem(key, 'hard last')],
+    ['a later instant', () => redis.zadd(key, Date.now() - 1000, 'hard last')],
+  ])('it gets back from any instance: %s', async (_, lose) => {
+    newNetwork();
+    const one = anInstance();
+    for (const purge of [all, a, b, { tag: 'last', soft: false }]) await one.log.purge(purge);
+    const { epoch } = one.records;
+    await lose();
+    await connect(one);
+    const late = anInstance();
+    await connect(late);
+    await expect.poll(() => known(late)).toEqual(known(one));
+    expect(known(late)).toHaveLength(4);
+    // Or all would be purged once more.
+    expect(late.records.epoch).toBe(epoch);
+  });
+
+  it('is given back once, and not again and again', async () => {
+    newNetwork();
+    const one = anInstance();
+    await one.log.purge(a);
+    await redis.flushall();
+    for (let round = 0; round < 3; round++) await connect(one);
+    const at = one.records.atOf(a);
+    for (let round = 0; round < 3; round++) await connect(one);
+    expect(one.records.atOf(a)).toBe(at);
+  });
+
+  it('two that were cut off from each other come to know the same', async () => {
+    newNetwork();
+    const [one, other] = [anInstance(), anInstance()];
+    await one.log.purge(a);
+    await redis.flushall();
+    await other.log.purge(b);
+    for (const instance of [one, other, one]) await connect(instance);
+    expect(known(one)).toEqual(known(other));
+    expect(known(one)).toHaveLength(2);
+  });
+
+  it('more than fits into one exchange is given back in several', async () => {
+    newNetwork();
+    const one = anInstance();
+    const now = Date.now();
+    for (let index = 0; index < 2500; index++) one.records.apply({ tag: `t${index}`, soft: false, at: now });
+    await connect(one);
+    expect(await redis.zcard(key)).toBe(2500);
+  });
+});
+
+describe('records', () => {
+  it('are kept for as long as an entry is of use and an hour, 25 h at least; the epoch for ever', async () => {
+    newNetwork();
+    const [short, long] = [anInstance(), anInstance({ usableMs: 2 * DAY })];
+    const now = Date.now();
+    const HOUR = 3_600_000;
+    await redis.zadd(key, ...['7', 'hard *', `${now - 48.9 * HOUR}`, 'hard old', `${now - 49.1 * HOUR}`, 'hard older']);
+    await connect(long);
+    expect(known(long).map(({ tag }) => tag)).toEqual(['*', 'old']);
+    await redis.zadd(key, `${now - 24.9 * HOUR}`, 'hard young');
+    await connect(short);
+    expect(known(short).map(({ tag }) => tag)).toEqual(['*', 'young']);
+    expect(await redis.zrange(key, '0', '-1')).toEqual(['hard *', 'hard young']);
+  });
+
+  it('from a clock far ahead, and rubbish, are not believed', async () => {
+    newNetwork();
+    await redis.zadd(
+      key,
+      ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'rubbish'],
+    );
+    const one = anInstance();
+    await connect(one);
+    expect(known(one)).toEqual([]);
+  });
+
+  it('are not read from a key of another type, and Redis is then not used', async () => {
+    newNetwork();
+    await redis.set(key, 'rubbish');
+    const one = anInstance({ polls: true });
+    one.log.onConnected();
+    await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);
+    expect((await one.log.purge(a)).notReached).toMatch(/WRONGTYPE/);
+    expect(one.log.isCurrent).toBe(false);
+  });
+});
+
+describe('a Redis that takes no writes', () => {
+  it('still tells the purges of others, and takes the record when it can', async () => {
+    newNetwork();
+    await redis.zadd(key, Date.now(), 'hard theirs');
+    const one = anInstance();
+    await redis.config('SET', 'maxmemory', '1');
+    try {
+      await connect(one);
+      expect(known(one).map(({ tag }) => tag)).toEqual(['theirs']);
+      expect((await one.log.purge(a)).notReached).toMatch(/^OOM/);
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
+    await connect(one);
+    expect(await redis.zscore(key, 'hard a')).not.toBeNull();
+  });
+});

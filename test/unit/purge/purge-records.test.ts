@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { freshnessOf } from '../../../src/cache/entry.ts';
+import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
+import { anEntry } from '../../support/entry.ts';
+
+const RUNS = { numRuns: 1000 };
+
+/** The tags of an entry are the words of its key. */
+function someRecords(onEpoch = () => {}) {
+  return new PurgeRecords({ tagsOf: (key) => key.split(' '), onEpoch });
+}
+
+function withAll(given: readonly PurgeRecord[]): PurgeRecords {
+  const records = someRecords();
+  for (const record of given) records.apply(record);
+  return records;
+}
+
+const hard = (tag: string, at: number): PurgeRecord => ({ tag, soft: false, at });
+const soft = (tag: string, at: number): PurgeRecord => ({ tag, soft: true, at });
+
+const tags = fc.constantFrom('a', 'b', 'c', EVERY_ENTRY);
+const instants = fc.integer({ min: 1, max: 60 });
+const record = fc.record({ tag: tags, soft: fc.boolean(), at: instants });
+const entries = fc
+  .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), instants, fc.nat(30), fc.nat(20), fc.nat(20))
+  .map(([words, askedAt, lifetime, swr, sie]) => {
+    const freshUntil = askedAt + lifetime;
+    return anEntry({
+      key: words.join(' '),
+      askedAt,
+      freshUntil,
+      staleWhileRevalidateUntil: freshUntil + swr,
+      staleIfErrorUntil: freshUntil + sie,
+    });
+  });
+
+describe('a hard purge', () => {
+  test('ends what names its tag and was asked for up to its instant, and nothing else', () => {
+    const records = withAll([hard('a', 100)]);
+    expect(records.judge(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
+    for (const kept of [anEntry({ key: 'a b', askedAt: 101 }), anEntry({ key: 'b', askedAt: 1 })]) {
+      expect(records.judge(kept)).toBe(kept);
+    }
+  });
+
+  test('of everything is the epoch, which only grows and is told', () => {
+    const onEpoch = vi.fn();
+    const records = someRecords(onEpoch);
+    expect([records.apply(hard(EVERY_ENTRY, 100)), records.apply(hard(EVERY_ENTRY, 99))]).toEqual([true, false]);
+    expect(records.apply(hard(EVERY_ENTRY, 100))).toBe(false);
+    expect([records.epoch, onEpoch.mock.calls.length]).toEqual([100, 1]);
+    const entry = anEntry({ key: 'a', askedAt: 1 });
+    expect(records.judge(entry)).toBe(entry);
+  });
+
+  test('that follows another at once is still later', () => {
+    const records = someRecords();
+    for (const tag of ['a', EVERY_ENTRY]) {
+      const [first, second] = [1, 2].map(() => {
+        const at = records.nextAt(hard(tag, 0), 99.5);
+        records.apply(hard(tag, at));
+        return at;
+      });
+      expect([first, second]).toEqual([100, 101]);
+    }
+  });
+});
+
+describe('a soft purge', () => {
+  const entry = anEntry({
+    key: 'a',
+    askedAt: 100,
+    freshUntil: 200,
+    staleWhileRevalidateUntil: 210,
+    staleIfErrorUntil: 240,
+  });
+
+  test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their length', (tag) => {
+    expect(withAll([soft(tag, 150)]).judge(entry)).toEqual({
+      ...entry,
+      freshUntil: 150,
+      staleWhileRevalidateUntil: 160,
+      staleIfErrorUntil: 190,
+    });
+  });
+
+  test('leaves what is stale already as it is, and what was asked for later', () => {
+    expect(withAll([soft('a', 200)]).judge(entry)).toBe(entry);
+    expect(withAll([soft('a', 99)]).judge(entry)).toBe(entry);
+  });
+
+  test('does not weaken a hard one', () => {
+    expect(withAll([hard('a', 100), soft('a', 150)]).judge(entry)).toBeUndefined();
+  });
+});
+
+describe('whatever is purged', () => {
+  test('it comes to the same in any order and any number of times', () => {
+    fc.assert(
+      fc.property(fc.array(record), fc.gen(), entries, (given, gen, entry) => {
+        const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
+        expect(withAll(shuffled).judge(entry)).toEqual(withAll(given).judge(entry));
+        expect(withAll(shuffled).epoch).toBe(withAll(given).epoch);
+        expect([...withAll([...withAll(given).all()]).all()]).toEqual([...withAll(given).all()]);
+      }),
+      RUNS,
+    );
+  });
+
+  test('a judgement that is judged again is the same', () => {
+    fc.assert(
+      fc.property(fc.array(record), entries, (given, entry) => {
+        const records = withAll(given);
+        const once = records.judge(entry);
+        if (once !== undefined) expect(records.judge(once)).toBe(once);
+      }),
+      RUNS,
+    );
+  });
+
+  test('no entry becomes better, and none is fresh after a purge of it', () => {
+    const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
+    fc.assert(
+      fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
+        const judged = withAll(given).judge(entry);
+        const left = judged === undefined ? 0 : worth[freshnessOf(judged, now)];
+        expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
+        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
+        const purged = named.filter(({ at }) => at >= entry.askedAt);
+        if (purged.some((one) => !one.soft)) expect(judged).toBeUndefined();
+        else if (purged.length === 0) expect(judged).toBe(entry);
+        else if (purged.every(({ at }) => at <= now)) expect(left).toBeLessThan(3);
+      }),
+      RUNS,
+    );
+  });
+
+  test('an entry that it left nothing or less of was asked for before the last purge of its key', () => {
+    fc.assert(
+      fc.property(fc.array(record), entries, (given, entry) => {
+        const records = withAll(given);
+        if (records.judge(entry) !== entry)
+          expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
+        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
+        expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
+      }),
+      RUNS,
+    );
+  });
+
+  test('a hard purge more never leaves more', () => {
+    fc.assert(
+      fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
+        const [before, after] = [withAll(given).judge(entry), withAll([...given, hard(tag, at)]).judge(entry)];
+        if (after !== undefined) expect(after).toEqual(before);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('when records are trimmed', () => {
+  test('those before the instant are forgotten, and the epoch never', () => {
+    const records = withAll([hard(EVERY_ENTRY, 1), hard('a', 50), soft('a', 60), hard('b', 59)]);
+    records.trim(60);
+    expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 1), soft('a', 60)]);
+    expect(records.newest).toEqual(soft('a', 60));
+    records.trim(61);
+    expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 1)]);
+    expect([records.epoch, records.newest]).toEqual([1, undefined]);
+  });
+
+  test('keys are not looked into while there are none', () => {
+    const tagsOf = vi.fn(() => ['a']);
+    const records = new PurgeRecords({ tagsOf, onEpoch: () => {} });
+    records.apply(hard(EVERY_ENTRY, 1000));
+    records.judge(anEntry({ askedAt: 10 }));
+    records.apply(hard('a', 1000));
+    records.judge(anEntry({ askedAt: 1001 }));
+    expect(tagsOf).not.toHaveBeenCalled();
+    records.judge(anEntry({ askedAt: 1000 }));
+    expect(tagsOf).toHaveBeenCalledOnce();
+  });
+});

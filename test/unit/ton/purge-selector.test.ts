@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addressSpellings, hashSpellings } from '../../../src/demo/spellings.ts';
+import { ProxyError } from '../../../src/errors.ts';
+import { cacheKey } from '../../../src/ton/cache-key.ts';
+import { parsePurge, tagsOfKey } from '../../../src/ton/purge-selector.ts';
+import { type Meaning, meanings } from './meaning.ts';
+import { ACCOUNT, ACCOUNT_NON_BOUNCEABLE, callOf, HASH, HASH_HEX } from './requests.ts';
+import { spell } from './spell.ts';
+
+const RUNS = { numRuns: 1000 };
+
+/** Everything that the pools of meanings hold, each in every spelling that a purge may have. */
+const everything = (() => {
+  const hashes = [0, 0xfb, 0x7e].map((byte) => Buffer.alloc(32, byte));
+  const seqnos = [0, 1, 10, 2_147_483_647];
+  return [
+    ...seqnos.map((seqno) => ({ name: `seqno ${seqno}`, bodies: [seqno, String(seqno), `00${seqno}`].map(seqnoBody) })),
+    ...hashes.map((hash) => ({
+      name: `hash ${hash.toString('hex')}`,
+      bodies: Object.values(hashSpellings(hash)).map((text) => ({ hash: text })),
+    })),
+    ...hashes.flatMap((hash) =>
+      [0, -1].map((workchain) => ({
+        name: `account ${workchain} ${hash.toString('hex')}`,
+        bodies: Object.values(addressSpellings({ workchain, hash })).map((text) => ({ account: text })),
+      })),
+    ),
+  ];
+})();
+
+function seqnoBody(seqno: number | string): object {
+  return { seqno };
+}
+
+/** What a call names, worked out without the code that reads keys. */
+function namesOf(meaning: Meaning): Set<string> {
+  switch (meaning.operation) {
+    case 'masterchainBlockShards':
+      return new Set([`seqno ${meaning.seqno}`]);
+    case 'adjacentTransactions':
+      return new Set([`hash ${meaning.hash.toString('hex')}`]);
+    case 'pendingTraces':
+      return new Set([
+        ...meaning.extMsgHashes.map((hash) => `hash ${hash.toString('hex')}`),
+        ...meaning.accounts.map(({ workchain, hash }) => `account ${workchain} ${hash.toString('hex')}`),
+      ]);
+  }
+}
+
+describe('a purge in any spelling', () => {
+  test('covers exactly the calls that name its value, however they are spelled', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), fc.boolean(), (meaning, gen, isSoft) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const covered = tagsOfKey(cacheKey('mainnet', 7, callOf(meaning.operation, rawQuery, headers)));
+        const named = namesOf(meaning);
+        for (const { name, bodies } of everything) {
+          const { tag, soft } = parsePurge({ ...gen(fc.constantFrom<object[]>, ...bodies), soft: isSoft });
+          expect([name, covered.includes(tag)]).toEqual([name, named.has(name)]);
+          expect(soft).toBe(isSoft);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test('says the canonical value', () => {
+    expect(parsePurge({ account: ACCOUNT_NON_BOUNCEABLE })).toEqual({
+      selector: 'account',
+      value: ACCOUNT,
+      tag: `account:${ACCOUNT}`,
+      soft: false,
+    });
+    expect(parsePurge({ hash: HASH_HEX, soft: true })).toEqual({
+      selector: 'hash',
+      value: HASH,
+      tag: `hash:${HASH}`,
+      soft: true,
+    });
+    expect(parsePurge({ seqno: '007' })).toMatchObject({ value: 7, tag: 'seqno:7' });
+    expect(parsePurge({ all: true })).toEqual({ selector: 'all', value: true, tag: '*', soft: false });
+  });
+});
+
+describe('a body that is none', () => {
+  const refusal = (body: unknown) => {
+    try {
+      return parsePurge(body);
+    } catch (error) {
+      if (error instanceof ProxyError && error.code === 'invalid-request') return error.message;
+      throw error;
+    }
+  };
+
+  test.each([
+    [undefined, /^the body is not a JSON object; accepted: one of seqno, hash, account, all/],
+    [null, /^the body/],
+    [[{ seqno: 1 }], /^the body/],
+    ['all', /^the body/],
+    [{}, /^nothing is named/],
+    [{ soft: true }, /^nothing is named/],
+    [{ seqno: 1, hash: HASH }, /^seqno and hash are given together/],
+    [{ all: true, account: ACCOUNT }, /^all and account are given together/],
+    [{ seqno: 1, sof: true }, /^sof is not known/],
+    [{ key: 'x' }, /^key is not known; accepted: one of seqno, hash, account, all, and soft$/],
+    [JSON.parse('{"__proto__":1}'), /__proto__ is not known/],
+    [{ toString: 1 }, /^toString is not known/],
+    [{ seqno: 1.5 }, /^seqno is not valid; accepted: plain digits, 0 to 2147483647$/],
+    [{ seqno: -1 }, /^seqno is not valid/],
+    [{ seqno: 2 ** 31 }, /^seqno is not valid/],
+    [{ seqno: '' }, /^seqno is empty/],
+    [{ seqno: [1] }, /^seqno is not valid/],
+    [{ seqno: null }, /^seqno is not valid/],
+    [{ hash: 'xyz' }, /^hash is not valid; accepted: 64 hex digits/],
+    [{ hash: 7 }, /^hash is not valid/],
+    [{ hash: [HASH] }, /^hash is not valid/],
+    [{ account: `${ACCOUNT}0` }, /^account is not valid; accepted: workchain:64 hex digits/],
+    [{ all: false }, /^all is not valid; accepted: true$/],
+    [{ all: 'true' }, /^all is not valid/],
+    [{ all: true, soft: 'yes' }, /^soft is not valid; accepted: true or false$/],
+    [{ all: true, soft: null }, /^soft is not valid/],
+  ])('is refused by the name of its field: %j', (body, message) => {
+    expect(refusal(body)).toMatch(message);
+  });
+});
