@@ -52,6 +52,7 @@ export class AdmissionGate {
   readonly #options: AdmissionGateOptions;
   readonly #inUseBy = new Map<string, number>();
   #inUse = 0;
+  #grantedLast: string | undefined;
 
   constructor(options: AdmissionGateOptions) {
     this.#options = options;
@@ -105,6 +106,7 @@ export class AdmissionGate {
   #grant(operation: string): Permit {
     const { now, restAfterTimeoutMs } = this.#options;
     this.#count(operation, 1);
+    this.#grantedLast = operation;
     let startedAt = now();
     let ended = false;
     return {
@@ -144,10 +146,11 @@ export class AdmissionGate {
     }
   }
 
-  /** Whether an operation has less than the part that it is sure of. */
+  /** Whether an operation has less than the part that it is sure of; of a part of a permit it is sure in turns. */
   #hasClaim(operation: string): boolean {
-    const share = this.#options.shares[operation] ?? 0;
-    return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.limit * share);
+    const sureOf = this.limit * (this.#options.shares[operation] ?? 0);
+    if (sureOf < 1 && operation === this.#grantedLast) return false;
+    return (this.#inUseBy.get(operation) ?? 0) < sureOf;
   }
 
   #mayHaveMore(operation: string): boolean {
