@@ -82,6 +82,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     queued: () => gate.queued,
     limit: () => gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
+    usesRedis: redis !== undefined,
   });
   let closing = false;
   const report = (event: ProxyEvent) => {
@@ -112,9 +113,14 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     guard,
     readingBytes: () => client.readingBytes,
     maxReadingBytes: upstream.maxReading,
-    pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
+    pause: new UpstreamPause({
+      defaultMs: upstream.pause,
+      longestMs: upstream.longestPause,
+      now,
+      onTransition: (transition) => report({ name: 'pause', ...transition }),
+    }),
     breaker: createBreaker(settings, monotonic, random, report),
-    rate: createRateLimit(settings, monotonic, redis?.connection),
+    rate: createRateLimit(settings, monotonic, redis?.connection, report),
     retries: new RetryBudget({ now: monotonic }),
     // The other half is for the answer.
     longestWaitMs: upstream.timeout / 2,
@@ -175,6 +181,7 @@ export function createApp({ settings, logger, now = Date.now, random = Math.rand
     now,
     onBug,
   });
+  publicServer.server.on('drop', metrics.onConnectionRefused);
   const adminServer = createAdminServer({ isReady: () => ready, metrics: () => metrics.page(), onBug });
 
   return {
@@ -243,6 +250,7 @@ function createRateLimit(
   { upstream, redis, network }: Settings,
   now: () => number,
   scripting: RedisScripting | undefined,
+  report: (event: ProxyEvent) => void,
 ): RateLimit | undefined {
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
@@ -251,6 +259,7 @@ function createRateLimit(
     runScript: scripting.runScript,
     budgetMs: redis.budget,
     breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
+    onShared: (shared: boolean) => report({ name: 'rate-shared', shared }),
   };
   return new RateLimit({ perSecond, shared, now });
 }

@@ -10,6 +10,8 @@ export interface MetricSources {
   readonly queued: () => number;
   readonly limit: () => number;
   readonly redisWritesPending: () => number;
+  /** Whether there is a Redis at all. */
+  readonly usesRedis: boolean;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -66,13 +68,29 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #paused = new Gauge({
+    name: 'toncache_upstream_paused',
+    help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
+    registers: [this.#registry],
+  });
+  readonly #refusedConnections = this.#counter(
+    'connections_refused_total',
+    'Connections of clients that were refused: there were too many.',
+    [],
+  );
+
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    if (sources.usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
-    this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);
-    this.#gauge('upstream_concurrency_limit', 'Requests that may be at the indexer.', sources.limit);
+    this.#gauge(
+      'upstream_in_flight',
+      'Permits out: requests that wait for the rate, are at the indexer, or were given up there of late.',
+      sources.permitsInUse,
+    );
+    this.#gauge('upstream_concurrency_limit', 'Permits that may be out.', sources.limit);
     this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
   }
@@ -108,6 +126,11 @@ export class Metrics {
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
         break;
+      case 'pause':
+        this.#paused.set(event.state === 'begun' ? 1 : 0);
+        break;
+      case 'rate-shared':
+      case 'upstream-useless':
       case 'key-refused':
       case 'bug':
         break;
@@ -123,6 +146,8 @@ export class Metrics {
     this.#redisCalls.inc({ call, outcome: event.outcome });
     this.#redisSeconds.observe({ call }, event.durationMs / 1000);
   };
+
+  readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type PausePass, UpstreamPause } from '../../../src/upstream/upstream-pause.ts';
+import { type PausePass, type PauseTransition, UpstreamPause } from '../../../src/upstream/upstream-pause.ts';
 
 const DEFAULT_MS = 1000;
 const LONGEST_MS = 60_000;
@@ -8,10 +8,13 @@ const START = Date.UTC(2026, 0, 1);
 
 let now = START;
 let pause: UpstreamPause;
+let transitions: PauseTransition[] = [];
+const onTransition = (transition: PauseTransition) => void transitions.push(transition);
 
 beforeEach(() => {
   now = START;
-  pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now });
+  transitions = [];
+  pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now, onTransition });
 });
 
 function admitted(): PausePass {
@@ -136,6 +139,20 @@ describe('after a pause', () => {
   });
 });
 
+describe('the transitions', () => {
+  test('are the begin of the first of several pauses, and the answer after the last', () => {
+    admitted().limited('3');
+    trialAfterPause().limited(undefined);
+    trialAfterPause().unanswered();
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }]);
+    const trial = admitted();
+    trial.answered();
+    trial.answered();
+    admitted().answered();
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }, { state: 'ended' }]);
+  });
+});
+
 describe('a call that was sent before the pause', () => {
   test('does not end it by its success', () => {
     const early = admitted();
@@ -177,7 +194,7 @@ test('however calls end, no pause is broken, one trial at most is out, and none 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       now = START;
-      pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now });
+      pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now, onTransition });
       const out: { pass: PausePass; at: number }[] = [];
       for (const { waitMs, act, retryAfter, which } of steps) {
         now += waitMs;
