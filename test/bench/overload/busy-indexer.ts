@@ -25,6 +25,7 @@ export interface Sample {
 
 const WORKERS = { count: 20, serviceMs: 50 };
 const BETWEEN_SAMPLES_MS = 100;
+/** On the average; at even intervals of a service time a retry would meet the next one too often. */
 const BETWEEN_RESETS_MS = 50;
 
 const startAt = chainStart();
@@ -43,12 +44,14 @@ setInterval(() => {
 function goWrong(fault: IndexerFault | undefined): void {
   const scope = { operation: 'pendingTraces' } as const;
   if (fault === 'failing') indexer.faults.inject(failed(500), scope);
-  if (fault !== 'resets') return;
-  setInterval(() => {
+  if (fault === 'resets') reset();
+
+  function reset(): void {
     // One that befell nobody yet is not doubled.
     indexer.faults.clear();
     indexer.faults.inject({ kind: 'reset' }, { ...scope, times: 1 });
-  }, BETWEEN_RESETS_MS);
+    setTimeout(reset, 2 * BETWEEN_RESETS_MS * Math.random());
+  }
 }
 
 function tell(line: Listening | Sample): void {
