@@ -18,8 +18,6 @@ export type PauseTransition = { readonly state: 'begun'; readonly ms: number } |
 
 /** The right to send one call. To be ended exactly once, by one of its methods; what comes after that does nothing. */
 export interface PausePass {
-  /** Whether this call is the one that finds out if a pause is over. */
-  readonly isTrial: boolean;
   /** The answer was no 429. */
   answered(): void;
   /** The answer was 429, with this `Retry-After`. */
@@ -68,7 +66,6 @@ export class UpstreamPause {
       ended = true;
     };
     return {
-      isTrial,
       // The others were sent before the pause began, and their answers say nothing about its end.
       answered: once(() => isTrial && this.#end()),
       limited: (retryAfter) =>
