@@ -138,7 +138,7 @@ export class AdmissionGate {
     // The limit may have grown by more than one, or shrunk below what is out.
     while (this.#inUse < this.limit) {
       const next = this.#options.queue.take(
-        (candidate) => this.#hasClaim(candidate),
+        (candidate) => this.#hasClaim(candidate) || this.#hasTurn(candidate),
         (candidate) => this.#mayHaveMore(candidate),
       );
       if (next === undefined) return;
@@ -146,11 +146,20 @@ export class AdmissionGate {
     }
   }
 
-  /** Whether an operation has less than the part that it is sure of; of a part of a permit it is sure in turns. */
+  /** Whether an operation has less than the part that it is sure of. */
   #hasClaim(operation: string): boolean {
-    const sureOf = this.limit * (this.#options.shares[operation] ?? 0);
-    if (sureOf < 1 && operation === this.#grantedLast) return false;
-    return (this.#inUseBy.get(operation) ?? 0) < sureOf;
+    return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.#sureOf(operation));
+  }
+
+  /** Where its part is less than a permit an operation is sure of a turn now and then. */
+  #hasTurn(operation: string): boolean {
+    const sureOf = this.#sureOf(operation);
+    const isIdle = (this.#inUseBy.get(operation) ?? 0) === 0;
+    return sureOf > 0 && sureOf < 1 && isIdle && operation !== this.#grantedLast;
+  }
+
+  #sureOf(operation: string): number {
+    return this.limit * (this.#options.shares[operation] ?? 0);
   }
 
   #mayHaveMore(operation: string): boolean {
