@@ -107,6 +107,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     limit: () => gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
+    usesRedis: redis !== undefined,
   });
   let closing = false;
   const report = (event: ProxyEvent) => {
@@ -136,9 +137,14 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     guard,
     readingBytes: () => client.readingBytes,
     maxReadingBytes: upstream.maxReading,
-    pause: new UpstreamPause({ defaultMs: upstream.pause, longestMs: upstream.longestPause, now }),
+    pause: new UpstreamPause({
+      defaultMs: upstream.pause,
+      longestMs: upstream.longestPause,
+      now,
+      onTransition: (transition) => report({ name: 'pause', ...transition }),
+    }),
     breaker: createBreaker(settings, monotonic, random, report),
-    rate: createRateLimit(settings, monotonic, redis?.connection),
+    rate: createRateLimit(settings, monotonic, redis?.connection, report),
     retries: new RetryBudget({ now: monotonic }),
     // The other half is for the answer.
     longestWaitMs: upstream.timeout / 2,
@@ -200,6 +206,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     now,
     onBug,
   });
+  publicServer.server.on('drop', metrics.onConnectionRefused);
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const adminServer = createAdminServer({
     isReady: () => ready,
@@ -277,6 +284,7 @@ function createRateLimit(
   { upstream, redis, network }: Settings,
   now: () => number,
   scripting: RedisScripting | undefined,
+  report: (event: ProxyEvent) => void,
 ): RateLimit | undefined {
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
@@ -285,6 +293,7 @@ function createRateLimit(
     runScript: scripting.runScript,
     budgetMs: redis.budget,
     breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
+    onShared: (shared: boolean) => report({ name: 'rate-shared', shared }),
   };
   return new RateLimit({ perSecond, shared, now });
 }

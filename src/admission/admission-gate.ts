@@ -52,6 +52,7 @@ export class AdmissionGate {
   readonly #options: AdmissionGateOptions;
   readonly #inUseBy = new Map<string, number>();
   #inUse = 0;
+  #grantedLast: string | undefined;
 
   constructor(options: AdmissionGateOptions) {
     this.#options = options;
@@ -105,6 +106,7 @@ export class AdmissionGate {
   #grant(operation: string): Permit {
     const { now, restAfterTimeoutMs } = this.#options;
     this.#count(operation, 1);
+    this.#grantedLast = operation;
     let startedAt = now();
     let ended = false;
     return {
@@ -136,7 +138,7 @@ export class AdmissionGate {
     // The limit may have grown by more than one, or shrunk below what is out.
     while (this.#inUse < this.limit) {
       const next = this.#options.queue.take(
-        (candidate) => this.#hasClaim(candidate),
+        (candidate) => this.#hasClaim(candidate) || this.#hasTurn(candidate),
         (candidate) => this.#mayHaveMore(candidate),
       );
       if (next === undefined) return;
@@ -146,8 +148,18 @@ export class AdmissionGate {
 
   /** Whether an operation has less than the part that it is sure of. */
   #hasClaim(operation: string): boolean {
-    const share = this.#options.shares[operation] ?? 0;
-    return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.limit * share);
+    return (this.#inUseBy.get(operation) ?? 0) < Math.floor(this.#sureOf(operation));
+  }
+
+  /** Where its part is less than a permit an operation is sure of a turn now and then. */
+  #hasTurn(operation: string): boolean {
+    const sureOf = this.#sureOf(operation);
+    const isIdle = (this.#inUseBy.get(operation) ?? 0) === 0;
+    return sureOf > 0 && sureOf < 1 && isIdle && operation !== this.#grantedLast;
+  }
+
+  #sureOf(operation: string): number {
+    return this.limit * (this.#options.shares[operation] ?? 0);
   }
 
   #mayHaveMore(operation: string): boolean {

@@ -204,7 +204,9 @@ const http = z
     slowReader: duration('100ms', '1h')
       .prefault('30s')
       .meta(
-        about('A client that reads nothing of its answer for this long is cut, but never before `upstream.timeout`.'),
+        about(
+          'A client that takes less than 16 KiB of its answer in this long is cut, on the average of up to 256 KiB.',
+        ),
       ),
     drain: duration('100ms', '5min')
       .prefault('7s')

@@ -10,6 +10,7 @@ import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts
 import type { PassThroughServer } from './pass-through-server.ts';
 import { sendError } from './send-error.ts';
 import { type ResponseContext, sendEntry, sendPreflight } from './send-response.ts';
+import { SlowReaders } from './slow-readers.ts';
 
 export interface PublicServerOptions {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
@@ -21,7 +22,7 @@ export interface PublicServerOptions {
   readonly headerTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly maxConnections: number;
-  /** A client that reads nothing of its answer for this long is cut. */
+  /** A client that takes less than 16 KiB of its answer in this long is cut. */
   readonly slowReaderMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -38,6 +39,7 @@ export class PublicServer {
   readonly #waits: OpenWaits;
   readonly server: Server;
   readonly #sockets = new Set<Socket>();
+  readonly #slowReaders: SlowReaders;
   #draining = false;
 
   constructor(options: PublicServerOptions) {
@@ -58,8 +60,9 @@ export class PublicServer {
       socket.once('close', () => this.#sockets.delete(socket));
     });
     this.server.maxConnections = options.maxConnections;
-    // Node cuts a connection on which nothing moved for so long, half-written answers included. A request that waits
-    // for the indexer has its own deadline and must not be cut before.
+    this.#slowReaders = new SlowReaders(this.#sockets, options.slowReaderMs);
+    // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
+    // deadline and must not be cut before.
     this.server.timeout = Math.max(options.slowReaderMs, options.waitMs + LAST_WORDS_MS);
   }
 
@@ -75,6 +78,7 @@ export class PublicServer {
     const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
     const cut = setTimeout(() => this.server.closeAllConnections(), limitMs + LAST_WORDS_MS);
     await closed;
+    this.#slowReaders.close();
     clearTimeout(giveUp);
     clearTimeout(cut);
   }

@@ -4,6 +4,7 @@ import type { CacheStatus } from '../proxy/answer.ts';
 import { renderCacheStatus } from './cache-status.ts';
 import { CORS_HEADERS, preflightHeaders } from './cors.ts';
 import { noneMatch } from './parse-request.ts';
+import { sendBody } from './send-body.ts';
 
 /** What is sent with an answer beside the answer itself. */
 export interface ResponseContext {
@@ -60,7 +61,8 @@ export function sendEntry(
   headers.push('Content-Type', head.contentType, 'Content-Length', String(body.length));
   if (head.apiVersion !== undefined) headers.push('X-API-Version', head.apiVersion);
   response.writeHead(head.status, headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
+  if (request.method === 'HEAD') response.end();
+  else sendBody(response, body);
 }
 
 /** Answers a CORS preflight. */

@@ -33,6 +33,13 @@ export type ProxyEvent =
   | { readonly name: 'poorer'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
+  /** What came was no answer to the question, whatever its status said. */
+  | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
+  /** The indexer asked for a pause of so many milliseconds (429), or answered after it. */
+  | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
+  | { readonly name: 'pause'; readonly state: 'ended' }
+  /** Whether Redis counts the rate for all instances, or this one alone for itself. */
+  | { readonly name: 'rate-shared'; readonly shared: boolean }
   | { readonly name: 'key-refused'; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 

@@ -136,6 +136,9 @@ export class EntryFetcher {
       const result = judgeAnswer(call, key, answer, this.#options);
       if (!(result instanceof ProxyError)) return { result, end: answer.status === 200 ? 'ok' : 'ignored' };
       if (result.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
+      const { code } = result;
+      if (code === 'upstream-invalid' || code === 'upstream-redirect')
+        report({ name: 'upstream-useless', operation, code });
       const limited = result.code === 'upstream-rate-limited';
       return { result, end: limited ? { limited: answer.retryAfter } : passageEndOf(result) };
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
-import type { ProxyEvent } from '../proxy/events.ts';
+import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { EvictionProblem } from '../redis/report-eviction.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
@@ -16,6 +16,7 @@ export class EventLog {
   readonly #logger: Logger;
   #indexer: 'answers' | 'fails' | 'refuses-key' = 'answers';
   #goodInARow = 0;
+  readonly #cutOff = new Set<UpstreamOperation>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -30,6 +31,9 @@ export class EventLog {
             'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
           ),
         );
+        break;
+      case 'upstream-useless':
+        this.#indexerIs('fails', () => this.#logger.warn({ code: event.code }, 'the indexer fails'));
         break;
       case 'upstream-failed':
         this.#indexerIs('fails', () =>
@@ -47,9 +51,16 @@ export class EventLog {
         }
         break;
       case 'breaker':
-        if (event.state === 'open')
-          this.#logger.warn({ operation: event.operation }, 'the indexer fails: cut off for a while');
-        else this.#logger.info({ operation: event.operation }, 'the indexer is asked again');
+        this.#breakerIs(event);
+        break;
+      case 'pause':
+        if (event.state === 'begun')
+          this.#logger.warn({ ms: event.ms }, 'the indexer asks for a pause (429): misses wait for its end');
+        else this.#logger.info('the indexer answers again after its pause');
+        break;
+      case 'rate-shared':
+        if (event.shared) this.#logger.info('the rate is counted in Redis again');
+        else this.#logger.warn('Redis does not count the rate: this process keeps to the whole of it alone');
         break;
       case 'bug':
         this.#logger.error({ err: event.error }, 'this should not happen: please report it');
@@ -99,6 +110,17 @@ export class EventLog {
         break;
     }
   };
+
+  /** It opens again after each failed probe, which is nothing new. */
+  #breakerIs({ operation, state }: Extract<ProxyEvent, { name: 'breaker' }>): void {
+    if (state === 'closed') {
+      this.#cutOff.delete(operation);
+      this.#logger.info({ operation }, 'the indexer is asked again');
+    } else if (!this.#cutOff.has(operation)) {
+      this.#cutOff.add(operation);
+      this.#logger.warn({ operation }, 'the indexer fails: cut off for a while');
+    }
+  }
 
   #indexerIs(state: 'answers' | 'fails' | 'refuses-key', say: () => void): void {
     if (state !== 'answers') this.#goodInARow = 0;

@@ -12,6 +12,8 @@ export interface MetricSources {
   readonly limit: () => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
+  /** Whether there is a Redis at all. */
+  readonly usesRedis: boolean;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -72,13 +74,29 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #paused = new Gauge({
+    name: 'toncache_upstream_paused',
+    help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
+    registers: [this.#registry],
+  });
+  readonly #refusedConnections = this.#counter(
+    'connections_refused_total',
+    'Connections of clients that were refused: there were too many.',
+    [],
+  );
+
   constructor(sources: MetricSources) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    if (sources.usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
-    this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.permitsInUse);
-    this.#gauge('upstream_concurrency_limit', 'Requests that may be at the indexer.', sources.limit);
+    this.#gauge(
+      'upstream_in_flight',
+      'Permits out: requests that wait for the rate, are at the indexer, or were given up there of late.',
+      sources.permitsInUse,
+    );
+    this.#gauge('upstream_concurrency_limit', 'Permits that may be out.', sources.limit);
     this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
     this.#gauge(
       'redis_clock_offset_seconds',
@@ -119,6 +137,11 @@ export class Metrics {
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
         break;
+      case 'pause':
+        this.#paused.set(event.state === 'begun' ? 1 : 0);
+        break;
+      case 'rate-shared':
+      case 'upstream-useless':
       case 'key-refused':
       case 'bug':
         break;
@@ -139,6 +162,8 @@ export class Metrics {
     if (event.name === 'purged') this.#purges.inc({ selector: event.selector });
     else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
+
+  readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {

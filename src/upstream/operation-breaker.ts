@@ -9,8 +9,6 @@ export type CallOutcome = 'ok' | 'failed' | 'unreachable' | 'ignored' | 'unsent'
 
 /** The right to send one call. To be ended exactly once; what comes after that does nothing. */
 export interface BreakerPass {
-  /** Whether this is the one call that finds out if the operation works again. */
-  readonly isProbe: boolean;
   end(outcome: CallOutcome): void;
 }
 
@@ -59,7 +57,6 @@ export class OperationBreaker<Operation extends string> {
   #pass(operation: Operation, key: string, isProbe: boolean): BreakerPass {
     let ended = false;
     return {
-      isProbe,
       end: (outcome) => {
         if (ended) return;
         ended = true;

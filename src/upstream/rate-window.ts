@@ -13,7 +13,7 @@ export interface SharedWindow {
   /** After so many faults in a row all is counted here alone for `restMs`. */
   readonly breaker: { readonly faults: number; readonly restMs: number };
   /** Told when it changes: whether Redis counts, or this instance alone. */
-  readonly onShared?: (shared: boolean) => void;
+  readonly onShared: (shared: boolean) => void;
 }
 
 export interface RateWindowOptions {
@@ -92,7 +92,7 @@ function scriptRunner({ runScript, budgetMs, breaker, onShared }: SharedWindow):
   });
   let shared = true;
   const tell = (now: boolean) => {
-    if (now !== shared) onShared?.(now);
+    if (now !== shared) onShared(now);
     shared = now;
   };
   circuit.onBreak(() => tell(false));

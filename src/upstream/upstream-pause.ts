@@ -10,12 +10,14 @@ export interface UpstreamPauseOptions {
   readonly longestMs: number;
   /** Epoch milliseconds: `Retry-After` may be a date. */
   readonly now: () => number;
+  readonly onTransition: (transition: PauseTransition) => void;
 }
+
+/** A pause of that length began, in milliseconds, or the last of several has ended: a call was answered. */
+export type PauseTransition = { readonly state: 'begun'; readonly ms: number } | { readonly state: 'ended' };
 
 /** The right to send one call. To be ended exactly once, by one of its methods; what comes after that does nothing. */
 export interface PausePass {
-  /** Whether this call is the one that finds out if a pause is over. */
-  readonly isTrial: boolean;
   /** The answer was no 429. */
   answered(): void;
   /** The answer was 429, with this `Retry-After`. */
@@ -57,11 +59,6 @@ export class UpstreamPause {
     return Math.max(0, this.#until - this.#options.now());
   }
 
-  /** Begins a pause by a `Retry-After` (RFC 9110 10.2.3: seconds or a date); a shorter one never ends a longer. */
-  begin(retryAfter: string | undefined): void {
-    this.#pause(this.#asked(retryAfter));
-  }
-
   #pass(isTrial: boolean): PausePass {
     let ended = false;
     const once = (end: () => void) => () => {
@@ -69,15 +66,16 @@ export class UpstreamPause {
       ended = true;
     };
     return {
-      isTrial,
       // The others were sent before the pause began, and their answers say nothing about its end.
       answered: once(() => isTrial && this.#end()),
-      limited: (retryAfter) => once(() => (isTrial ? this.#prolong(retryAfter) : this.begin(retryAfter)))(),
+      limited: (retryAfter) =>
+        once(() => (isTrial ? this.#prolong(retryAfter) : this.#pause(this.#asked(retryAfter))))(),
       unanswered: once(() => isTrial && this.#letAnotherTry()),
     };
   }
 
   #end(): void {
+    if (this.#lengthMs > 0) this.#options.onTransition({ state: 'ended' });
     this.#until = 0;
     this.#lengthMs = 0;
     this.#letAnotherTry();
@@ -92,12 +90,15 @@ export class UpstreamPause {
     this.#trialUntil = 0;
   }
 
+  /** A shorter one never ends a longer. */
   #pause(ms: number): void {
     const lengthMs = Math.min(ms, this.#options.longestMs);
+    if (this.#lengthMs === 0) this.#options.onTransition({ state: 'begun', ms: lengthMs });
     this.#lengthMs = Math.max(this.#lengthMs, lengthMs);
     this.#until = Math.max(this.#until, this.#options.now() + lengthMs);
   }
 
+  /** By a `Retry-After` (RFC 9110 10.2.3): seconds or a date. */
   #asked(retryAfter: string | undefined): number {
     const askedMs = this.#parse(retryAfter) ?? 0;
     return askedMs > 0 ? askedMs : this.#options.defaultMs;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { newestRound, unknownTransaction } from './questions.ts';
@@ -36,6 +38,20 @@ describe('the admin port', () => {
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
   });
 
+  it('counts the connections that were one too many', async () => {
+    await using small = await startProxy({
+      upstreamUrl: world.indexer.url,
+      overrides: { http: { maxConnections: 1 } },
+    });
+    const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
+    await once(holder, 'connect');
+    const refused = () => small.metric('toncache_connections_refused_total');
+    expect(await refused()).toBe(0);
+    await expect(small.ask(newestRound(world))).rejects.toThrow();
+    expect(await refused()).toBe(1);
+    holder.destroy();
+  });
+
   it('serves nothing else: not the API, and no other method', async () => {
     for (const target of ['/', newestRound(world), '/healthz/x']) {
       expect((await world.proxy.askAdmin(target)).status).toBe(404);
@@ -65,6 +81,11 @@ describe('the admin port with neither an indexer nor a Redis', () => {
     expect(
       await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' }),
     ).toBeGreaterThanOrEqual(4);
+  });
+
+  it('says from the begin whether Redis is used', async () => {
+    const { text } = await proxy.askAdmin('/metrics');
+    for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 1\n`);
   });
 
   it('says in the log that the indexer fails, once', async () => {

@@ -90,6 +90,7 @@ test('Redis that was never there is done without from the first turn on', async 
       runScript: connection.runScript,
       budgetMs: BUDGET_MS,
       breaker: { faults: 3, restMs: 60_000 },
+      onShared: () => {},
     },
     now: () => performance.now(),
   });

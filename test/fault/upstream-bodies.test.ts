@@ -57,6 +57,7 @@ describe('a body that is no answer to the operation is 502 and not kept:', () =>
   ];
   it.each(bodies)('%s', async (_, fault) => {
     await expectRefused(fault, 'upstream-invalid');
+    expect(world.proxy.log.filter(({ msg }) => msg === 'the indexer fails')).toHaveLength(1);
   });
 
   it('for every operation', async () => {

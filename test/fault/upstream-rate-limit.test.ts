@@ -54,6 +54,22 @@ describe('429', () => {
     await expectResumed();
   });
 
+  it('is told once, in the log and by a metric, as is the end of the pause', async () => {
+    const paused = () => world.proxy.metric('toncache_upstream_paused');
+    const told = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
+    expect(await paused()).toBe(0);
+    world.indexer.faults.inject(rateLimited('json', '3'), { times: 2 });
+    await world.ask(newestRound(world));
+    await expectPaused(3);
+    expect([await paused(), told().length]).toEqual([1, 1]);
+    world.advance(3000);
+    await world.ask(newestRound(world));
+    expect([await paused(), told().length]).toEqual([1, 1]);
+    world.advance(60_000);
+    await expectResumed();
+    expect([await paused(), told().length]).toEqual([0, 2]);
+  });
+
   it('with a date is a pause until then', async () => {
     world.indexer.faults.inject(rateLimited('text', new Date(world.now + 7000).toUTCString()), { times: 1 });
     expect((await world.ask(newestRound(world))).headers['retry-after']).toBe('7');

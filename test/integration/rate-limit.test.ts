@@ -54,7 +54,7 @@ async function windowOf(key: string): Promise<SharedWindow> {
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return { key, runScript, budgetMs: 5000, breaker: { faults: 3, restMs: 1000 } };
+  return { key, runScript, budgetMs: 5000, breaker: { faults: 3, restMs: 1000 }, onShared: () => {} };
 }
 
 const now = () => performance.now();

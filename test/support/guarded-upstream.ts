@@ -28,7 +28,7 @@ export class GuardedUpstream implements AsyncDisposable {
   constructor(indexer: Indexer, { timeoutMs = 5000 } = {}) {
     this.#seqno = `${indexer.chain.headSeqno}`;
     const now = () => this.nowMs;
-    this.pause = new UpstreamPause({ defaultMs: 1000, longestMs: 60_000, now });
+    this.pause = new UpstreamPause({ defaultMs: 1000, longestMs: 60_000, now, onTransition: () => {} });
     this.breaker = new OperationBreaker<Operation>({
       operations: ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'],
       failureShare: 0.5,

@@ -1,8 +1,10 @@
+import { failed } from '../../../src/demo/faults.ts';
 import { startIndexer } from '../../../src/demo/indexer.ts';
 import { chainOf, chainStart } from './calls.ts';
+import type { IndexerFault } from './scenarios.ts';
 
 // A process: an indexer of 20 workers that take 50 ms for a request, first come first served. It tells where it is, and
-// then ten times a second how much it has to do.
+// then ten times a second how much it has to do. The argument, if there is one, says what goes wrong.
 
 /** The first line. */
 export interface Listening {
@@ -23,10 +25,13 @@ export interface Sample {
 
 const WORKERS = { count: 20, serviceMs: 50 };
 const BETWEEN_SAMPLES_MS = 100;
+/** On the average; at even intervals of a service time a retry would meet the next one too often. */
+const BETWEEN_RESETS_MS = 50;
 
 const startAt = chainStart();
 const indexer = await startIndexer({ chain: chainOf(startAt) });
 indexer.faults.workers = WORKERS;
+goWrong(process.argv[2] as IndexerFault | undefined);
 tell({ url: indexer.url, startAt: indexer.chain.clock.startAt } satisfies Listening);
 
 setInterval(() => {
@@ -35,6 +40,19 @@ setInterval(() => {
   const { user, system } = process.cpuUsage();
   tell({ at: Date.now(), maxInHand, cpuMs: (user + system) / 1000 } satisfies Sample);
 }, BETWEEN_SAMPLES_MS);
+
+function goWrong(fault: IndexerFault | undefined): void {
+  const scope = { operation: 'pendingTraces' } as const;
+  if (fault === 'failing') indexer.faults.inject(failed(500), scope);
+  if (fault === 'resets') reset();
+
+  function reset(): void {
+    // One that befell nobody yet is not doubled.
+    indexer.faults.clear();
+    indexer.faults.inject({ kind: 'reset' }, { ...scope, times: 1 });
+    setTimeout(reset, 2 * BETWEEN_RESETS_MS * Math.random());
+  }
+}
 
 function tell(line: Listening | Sample): void {
   console.log(JSON.stringify(line));

@@ -1,22 +1,23 @@
 import { Chain } from '../../../src/demo/chain.ts';
 import { digest, type SeededRandom } from '../../../src/demo/seeded-random.ts';
 
+export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+
 /** One request of the load, with what makes an answer to it the right one. */
 export interface Call {
   /** `hot`: warmed, so a cache has it; `unique`: nobody has asked it before. */
   readonly kind: 'hot' | 'unique';
-  readonly operation: 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+  readonly operation: Operation;
   /** Path and query. */
   readonly target: string;
   /** Status 200 and this text in the body. */
   readonly says: string;
 }
 
-const HOT_SHARE = 0.1;
+/** Requests a second: the hot ones, and the unique ones of each operation. */
+export type Rates = Readonly<Record<'hot' | Operation, number>>;
+
 const HOT_ROUNDS = 50;
-/** Of the unique ones; the rest asks for blocks. */
-const PENDING_SHARE = 0.4;
-const ADJACENT_SHARE = 0.3;
 
 const FIRST_SEQNO = 62_000_000;
 const PAST_ROUNDS = 1500;
@@ -35,12 +36,17 @@ export function chainOf(startAt: number): Chain {
   return new Chain({ startAt, firstSeqno: FIRST_SEQNO, historyRounds: 1_000_000 });
 }
 
+/** Requests a second of all kinds. */
+export function totalOf({ hot, pendingTraces, adjacentTransactions, masterchainBlockShards }: Rates): number {
+  return hot + pendingTraces + adjacentTransactions + masterchainBlockShards;
+}
+
 /** When a chain that is old enough now has to have begun, epoch ms. */
 export function chainStart(): number {
   return Date.now() - PAST_ROUNDS * 400;
 }
 
-/** What the load asks for: mostly keys that no cache can know, and a share of a few hot ones that are final. */
+/** What the load asks for: keys that no cache can know, and a few hot ones that are final. */
 export class Calls {
   readonly #random: SeededRandom;
   readonly #rounds: number;
@@ -56,12 +62,13 @@ export class Calls {
     this.#adjacent = seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
   }
 
-  /** The next one. Throws when no unique one is left: the load is too long. */
-  next(): Call {
-    if (this.#random.chance(HOT_SHARE)) return this.#random.pick(HOT_CALLS);
-    const drawn = this.#random.next();
-    if (drawn < PENDING_SHARE) return this.#pending();
-    return drawn < PENDING_SHARE + ADJACENT_SHARE ? this.#nextAdjacent() : this.#nextShards();
+  /** The next one, drawn by the rates. Throws when no unique one is left: the load is too long. */
+  next(rates: Rates): Call {
+    const { hot, pendingTraces, adjacentTransactions } = rates;
+    const drawn = this.#random.next() * totalOf(rates);
+    if (drawn < hot) return this.#random.pick(HOT_CALLS);
+    if (drawn < hot + pendingTraces) return this.#pending();
+    return drawn < hot + pendingTraces + adjacentTransactions ? this.#nextAdjacent() : this.#nextShards();
   }
 
   #pending(): Call {

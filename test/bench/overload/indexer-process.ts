@@ -1,6 +1,7 @@
 import { type Launched, launch } from '../launch.ts';
 import type { Listening, Sample } from './busy-indexer.ts';
 import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
+import type { IndexerFault } from './scenarios.ts';
 
 /** The overloaded indexer in a process of its own, and what it tells of itself. */
 export class IndexerProcess implements AsyncDisposable {
@@ -41,8 +42,9 @@ export class IndexerProcess implements AsyncDisposable {
   }
 }
 
-/** Starts it; resolves when it listens. */
-export async function startBusyIndexer(): Promise<IndexerProcess> {
-  const process = launch(new URL('./busy-indexer.ts', import.meta.url), { nodeArgs: ENDS_WITH_PARENT });
+/** Starts it, with what goes wrong there; resolves when it listens. */
+export async function startBusyIndexer(fault?: IndexerFault): Promise<IndexerProcess> {
+  const args = fault === undefined ? [] : [fault];
+  const process = launch(new URL('./busy-indexer.ts', import.meta.url), { args, nodeArgs: ENDS_WITH_PARENT });
   return new IndexerProcess(process, await process.next((line) => line as Listening));
 }

@@ -6,7 +6,7 @@ import { drawChart } from './draw-chart.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { type Run, runScenario } from './run-scenario.ts';
 import { NOMINAL_CAPACITY_PER_SECOND, nameOf, type Scenario } from './scenarios.ts';
-import { doubtsAbout, tableOfCpu, tableOfRuns } from './tables.ts';
+import { doubtsAbout, tableOfCpu, tableOfOperations, tableOfRuns } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -30,7 +30,7 @@ try {
   process.exit(1);
 }
 
-async function bench({ modes, scenarios, isWhole }: Options): Promise<void> {
+async function bench({ trials, isWhole }: Options): Promise<void> {
   const [date, machine] = [new Date().toISOString(), describeMachine()];
   const onWhat = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}, ${date.slice(0, 10)}`;
   console.log(onWhat);
@@ -42,20 +42,20 @@ async function bench({ modes, scenarios, isWhole }: Options): Promise<void> {
   );
 
   const runs: Run[] = [];
-  for (const scenario of scenarios) {
-    // One mode after the other, so that they share what else the machine does at the time.
-    for (const mode of modes) {
-      console.log(`... ${mode.name}, ${nameOf(scenario)}`);
-      runs.push(await runScenario(mode, scenario, AbortSignal.any([ending.signal, limitOf(scenario)])));
-    }
+  for (const { mode, scenario } of trials) {
+    console.log(`... ${mode.name}, ${nameOf(scenario)}`);
+    runs.push(await runScenario(mode, scenario, AbortSignal.any([ending.signal, limitOf(scenario)])));
   }
 
-  console.log(`\n${tableOfRuns(runs, capacityPerSecond)}\n\n${tableOfCpu(runs)}\n`);
+  for (const table of [tableOfRuns(runs, capacityPerSecond), tableOfOperations(runs), tableOfCpu(runs)]) {
+    console.log(`\n${table}`);
+  }
+  console.log();
   const doubts = doubtsAbout(runs);
   if (doubts !== undefined) console.log(`${doubts}\n`);
   const name = `overload-${date.replaceAll(':', '-')}`;
   await save(new URL(`${name}.json`, RESULTS), JSON.stringify({ date, machine, ...calibration, runs }, undefined, 2));
-  const chart = chartOf(runs, modes, capacityPerSecond, onWhat);
+  const chart = chartOf(runs, capacityPerSecond, onWhat);
   if (chart !== undefined) await save(isWhole ? CHART : new URL(`${name}.svg`, RESULTS), chart);
 }
 
@@ -75,20 +75,15 @@ function end(): void {
   ending.abort();
 }
 
-function limitOf({ beforeSeconds, loadSeconds, afterSeconds }: Scenario): AbortSignal {
-  return AbortSignal.timeout((beforeSeconds + loadSeconds + afterSeconds) * 1000 + SPARE_MS);
+function limitOf({ phases }: Scenario): AbortSignal {
+  return AbortSignal.timeout(phases.reduce((ms, { seconds }) => ms + seconds * 1000, SPARE_MS));
 }
 
 /** A line for each mode; none where there are no two loads to draw it between. */
-function chartOf(
-  runs: readonly Run[],
-  modes: Options['modes'],
-  capacityPerSecond: number,
-  caption: string,
-): string | undefined {
+function chartOf(runs: readonly Run[], capacityPerSecond: number, caption: string): string | undefined {
   const steady = runs.filter(({ scenario }) => scenario.kind === 'steady');
   if (new Set(steady.map(({ scenario }) => scenario.load)).size < 2) return undefined;
-  const lines = modes.map(({ name }) => ({
+  const lines = [...new Set(steady.map(({ mode }) => mode))].map((name) => ({
     name,
     points: steady
       .filter(({ mode }) => mode === name)

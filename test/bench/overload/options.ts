@@ -1,10 +1,16 @@
 import { parseArgs } from 'node:util';
 import { MODES, type Mode } from './modes.ts';
-import { SCENARIO_KINDS, type Scenario, scenariosOf } from './scenarios.ts';
+import { SCENARIO_KINDS, type Scenario, type ScenarioKind, scenariosOf } from './scenarios.ts';
+
+/** One scenario in one mode. */
+export interface Trial {
+  readonly mode: Mode;
+  readonly scenario: Scenario;
+}
 
 export interface Options {
-  readonly modes: readonly Mode[];
-  readonly scenarios: readonly Scenario[];
+  /** In this order: one mode after the other, so that they share what else the machine does at the time. */
+  readonly trials: readonly Trial[];
   /** Whether all that the chart shows is measured, for as long as usual. */
   readonly isWhole: boolean;
 }
@@ -19,12 +25,12 @@ const SECONDS = 8;
 /** The chain has enough to ask for as long as this at the highest load. */
 const MOST_SECONDS = 30;
 const HIGHEST_LOAD = 10;
-const KIND = 'steady';
+const KINDS: readonly ScenarioKind[] = ['steady', 'flood', 'failing', 'resets'];
 
 /** What can be said, by example and with what holds without it. */
 export const USAGE = `usage: npm run bench:overload -- [options]
-  --mode ${MODES.map(({ name }) => name).join(',')}
-  --scenario ${SCENARIO_KINDS.join(',')} (${KIND})
+  --mode ${MODES.map(({ name }) => name).join(',')} (those that a scenario is there to compare)
+  --scenario ${SCENARIO_KINDS.join(',')} (${KINDS.join(',')})
   --loads 1,5 (${LOADS.join(',')}), in multiples of what the indexer can answer
   --seconds 8 (${SECONDS}), for which each load lasts`;
 
@@ -36,9 +42,11 @@ export function readOptions(args: string[]): Options {
   const kinds = given.scenario?.split(',').map((name) => named('--scenario', name, SCENARIO_KINDS, (kind) => kind));
   const modes = given.mode?.split(',').map((name) => named('--mode', name, MODES, (mode) => mode.name));
   return {
-    modes: modes ?? MODES,
-    scenarios: (kinds ?? [KIND]).flatMap((kind) => scenariosOf(kind, loads, seconds)),
-    isWhole: modes === undefined && loads === LOADS && seconds >= SECONDS && (kinds ?? [KIND]).includes(KIND),
+    trials: (kinds ?? KINDS).flatMap((kind) => {
+      const compared = modes ?? MODES.filter(({ comparedIn }) => comparedIn.includes(kind));
+      return scenariosOf(kind, loads, seconds).flatMap((scenario) => compared.map((mode) => ({ mode, scenario })));
+    }),
+    isWhole: modes === undefined && loads === LOADS && seconds >= SECONDS && (kinds ?? KINDS).includes('steady'),
   };
 }
 

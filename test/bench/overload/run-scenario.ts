@@ -8,8 +8,7 @@ import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import type { Border, LoadOrder, LoadResult } from './generate-load.ts';
 import { type IndexerProcess, startBusyIndexer } from './indexer-process.ts';
 import type { Mode, ToncacheSettings } from './modes.ts';
-import { CALM_LOAD, NOMINAL_CAPACITY_PER_SECOND, type Scenario } from './scenarios.ts';
-import type { Phase } from './schedule.ts';
+import type { Scenario } from './scenarios.ts';
 import type { Tallied } from './tally.ts';
 
 /** What one scenario did in one mode. */
@@ -45,12 +44,12 @@ interface Reading {
 
 /** Runs a scenario with processes of its own, all of which have ended when it returns; `signal` ends it early. */
 export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortSignal): Promise<Run> {
-  await using indexer = await startBusyIndexer();
+  await using indexer = await startBusyIndexer(scenario.fault);
   await using toncache = mode.toncache && (await startMode(mode.toncache, indexer.url));
   const order: LoadOrder = {
     port: portOf(toncache?.url ?? indexer.url),
     chainStartAt: indexer.chainStartAt,
-    phases: phasesOf(scenario),
+    phases: scenario.phases,
     walletsRetry: scenario.kind === 'wallets',
   };
   const program = new URL('./generate-load.ts', import.meta.url);
@@ -85,11 +84,6 @@ async function startMode({ file, environment = {} }: ToncacheSettings, indexerUr
   const CONFIG_FILE = join(directory.path, 'config.json');
   await writeFile(CONFIG_FILE, JSON.stringify(file));
   return await startToncache({ ...settings, CONFIG_FILE }, ENDS_WITH_PARENT);
-}
-
-function phasesOf({ load, beforeSeconds, loadSeconds, afterSeconds }: Scenario): readonly Phase[] {
-  const phase = (times: number, seconds: number) => ({ ratePerSecond: times * NOMINAL_CAPACITY_PER_SECOND, seconds });
-  return [phase(CALM_LOAD, beforeSeconds), phase(load, loadSeconds), phase(CALM_LOAD, afterSeconds)];
 }
 
 async function read(

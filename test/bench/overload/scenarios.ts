@@ -1,36 +1,51 @@
-/** What is offered over time, as a multiple of the indexer's nominal capacity: half of it before and after the load. */
+import { type Rates, totalOf } from './calls.ts';
+import type { Phase } from './schedule.ts';
+
+/** What is offered over time, and what goes wrong at the indexer meanwhile. */
 export interface Scenario {
-  /**
-   * `steady`: a load that stays; `spike`: a short one; `wallets`: those who ask for `pendingTraces` ask again 100 ms
-   * after anything but an answer, up to 20 times, so that the load is the higher the less it is answered.
-   */
   readonly kind: ScenarioKind;
+  /** What is offered while the load lasts, as a multiple of the indexer's nominal capacity. */
   readonly load: number;
-  readonly beforeSeconds: number;
-  readonly loadSeconds: number;
-  readonly afterSeconds: number;
+  readonly phases: readonly [before: Phase, load: Phase, after: Phase];
+  readonly fault: IndexerFault | undefined;
 }
 
-export const SCENARIO_KINDS = ['steady', 'spike', 'wallets'] as const;
+/** What befalls `pendingTraces` at the indexer: each is answered with 500, or 20 connections a second are reset. */
+export type IndexerFault = 'failing' | 'resets';
+
+/**
+ * `steady`: a load that stays; `spike`: a short one; `wallets`: those who ask for `pendingTraces` ask again 100 ms
+ * after anything but an answer, up to 20 times, so that the load is the higher the less it is answered; `flood`: one
+ * operation is asked for far too often, the others are not; `failing`: one operation fails, the others alone are nearly
+ * all that the indexer can answer; `resets`: connections break at the indexer.
+ */
+export const SCENARIO_KINDS = ['steady', 'flood', 'failing', 'resets', 'spike', 'wallets'] as const;
 export type ScenarioKind = (typeof SCENARIO_KINDS)[number];
 
 /** 20 workers that take 50 ms. */
 export const NOMINAL_CAPACITY_PER_SECOND = 400;
-/** What is offered before and after. */
-export const CALM_LOAD = 0.5;
 
-const SPIKE: Scenario = { kind: 'spike', load: 5, beforeSeconds: 3, loadSeconds: 5, afterSeconds: 5 };
-const WALLETS_LOAD = 2;
+const CALM = even(0.5);
+/** Nothing of the operation that is about to fail. */
+const OTHERS_CALM: Rates = { hot: 0, pendingTraces: 0, adjacentTransactions: 100, masterchainBlockShards: 100 };
+const FLOOD: Rates = { hot: 0, pendingTraces: 1200, adjacentTransactions: 50, masterchainBlockShards: 50 };
+const FAILING: Rates = { hot: 0, pendingTraces: 200, adjacentTransactions: 180, masterchainBlockShards: 180 };
 
 /** The scenarios of a kind; `loads` and `seconds` are for those that leave them open. */
 export function scenariosOf(kind: ScenarioKind, loads: readonly number[], seconds: number): readonly Scenario[] {
   switch (kind) {
     case 'steady':
-      return loads.map((load) => lasting(kind, load, seconds));
+      return loads.map((load) => scenario(kind, even(load), { seconds }));
     case 'spike':
-      return [SPIKE];
+      return [scenario(kind, even(5), { seconds: 5 })];
     case 'wallets':
-      return [lasting(kind, WALLETS_LOAD, seconds)];
+      return [scenario(kind, even(2), { seconds })];
+    case 'flood':
+      return [scenario(kind, FLOOD, { seconds })];
+    case 'failing':
+      return [scenario(kind, FAILING, { seconds, calm: OTHERS_CALM, fault: kind })];
+    case 'resets':
+      return [scenario(kind, even(0.9), { seconds, calm: OTHERS_CALM, fault: kind })];
   }
 }
 
@@ -39,6 +54,32 @@ export function nameOf({ kind, load }: Scenario): string {
   return kind === 'steady' ? `${load}x` : `${kind} ${load}x`;
 }
 
-function lasting(kind: ScenarioKind, load: number, loadSeconds: number): Scenario {
-  return { kind, load, beforeSeconds: 2, loadSeconds, afterSeconds: 6 };
+/** A tenth of the requests is hot, the rest is spread over the operations. */
+function even(load: number): Rates {
+  const perSecond = load * NOMINAL_CAPACITY_PER_SECOND;
+  return {
+    hot: 0.1 * perSecond,
+    pendingTraces: 0.36 * perSecond,
+    adjacentTransactions: 0.27 * perSecond,
+    masterchainBlockShards: 0.27 * perSecond,
+  };
+}
+
+interface Course {
+  readonly seconds: number;
+  readonly calm?: Rates;
+  readonly fault?: IndexerFault;
+}
+
+function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault }: Course): Scenario {
+  return {
+    kind,
+    load: Number((totalOf(rates) / NOMINAL_CAPACITY_PER_SECOND).toFixed(2)),
+    phases: [
+      { rates: calm, seconds: 2 },
+      { rates, seconds },
+      { rates: calm, seconds: 5 },
+    ],
+    fault,
+  };
 }

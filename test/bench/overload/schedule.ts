@@ -1,9 +1,9 @@
 import type { SeededRandom } from '../../../src/demo/seeded-random.ts';
-import type { Call, Calls } from './calls.ts';
+import { type Call, type Calls, type Rates, totalOf } from './calls.ts';
 
-/** A part of a run with one rate. */
+/** A part of a run in which the rates stay the same. */
 export interface Phase {
-  readonly ratePerSecond: number;
+  readonly rates: Rates;
   readonly seconds: number;
 }
 
@@ -27,13 +27,14 @@ export function bordersOf(phases: readonly Phase[]): readonly number[] {
 /** Requests that come as those of many who know nothing of each other: with exponential gaps, whatever becomes of them. */
 export function scheduleOf(phases: readonly Phase[], calls: Calls, random: SeededRandom): readonly Due[] {
   const borders = bordersOf(phases);
-  return phases.flatMap(({ ratePerSecond }, phase) => {
+  return phases.flatMap(({ rates }, phase) => {
+    const ratePerSecond = totalOf(rates);
     const due: Due[] = [];
     const untilMs = borders[phase + 1] ?? 0;
     for (let dueMs = borders[phase] ?? 0; ; ) {
       dueMs -= (Math.log(1 - random.next()) * 1000) / ratePerSecond;
       if (dueMs >= untilMs) return due;
-      due.push({ call: calls.next(), dueMs, phase, retries: 0 });
+      due.push({ call: calls.next(rates), dueMs, phase, retries: 0 });
     }
   });
 }

@@ -1,8 +1,10 @@
 import { markdownTable } from '../markdown-table.ts';
 import type { Run } from './run-scenario.ts';
-import { nameOf } from './scenarios.ts';
+import { nameOf, type ScenarioKind } from './scenarios.ts';
 
 const NONE = '';
+const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+const UNEVEN: ReadonlySet<ScenarioKind> = new Set(['flood', 'failing', 'resets']);
 /** A generator later than this had no processor when it needed one, and neither had those that it measures. */
 const TOO_LATE_MS = 50;
 
@@ -46,6 +48,22 @@ export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): st
         errorsOf(load.errors),
       ];
     }),
+  );
+}
+
+/** What became of each operation where they are not asked for alike, or one does not go as the others do. */
+export function tableOfOperations(runs: readonly Run[]): string {
+  const uneven = runs.filter(({ scenario }) => UNEVEN.has(scenario.kind));
+  return markdownTable(
+    ['mode, load', ...OPERATIONS.flatMap((operation) => [`${operation}/s`, 'right/s', 'of them'])],
+    uneven.map(({ mode, scenario, load }) => [
+      `${mode}, ${nameOf(scenario)}`,
+      ...OPERATIONS.flatMap((operation) => {
+        const { requests, right } = load.uniqueBy[operation];
+        const rate = (count: number) => (count / load.seconds).toFixed(0);
+        return [rate(requests), rate(right), requests === 0 ? NONE : `${((100 * right) / requests).toFixed(1)} %`];
+      }),
+    ]),
   );
 }
 

@@ -39,4 +39,22 @@ describe('a tally', () => {
     expect(asked.result().missP99Ms).toBeCloseTo(300, 0);
     expect(came.result()).toMatchObject({ rightMisses: 1, rightByIndexer: 1 });
   });
+
+  it('tells each operation apart, and hot requests from both', () => {
+    const tally = new Tally(1);
+    tally.ended(call, { kind: 'right', fromCache: false }, 100, 50);
+    tally.ended(call, { kind: 'shed' }, 200, 50);
+    tally.ended({ ...call, operation: 'adjacentTransactions' }, { kind: 'left' }, 300, 2000);
+    tally.ended(
+      { ...call, kind: 'hot', operation: 'masterchainBlockShards' },
+      { kind: 'right', fromCache: true },
+      400,
+      1,
+    );
+    expect(tally.result().uniqueBy).toEqual({
+      pendingTraces: { requests: 2, right: 1 },
+      adjacentTransactions: { requests: 1, right: 0 },
+      masterchainBlockShards: { requests: 0, right: 0 },
+    });
+  });
 });

@@ -1,5 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Call } from './calls.ts';
+import type { Call, Operation } from './calls.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
@@ -14,6 +14,8 @@ export interface Tallied {
   readonly rightHits: number;
   readonly rightByIndexer: number;
   readonly sheds: number;
+  /** What became of the unique ones that were due in this phase. */
+  readonly uniqueBy: Readonly<Record<Operation, Share>>;
   readonly left: number;
   readonly errors: Readonly<Record<string, number>>;
   /** 99th percentiles; without a value where there was none of that kind. */
@@ -28,6 +30,14 @@ export interface Tallied {
   readonly wholeAfterMs: number | undefined;
 }
 
+/** Of so many requests so many were answered right in time. */
+export interface Share {
+  readonly requests: number;
+  readonly right: number;
+}
+
+const NONE: Share = { requests: 0, right: 0 };
+
 /** Counts what becomes of the requests of one phase. */
 export class Tally {
   readonly #lengthMs: number;
@@ -40,6 +50,11 @@ export class Tally {
   };
   readonly #errors: Record<string, number> = {};
   readonly #failedAtMs: number[] = [];
+  readonly #uniqueBy: Record<Operation, Share> = {
+    pendingTraces: NONE,
+    adjacentTransactions: NONE,
+    masterchainBlockShards: NONE,
+  };
   #rightMisses = 0;
   #rightHits = 0;
   #rightByIndexer = 0;
@@ -64,6 +79,10 @@ export class Tally {
   /** A request has ended that was due at `dueMs` of the phase, that long after. */
   ended(call: Call, outcome: Outcome, dueMs: number, ms: number): void {
     record(this.#times.any, ms);
+    if (call.kind === 'unique') {
+      const { requests, right } = this.#uniqueBy[call.operation];
+      this.#uniqueBy[call.operation] = { requests: requests + 1, right: right + (outcome.kind === 'right' ? 1 : 0) };
+    }
     if (outcome.kind !== 'right') this.#failedAtMs.push(dueMs);
     switch (outcome.kind) {
       case 'right':
@@ -90,6 +109,7 @@ export class Tally {
       rightHits: this.#rightHits,
       rightByIndexer: this.#rightByIndexer,
       sheds: shed.count,
+      uniqueBy: this.#uniqueBy,
       left: this.#left,
       errors: this.#errors,
       missP99Ms: p99(miss),

@@ -381,6 +381,20 @@ describe('on the fake clock', () => {
       expect(admitted.order.at(-1)).toBe('pending');
     });
 
+    test.each([1, 2])('of less than a permit, of %s, is a turn, however long the queue of another', async (limit) => {
+      const admitted = new Admitted(openSharedGate(new SetLimit(limit)));
+      await admitted.ask('shards', 20);
+      await admitted.ask('pending', 2);
+      await admitted.ask('adjacent', 1);
+      for (let turn = 0; turn < 6; turn++) {
+        const [holder] = admitted.permits;
+        await admitted.end(holder?.operation ?? '');
+      }
+      const turns = admitted.order.slice(limit);
+      expect(turns.filter((operation) => operation === 'shards')).toHaveLength(3);
+      expect(turns.toSorted().slice(0, 3)).toEqual(['adjacent', 'pending', 'pending']);
+    });
+
     test('counts again from a permit that was given back', async () => {
       const admitted = new Admitted(openSharedGate(new SetLimit(5)));
       await admitted.ask('pending', 2);

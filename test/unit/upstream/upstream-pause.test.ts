@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type PausePass, UpstreamPause } from '../../../src/upstream/upstream-pause.ts';
+import { type PausePass, type PauseTransition, UpstreamPause } from '../../../src/upstream/upstream-pause.ts';
 
 const DEFAULT_MS = 1000;
 const LONGEST_MS = 60_000;
@@ -8,10 +8,13 @@ const START = Date.UTC(2026, 0, 1);
 
 let now = START;
 let pause: UpstreamPause;
+let transitions: PauseTransition[] = [];
+const onTransition = (transition: PauseTransition) => void transitions.push(transition);
 
 beforeEach(() => {
   now = START;
-  pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now });
+  transitions = [];
+  pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now, onTransition });
 });
 
 function admitted(): PausePass {
@@ -24,14 +27,13 @@ function admitted(): PausePass {
 function trialAfterPause(): PausePass {
   now += pause.remainingMs;
   const trial = admitted();
-  expect(trial.isTrial).toBe(true);
+  expect(pause.admit()).toBe('paused');
   return trial;
 }
 
 describe('without a 429', () => {
   test('everything is sent, and nothing of it is a trial', () => {
-    const passes = Array.from({ length: 100 }, admitted);
-    expect(passes.some(({ isTrial }) => isTrial)).toBe(false);
+    expect(Array.from({ length: 100 }, admitted)).toHaveLength(100);
     expect(pause.isPaused).toBe(false);
     expect(pause.remainingMs).toBe(0);
   });
@@ -89,7 +91,8 @@ describe('after a pause', () => {
   test('a trial that was answered ends it', () => {
     admitted().limited(undefined);
     trialAfterPause().answered();
-    expect([admitted(), admitted()].map(({ isTrial }) => isTrial)).toEqual([false, false]);
+    expect([admitted(), admitted()]).toHaveLength(2);
+    expect(pause.isPaused).toBe(false);
   });
 
   test('a trial that met another 429 begins a longer one, up to the longest, and then again one trial is sent', () => {
@@ -115,7 +118,7 @@ describe('after a pause', () => {
   test('a trial without an answer leaves the next one to try', () => {
     admitted().limited(undefined);
     trialAfterPause().unanswered();
-    expect(admitted().isTrial).toBe(true);
+    admitted();
     expect(pause.admit()).toBe('paused');
   });
 
@@ -125,14 +128,29 @@ describe('after a pause', () => {
     now += 59_999;
     expect(pause.admit()).toBe('paused');
     now += 1;
-    expect(admitted().isTrial).toBe(true);
+    admitted();
+    expect(pause.admit()).toBe('paused');
   });
 
   test('an hour later the first call is still the only trial', () => {
     admitted().limited(undefined);
     now += 3_600_000;
-    expect(admitted().isTrial).toBe(true);
+    admitted();
     expect(pause.admit()).toBe('paused');
+  });
+});
+
+describe('the transitions', () => {
+  test('are the begin of the first of several pauses, and the answer after the last', () => {
+    admitted().limited('3');
+    trialAfterPause().limited(undefined);
+    trialAfterPause().unanswered();
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }]);
+    const trial = admitted();
+    trial.answered();
+    trial.answered();
+    admitted().answered();
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }, { state: 'ended' }]);
   });
 });
 
@@ -177,8 +195,9 @@ test('however calls end, no pause is broken, one trial at most is out, and none 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       now = START;
-      pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now });
-      const out: { pass: PausePass; at: number }[] = [];
+      transitions = [];
+      pause = new UpstreamPause({ defaultMs: DEFAULT_MS, longestMs: LONGEST_MS, now: () => now, onTransition });
+      const out: { pass: PausePass; at: number; isTrial: boolean }[] = [];
       for (const { waitMs, act, retryAfter, which } of steps) {
         now += waitMs;
         const wasPausedFor = pause.remainingMs;
@@ -187,10 +206,9 @@ test('however calls end, no pause is broken, one trial at most is out, and none 
           const pass = pause.admit();
           if (pass === 'paused') continue;
           expect(wasPausedFor).toBe(0);
-          if (pass.isTrial) {
-            expect(out.filter(({ pass: { isTrial }, at }) => isTrial && now - at < 60_000)).toEqual([]);
-          }
-          out.push({ pass, at: now });
+          const isTrial = transitions.at(-1)?.state === 'begun';
+          if (isTrial) expect(out.filter((other) => other.isTrial && now - other.at < 60_000)).toEqual([]);
+          out.push({ pass, at: now, isTrial });
           continue;
         }
         const [ended] = out.splice(which % Math.max(1, out.length), 1);

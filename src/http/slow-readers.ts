@@ -1,0 +1,60 @@
+/** What is looked at of a `net.Socket`. */
+export interface WrittenSocket {
+  /** Bytes that were written, whether they have left the process or not, and those of them that have not. */
+  readonly bytesWritten: number;
+  readonly writableLength: number;
+  resetAndDestroy(): void;
+}
+
+/** What a client has to take of its answers within the time. */
+const LEAST_BYTES = 16 * 1024;
+const LOOKS = 4;
+
+/** How it stood when a client was last seen to read. */
+interface Mark {
+  /** Bytes that had left the process since the connection began, and those that were to leave. */
+  readonly leftBytes: number;
+  readonly pendingBytes: number;
+  looks: number;
+}
+
+/**
+ * Cuts connections whose clients take less than 16 KiB of their answers in the given time: who takes a byte a second
+ * would hold an answer for days, and Node's own timeout takes that for life. What has left is only seen in the pieces
+ * in which it was written, so that larger ones have as much more time.
+ */
+export class SlowReaders {
+  readonly #sockets: Iterable<WrittenSocket>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #marks = new WeakMap<WrittenSocket, Mark>();
+
+  /** `sockets`: those that are open, read anew each time; `slowReaderMs`: the time, in milliseconds. */
+  constructor(sockets: Iterable<WrittenSocket>, slowReaderMs: number) {
+    this.#sockets = sockets;
+    this.#timer = setInterval(() => this.#look(), slowReaderMs / LOOKS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    for (const socket of this.#sockets) if (this.#isSlow(socket)) socket.resetAndDestroy();
+  }
+
+  #isSlow(socket: WrittenSocket): boolean {
+    const pendingBytes = socket.writableLength;
+    if (pendingBytes === 0) {
+      this.#marks.delete(socket);
+      return false;
+    }
+    const leftBytes = socket.bytesWritten - pendingBytes;
+    const mark = this.#marks.get(socket);
+    if (mark === undefined || leftBytes - mark.leftBytes >= Math.min(LEAST_BYTES, mark.pendingBytes)) {
+      this.#marks.set(socket, { leftBytes, pendingBytes, looks: 0 });
+      return false;
+    }
+    mark.looks++;
+    return mark.looks >= LOOKS * Math.max(1, mark.pendingBytes / LEAST_BYTES);
+  }
+}

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { SlowReaders } from '../../../src/http/slow-readers.ts';
+
+const KIB = 1024;
+const SLOW_READER_MS = 30_000;
+
+/** A connection to which a server writes, and from which a client reads by as much as the test says. */
+class Written {
+  bytesWritten = 0;
+  writableLength = 0;
+  destroyed = false;
+
+  write(bytes: number): void {
+    this.bytesWritten += bytes;
+    this.writableLength += bytes;
+  }
+
+  read(bytes: number): void {
+    this.writableLength = Math.max(0, this.writableLength - bytes);
+  }
+
+  resetAndDestroy(): void {
+    this.destroyed = true;
+  }
+}
+
+function watched(): Written {
+  const socket = new Written();
+  const readers = new SlowReaders([socket], SLOW_READER_MS);
+  onTestFinished(() => readers.close());
+  return socket;
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('cuts a client that takes a byte a second', () => {
+  const socket = watched();
+  socket.write(16 * KIB);
+  for (let second = 0; second < 29; second++) {
+    vi.advanceTimersByTime(1000);
+    socket.read(1);
+  }
+  expect(socket.destroyed).toBe(false);
+  for (let second = 0; second < 20; second++) {
+    vi.advanceTimersByTime(1000);
+    socket.read(1);
+  }
+  expect(socket.destroyed).toBe(true);
+});
+
+it('leaves one alone that takes 16 KiB in the time, for as long as that goes on', () => {
+  const socket = watched();
+  socket.write(1024 * KIB);
+  for (let second = 0; second < 600; second++) {
+    vi.advanceTimersByTime(1000);
+    socket.read((16 * KIB) / 29);
+  }
+  expect(socket.destroyed).toBe(false);
+});
+
+it('gives a piece of 64 KiB, of which nothing is seen before it has left as a whole, four times as long', () => {
+  const socket = watched();
+  socket.write(64 * KIB);
+  vi.advanceTimersByTime(4 * SLOW_READER_MS);
+  expect(socket.destroyed).toBe(false);
+  vi.advanceTimersByTime(SLOW_READER_MS);
+  expect(socket.destroyed).toBe(true);
+});
+
+it('does not take a server that has nothing to write for a client that does not read', () => {
+  const socket = watched();
+  for (let answer = 0; answer < 20; answer++) {
+    socket.write(100);
+    vi.advanceTimersByTime(SLOW_READER_MS / 2);
+    socket.read(100);
+    vi.advanceTimersByTime(2 * SLOW_READER_MS);
+  }
+  expect(socket.destroyed).toBe(false);
+});
+
+it('does not add up the waits of small answers, each of which is taken in time', () => {
+  const socket = watched();
+  socket.write(100);
+  for (let answer = 0; answer < 20; answer++) {
+    vi.advanceTimersByTime(SLOW_READER_MS / 2);
+    socket.write(100);
+    socket.read(100);
+  }
+  expect(socket.destroyed).toBe(false);
+});
+
+it('looks no more once it is closed', () => {
+  const socket = new Written();
+  new SlowReaders([socket], SLOW_READER_MS).close();
+  socket.write(100);
+  vi.advanceTimersByTime(10 * SLOW_READER_MS);
+  expect(socket.destroyed).toBe(false);
+});
