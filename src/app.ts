@@ -1,9 +1,4 @@
 import type { Logger } from 'pino';
-import { AdmissionGate } from './admission/admission-gate.ts';
-import { ConcurrencyLimit } from './admission/concurrency-limit.ts';
-import { fixedLimit } from './admission/fixed-limit.ts';
-import { ProcessGuard } from './admission/process-guard.ts';
-import { WaitQueue } from './admission/wait-queue.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
@@ -15,27 +10,20 @@ import { createAdminServer } from './http/admin-server.ts';
 import { listen } from './http/listen.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
+import { openIndexer } from './open-indexer.ts';
 import { openRedis } from './open-redis.ts';
-import type { ProxyEvent, UpstreamOperation } from './proxy/events.ts';
+import type { ProxyEvent } from './proxy/events.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
-import { IndexerAccess } from './proxy/indexer-access.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { Purges } from './purge/purges.ts';
-import type { RedisScripting } from './redis/connect.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { longestUseMs } from './ton/lifetime.ts';
-import { OPERATION_NAMES } from './ton/operations.ts';
 import { tagsOfKey } from './ton/purge-selector.ts';
-import { OperationBreaker } from './upstream/operation-breaker.ts';
-import { RateLimit } from './upstream/rate-limit.ts';
-import { RetryBudget } from './upstream/retry-budget.ts';
-import { UpstreamClient } from './upstream/upstream-client.ts';
-import { UpstreamPause } from './upstream/upstream-pause.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
@@ -61,12 +49,9 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** How often the process looks at itself, in milliseconds. */
-const GUARD_EVERY_MS = 500;
-
 /** The only place where components are built and connected. */
 export function createApp({ settings, logger, now: ownNow, random = Math.random }: AppOptions): App {
-  const { upstream, http, coalescing, admission, network } = settings;
+  const { upstream, http, coalescing, network } = settings;
   // Monotonic, and counted from the epoch: instances before one indexer probe its latency at the same moments.
   const monotonic = () => performance.timeOrigin + performance.now();
   const log = new EventLog(logger);
@@ -87,7 +72,6 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   });
   const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
-  const gate = createGate(settings, monotonic);
   const purges = new Purges({
     tagsOf: tagsOfKey,
     onEpoch: () => memory.clear(),
@@ -102,9 +86,9 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
-    permitsInUse: () => gate.inUse,
-    queued: () => gate.queued,
-    limit: () => gate.limit,
+    permitsInUse: () => indexer.gate.inUse,
+    queued: () => indexer.gate.queued,
+    limit: () => indexer.gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
     usesRedis: redis !== undefined,
@@ -117,38 +101,9 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   };
   const onBug = (error: unknown) => report({ name: 'bug', error });
 
+  const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, report });
+  const { gate, access, client } = indexer;
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
-  const client = new UpstreamClient({
-    baseUrl: new URL(upstream.url),
-    apiKey: upstream.apiKey,
-    timeoutMs: upstream.timeout,
-    maxConnections: upstream.maxConcurrency,
-    maxBodyBytes: upstream.maxBodySize,
-    keepAliveMs: upstream.keepAlive,
-    connectionLifetimeMs: upstream.connectionLifetime,
-    now,
-  });
-  const guard = new ProcessGuard({
-    maxEventLoop: admission.maxEventLoop,
-    maxHeap: admission.maxHeap,
-    sampleEveryMs: GUARD_EVERY_MS,
-  });
-  const access = new IndexerAccess({
-    guard,
-    readingBytes: () => client.readingBytes,
-    maxReadingBytes: upstream.maxReading,
-    pause: new UpstreamPause({
-      defaultMs: upstream.pause,
-      longestMs: upstream.longestPause,
-      now,
-      onTransition: (transition) => report({ name: 'pause', ...transition }),
-    }),
-    breaker: createBreaker(settings, monotonic, random, report),
-    rate: createRateLimit(settings, monotonic, redis?.connection, report),
-    retries: new RetryBudget({ now: monotonic }),
-    // The other half is for the answer.
-    longestWaitMs: upstream.timeout / 2,
-  });
   const fetcher = new EntryFetcher({
     cache,
     access,
@@ -231,69 +186,11 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
       await publicServer.drain(http.drain);
       closing = true;
       purges.close();
-      guard.close();
-      await client.close();
+      await indexer.close();
       // What the last requests learned is still worth having.
       await redis?.close();
       adminServer.close();
       adminServer.closeAllConnections();
     },
   };
-}
-
-function createGate({ admission, upstream }: Settings, now: () => number): AdmissionGate {
-  const max = upstream.maxConcurrency;
-  return new AdmissionGate({
-    limit: admission.adaptive
-      ? new ConcurrencyLimit({ initial: Math.min(admission.initialConcurrency, max), min: 1, max })
-      : fixedLimit(max),
-    shares: admission.shares,
-    caps: { passThrough: admission.maxPassThrough },
-    queue: new WaitQueue({
-      maxWaiting: admission.maxQueue,
-      targetMs: admission.queueTarget,
-      intervalMs: admission.queueInterval,
-      now,
-    }),
-    restAfterTimeoutMs: admission.restAfterTimeout,
-    now,
-  });
-}
-
-function createBreaker(
-  { breaker, passThrough }: Settings,
-  now: () => number,
-  random: () => number,
-  report: (event: ProxyEvent) => void,
-): OperationBreaker<UpstreamOperation> {
-  return new OperationBreaker<UpstreamOperation>({
-    // What is never asked for would stay cut off for ever once the indexer was gone.
-    operations: [...OPERATION_NAMES, ...(passThrough.enabled ? (['passThrough'] as const) : [])],
-    failureShare: breaker.failureShare,
-    leastKeys: breaker.leastKeys,
-    windowMs: breaker.window,
-    restMs: breaker.rest,
-    longestRestMs: breaker.longestRest,
-    now,
-    random,
-    onTransition: ({ operation, state }) => report({ name: 'breaker', operation, state }),
-  });
-}
-
-function createRateLimit(
-  { upstream, redis, network }: Settings,
-  now: () => number,
-  scripting: RedisScripting | undefined,
-  report: (event: ProxyEvent) => void,
-): RateLimit | undefined {
-  const perSecond = upstream.requestsPerSecond;
-  if (perSecond === undefined) return undefined;
-  const shared = scripting && {
-    key: `toncache:rate:${network}`,
-    runScript: scripting.runScript,
-    budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
-    onShared: (shared: boolean) => report({ name: 'rate-shared', shared }),
-  };
-  return new RateLimit({ perSecond, shared, now });
 }

@@ -35,7 +35,8 @@ const mayImport: Record<string, readonly string[]> = {
   config: ['redis-url.ts'],
   telemetry: parts.map((part) => `${part} (types)`),
   'open-redis.ts': [...parts, 'config (types)'],
-  'app.ts': [...parts, 'open-redis.ts', 'config', 'telemetry'],
+  'open-indexer.ts': [...parts, 'config (types)'],
+  'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'config', 'telemetry'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   demo: [...parts, 'config', 'telemetry', 'app.ts'],
   // An encoder of spellings that shares nothing with the parser it is held against.
