@@ -16,17 +16,20 @@ export type Claim =
 export interface Lease {
   /** Milliseconds until the flight under it has to have ended, above 0. */
   readonly remainingMs: number;
-  /** The first way: what ends it in one step with the store of the entry. Abandoned, it is released. */
-  readonly settlement: {
-    readonly lua: string;
-    readonly keys: readonly string[];
-    readonly args: readonly string[];
-    readonly abandoned: () => void;
-  };
+  /** The first way: hands over what ends it in one step with the store of the entry. Abandoned, it is released. */
+  settle(): Settlement;
   /** The second: the indexer failed, and that is everybody's answer. */
   fail(failure: string): void;
   /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
   release(): void;
+}
+
+/** What follows the store of an entry in its step. */
+interface Settlement {
+  readonly lua: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly abandoned: () => void;
 }
 
 export interface RedisLeaseOptions {
@@ -69,6 +72,7 @@ export class RedisLease {
   readonly #options: RedisLeaseOptions;
   readonly #instance = randomUUID();
   readonly #wakes = new LeaseWakes();
+  readonly #held = new Set<Lease>();
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: RedisLeaseOptions) {
@@ -92,11 +96,14 @@ export class RedisLease {
       return { state: 'taken', landed: () => this.#watch(redisKey, claim.stamp, wake).finally(wake.forget) };
     }
     wake.forget();
-    return reply.state === 'changed' || reply.state === 'failed' ? reply : { state: 'load', lease };
+    if (reply.state === 'changed' || reply.state === 'failed') return reply;
+    this.#held.add(lease);
+    return { state: 'load', lease };
   }
 
-  /** Resolves when no lease is being ended. */
-  async idle(): Promise<void> {
+  /** Releases every lease whose load is still under way, and resolves when none is being ended. */
+  async close(): Promise<void> {
+    for (const lease of this.#held) lease.release();
     while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
@@ -126,15 +133,22 @@ export class RedisLease {
     const keys = leaseKeys(redisKey);
     const args = [value, CHANNEL_PREFIX, redisKey];
     const endsAt = now() + leaseMs - MARGIN_MS;
-    const release = () => this.#end(RELEASE, keys, args);
-    return {
+    const end = (script: string, ...more: readonly (string | number)[]) => {
+      this.#held.delete(lease);
+      this.#end(script, keys, [...args, ...more]);
+    };
+    const lease: Lease = {
       get remainingMs() {
         return Math.max(1, Math.floor(endsAt - now()));
       },
-      settlement: { lua: SETTLE, keys, args, abandoned: release },
-      fail: (failure) => this.#end(FAIL, keys, [...args, failure, restAfterFailureMs]),
-      release,
+      settle: () => {
+        this.#held.delete(lease);
+        return { lua: SETTLE, keys, args, abandoned: lease.release };
+      },
+      fail: (failure) => end(FAIL, failure, restAfterFailureMs),
+      release: () => end(RELEASE),
     };
+    return lease;
   }
 
   /** In the background: what Redis does not do ends with the lease. */

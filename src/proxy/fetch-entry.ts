@@ -151,7 +151,7 @@ export class EntryFetcher {
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
     const { cache, report } = this.#options;
     const operation = call.operation.name;
-    const stored = cache.set(entry, { known, after: lease?.settlement });
+    const stored = cache.set(entry, { known, after: lease?.settle() });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'poorer') report({ name: 'poorer', operation });
