@@ -37,7 +37,7 @@ export type Fetched =
   | { readonly from: 'memory'; readonly entry: Entry }
   | {
       readonly from: 'upstream';
-      /** What is kept now, if it is richer than what the indexer answered. */
+      /** What is kept now, if it is richer than what the indexer answered, or was asked for later. */
       readonly entry: Entry;
       /** What the indexer answered with. */
       readonly status: number;
@@ -157,7 +157,7 @@ export class EntryFetcher {
     if (stored.outcome === 'poorer') report({ name: 'poorer', operation });
     return {
       from: 'upstream',
-      entry: stored.outcome === 'poorer' ? stored.kept : entry,
+      entry: 'kept' in stored ? stored.kept : entry,
       status,
       stored: stored.outcome,
     };

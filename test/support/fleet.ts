@@ -15,6 +15,8 @@ export const IMPATIENT_REDIS = { budget: 50, connectTimeout: 1000, commandTimeou
 export interface FleetOptions {
   readonly instances?: number;
   readonly redisUrl?: string;
+  /** Without Redis. */
+  readonly memoryAlone?: boolean;
   readonly overrides?: Overrides;
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => number;
@@ -59,16 +61,18 @@ export class Fleet implements AsyncDisposable {
 
   /** One more instance. */
   async add(overrides: Overrides = {}): Promise<RunningProxy> {
-    const { redisUrl = inject('redisUrl'), env = {}, now } = this.#options;
+    const { redisUrl = inject('redisUrl'), memoryAlone = false, env = {}, now } = this.#options;
     const all = { ...this.#options.overrides, ...overrides };
     const proxy = await startProxy({
       upstreamUrl: this.upstream.url,
-      env: { NETWORK: this.network, REDIS_URL: redisUrl, ...env },
+      env: { NETWORK: this.network, ...(memoryAlone ? {} : { REDIS_URL: redisUrl }), ...env },
       overrides: { ...all, redis: { ...PATIENT_REDIS, ...all.redis } },
       ...(now === undefined ? {} : { now }),
     });
     this.#proxies.push(proxy);
-    await expect.poll(() => proxy.log.map(({ msg }) => msg), { timeout: 20_000 }).toContain('connected to Redis');
+    if (!memoryAlone) {
+      await expect.poll(() => proxy.log.map(({ msg }) => msg), { timeout: 20_000 }).toContain('connected to Redis');
+    }
     return proxy;
   }
 
