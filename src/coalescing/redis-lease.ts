@@ -51,6 +51,9 @@ export interface RedisLeaseOptions {
 /** What a flight has to be done before the end of its lease, so that the answer can be stored under it. */
 const MARGIN_MS = 250;
 
+/** Before Redis is told again that a lease has ended; doubled each time. */
+const FIRST_RETRY_MS = 25;
+
 const CHANNEL_PREFIX = 'toncache:wake:';
 
 /** Between looks at Redis while waiting to be woken; the last one repeats. */
@@ -67,6 +70,7 @@ const POLLS_MS = [25, 50, 100];
  * - B is slow, its lease has ended and is C's. B's release compares and leaves C's alone; B's store is judged by the rule
  *   of precedence like any other.
  * - A's claim is executed but its reply is lost. A loads, and ends the lease that it may have.
+ * - A's end is lost with its connection. A repeats it on the next one, or B would wait for a load that is over.
  */
 export class RedisLease {
   readonly #options: RedisLeaseOptions;
@@ -74,6 +78,7 @@ export class RedisLease {
   readonly #wakes = new LeaseWakes();
   readonly #held = new Set<Lease>();
   readonly #ending = new Set<Promise<void>>();
+  #closed = false;
 
   constructor(options: RedisLeaseOptions) {
     this.#options = options;
@@ -101,8 +106,9 @@ export class RedisLease {
     return { state: 'load', lease };
   }
 
-  /** Releases every lease whose load is still under way, and resolves when none is being ended. */
+  /** Releases every lease whose load is still under way, and resolves when none is being ended. No end is repeated then. */
   async close(): Promise<void> {
+    this.#closed = true;
     for (const lease of this.#held) lease.release();
     while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
@@ -132,14 +138,14 @@ export class RedisLease {
     const { leaseMs, restAfterFailureMs, now } = this.#options;
     const keys = leaseKeys(redisKey);
     const args = [value, CHANNEL_PREFIX, redisKey];
-    const endsAt = now() + leaseMs - MARGIN_MS;
+    const endsAt = now() + leaseMs;
     const end = (script: string, ...more: readonly (string | number)[]) => {
       this.#held.delete(lease);
-      this.#end(script, keys, [...args, ...more]);
+      this.#end(() => this.#options.redis.runScript(script, keys, [...args, ...more]), endsAt);
     };
     const lease: Lease = {
       get remainingMs() {
-        return Math.max(1, Math.floor(endsAt - now()));
+        return Math.max(1, Math.floor(endsAt - MARGIN_MS - now()));
       },
       settle: () => {
         this.#held.delete(lease);
@@ -151,16 +157,22 @@ export class RedisLease {
     return lease;
   }
 
-  /** In the background: what Redis does not do ends with the lease. */
-  #end(script: string, keys: readonly string[], args: readonly (string | number)[]): void {
-    const ending = this.#options.redis
-      .runScript(script, keys, args)
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => this.#ending.delete(ending));
+  /** In the background, until Redis has heard of it or the lease has ended by itself. */
+  #end(tell: () => Promise<unknown>, endsAt: number): void {
+    const ending = this.#untilHeard(tell, endsAt).finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
+  }
+
+  async #untilHeard(tell: () => Promise<unknown>, endsAt: number): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs *= 2) {
+      try {
+        await tell();
+        return;
+      } catch {
+        if (this.#closed || this.#options.now() + retryMs > endsAt) return;
+        await before(retryMs, new Promise(() => {}));
+      }
+    }
   }
 }
 

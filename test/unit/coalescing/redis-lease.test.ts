@@ -248,4 +248,28 @@ describe('a lease', () => {
     ]);
     expect(redis.calls[3]?.args.slice(-2)).toEqual(['why', 250]);
   });
+
+  test.each([
+    ['released', RELEASE],
+    ['failed', FAIL],
+  ])('that was %s is ended again when that was lost, for as long as it would last', async (how, script) => {
+    const lease = await held();
+    redis.replies.push(...Array.from({ length: 3 }, () => () => Promise.reject(new Error('lost'))));
+    if (how === 'released') lease.release();
+    else lease.fail('why');
+    await vi.advanceTimersByTimeAsync(25 + 50);
+    expect(redis.ended).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(redis.ended).toEqual(Array.from({ length: 4 }, () => [script, redis.calls[0]?.args[2]]));
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    expect(redis.ended).toHaveLength(4);
+
+    redis.otherwise = () => Promise.reject(new Error('lost'));
+    const other = await leases.claim('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
+    if (other.state === 'load') other.lease.release();
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+    const times = redis.ended.length;
+    expect(times).toBeLessThan(4 + 10);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
