@@ -182,7 +182,7 @@ describe('a Redis of three instances', () => {
 describe('rubbish in Redis', () => {
   /** Three new instances, and where the entry of a target is that an older one has stored. */
   async function start() {
-    const redis = await startRedis();
+    const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
     const fleet = await startFleet(() => children('a'), { redisUrl: redis.url, instances: 1 });
     const target = someChildren();
     await fleet.get(0).ask(target);
@@ -219,7 +219,6 @@ describe('rubbish in Redis', () => {
   ])('costs no right answer, and the indexer little: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;
-    const [old] = fleet.proxies;
     for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { joinable: 60_000 } });
     await spoil(admin, entry);
     expect(told(await fleet.ask(target, 30, 1))).toEqual(RIGHT);
@@ -231,7 +230,8 @@ describe('rubbish in Redis', () => {
     const late = await fleet.add();
     expect((await late.ask(target)).headers['cache-status']).toMatch(/detail=redis$/);
     expect(fleet.asked).toBe(asked);
-    expect(old?.log.filter(({ level }) => level >= 40)).toEqual([]);
+    // Nothing of it is worth a line: Redis itself is well.
+    expect(fleet.proxies.flatMap(({ log }) => log.filter(({ level }) => level >= 40))).toEqual([]);
   });
 });
 
