@@ -98,7 +98,7 @@ export function openRedis({
     close: async () => {
       clock.close();
       await tier.idle();
-      await leases.idle();
+      await leases.close();
       await connection.close();
     },
   };

@@ -13,10 +13,10 @@ export type Lookup = { readonly stamp?: Buffer | undefined } & (
   | { readonly state: 'miss' }
 );
 
-/** What became of an answer: `kept` is what the cache holds instead of a poorer one, for one more lifetime. */
+/** What became of an answer: `kept` is what the cache holds instead, for one more lifetime instead of a poorer one. */
 export type StoreOutcome =
-  | { readonly outcome: 'stored' | 'expired' | 'superseded' | 'too-large' | 'purged' }
-  | { readonly outcome: 'poorer'; readonly kept: Entry };
+  | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
+  | { readonly outcome: 'poorer' | 'superseded'; readonly kept: Entry };
 
 /** What purges leave of entries. */
 export interface Purges {
@@ -103,7 +103,7 @@ export class TieredCache {
     const kept = this.#claimant(entry.key, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'poorer') return { outcome: 'poorer', kept: this.#rest(kept, after) };
-    if (precedence !== 'replaces') return { outcome: 'superseded' };
+    if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
     const inMemory = memory.set(entry);
     const inRedis = this.#share(entry, after);
     return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };

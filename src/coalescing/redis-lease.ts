@@ -16,17 +16,20 @@ export type Claim =
 export interface Lease {
   /** Milliseconds until the flight under it has to have ended, above 0. */
   readonly remainingMs: number;
-  /** The first way: what ends it in one step with the store of the entry. Abandoned, it is released. */
-  readonly settlement: {
-    readonly lua: string;
-    readonly keys: readonly string[];
-    readonly args: readonly string[];
-    readonly abandoned: () => void;
-  };
+  /** The first way: hands over what ends it in one step with the store of the entry. Abandoned, it is released. */
+  settle(): Settlement;
   /** The second: the indexer failed, and that is everybody's answer. */
   fail(failure: string): void;
   /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
   release(): void;
+}
+
+/** What follows the store of an entry in its step. */
+interface Settlement {
+  readonly lua: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly abandoned: () => void;
 }
 
 export interface RedisLeaseOptions {
@@ -48,6 +51,9 @@ export interface RedisLeaseOptions {
 /** What a flight has to be done before the end of its lease, so that the answer can be stored under it. */
 const MARGIN_MS = 250;
 
+/** Before Redis is told again that a lease has ended; doubled each time. */
+const FIRST_RETRY_MS = 25;
+
 const CHANNEL_PREFIX = 'toncache:wake:';
 
 /** Between looks at Redis while waiting to be woken; the last one repeats. */
@@ -64,12 +70,15 @@ const POLLS_MS = [25, 50, 100];
  * - B is slow, its lease has ended and is C's. B's release compares and leaves C's alone; B's store is judged by the rule
  *   of precedence like any other.
  * - A's claim is executed but its reply is lost. A loads, and ends the lease that it may have.
+ * - A's end is lost with its connection. A repeats it on the next one, or B would wait for a load that is over.
  */
 export class RedisLease {
   readonly #options: RedisLeaseOptions;
   readonly #instance = randomUUID();
   readonly #wakes = new LeaseWakes();
+  readonly #held = new Set<Lease>();
   readonly #ending = new Set<Promise<void>>();
+  #closed = false;
 
   constructor(options: RedisLeaseOptions) {
     this.#options = options;
@@ -92,11 +101,15 @@ export class RedisLease {
       return { state: 'taken', landed: () => this.#watch(redisKey, claim.stamp, wake).finally(wake.forget) };
     }
     wake.forget();
-    return reply.state === 'changed' || reply.state === 'failed' ? reply : { state: 'load', lease };
+    if (reply.state === 'changed' || reply.state === 'failed') return reply;
+    this.#held.add(lease);
+    return { state: 'load', lease };
   }
 
-  /** Resolves when no lease is being ended. */
-  async idle(): Promise<void> {
+  /** Releases every lease whose load is still under way, and resolves when none is being ended. No end is repeated then. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lease of this.#held) lease.release();
     while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
@@ -125,28 +138,41 @@ export class RedisLease {
     const { leaseMs, restAfterFailureMs, now } = this.#options;
     const keys = leaseKeys(redisKey);
     const args = [value, CHANNEL_PREFIX, redisKey];
-    const endsAt = now() + leaseMs - MARGIN_MS;
-    const release = () => this.#end(RELEASE, keys, args);
-    return {
-      get remainingMs() {
-        return Math.max(1, Math.floor(endsAt - now()));
-      },
-      settlement: { lua: SETTLE, keys, args, abandoned: release },
-      fail: (failure) => this.#end(FAIL, keys, [...args, failure, restAfterFailureMs]),
-      release,
+    const endsAt = now() + leaseMs;
+    const end = (script: string, ...more: readonly (string | number)[]) => {
+      this.#held.delete(lease);
+      this.#end(() => this.#options.redis.runScript(script, keys, [...args, ...more]), endsAt);
     };
+    const lease: Lease = {
+      get remainingMs() {
+        return Math.max(1, Math.floor(endsAt - MARGIN_MS - now()));
+      },
+      settle: () => {
+        this.#held.delete(lease);
+        return { lua: SETTLE, keys, args, abandoned: lease.release };
+      },
+      fail: (failure) => end(FAIL, failure, restAfterFailureMs),
+      release: () => end(RELEASE),
+    };
+    return lease;
   }
 
-  /** In the background: what Redis does not do ends with the lease. */
-  #end(script: string, keys: readonly string[], args: readonly (string | number)[]): void {
-    const ending = this.#options.redis
-      .runScript(script, keys, args)
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => this.#ending.delete(ending));
+  /** In the background, until Redis has heard of it or the lease has ended by itself. */
+  #end(tell: () => Promise<unknown>, endsAt: number): void {
+    const ending = this.#untilHeard(tell, endsAt).finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
+  }
+
+  async #untilHeard(tell: () => Promise<unknown>, endsAt: number): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs *= 2) {
+      try {
+        await tell();
+        return;
+      } catch {
+        if (this.#closed || this.#options.now() + retryMs > endsAt) return;
+        await before(retryMs, new Promise(() => {}));
+      }
+    }
   }
 }
 

@@ -37,7 +37,7 @@ export type Fetched =
   | { readonly from: 'memory'; readonly entry: Entry }
   | {
       readonly from: 'upstream';
-      /** What is kept now, if it is richer than what the indexer answered. */
+      /** What is kept now, if it is richer than what the indexer answered, or was asked for later. */
       readonly entry: Entry;
       /** What the indexer answered with. */
       readonly status: number;
@@ -151,13 +151,13 @@ export class EntryFetcher {
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
     const { cache, report } = this.#options;
     const operation = call.operation.name;
-    const stored = cache.set(entry, { known, after: lease?.settlement });
+    const stored = cache.set(entry, { known, after: lease?.settle() });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'poorer') report({ name: 'poorer', operation });
     return {
       from: 'upstream',
-      entry: stored.outcome === 'poorer' ? stored.kept : entry,
+      entry: 'kept' in stored ? stored.kept : entry,
       status,
       stored: stored.outcome,
     };

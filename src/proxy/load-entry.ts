@@ -59,14 +59,13 @@ export class EntryLoader {
    * refresh wants a fresh one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean): Promise<Load> {
-    let alone = this.#options.leases === undefined;
+    let look = await this.#lookUp(key);
     for (let isFirst = true; ; isFirst = false) {
-      const look = await this.#lookUp(key);
       const { found } = look;
       if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
         return { from: found.tier, entry: found.entry };
       }
-      const outcome = await this.#loadOrFollow(call, key, flight, look, isFirst, alone);
+      const outcome = await this.#loadOrFollow(call, key, flight, look, isFirst);
       if (outcome instanceof ProxyError) return this.#failed(key, outcome, found);
       if ('from' in outcome) {
         return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
@@ -75,8 +74,9 @@ export class EntryLoader {
         const failure = decodeFailure(outcome.failure);
         if (failure !== undefined) return this.#failed(key, failure, found);
       }
-      // What cannot be read, or not in time, is no reason to wait any longer.
-      alone = outcome.state === 'failed' || outcome.state === 'unavailable';
+      // What cannot be read, or not in time, is no reason to wait any longer: no more is asked of Redis.
+      const isAlone = outcome.state === 'failed' || outcome.state === 'unavailable';
+      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(key);
     }
   }
 
@@ -87,7 +87,6 @@ export class EntryLoader {
     flight: Flight,
     look: Look,
     isFirst: boolean,
-    alone: boolean,
   ): Promise<Fetched | ProxyError | Followed> {
     const { gate, access, fetcher, report } = this.#options;
     const operation = call.operation.name;
@@ -96,7 +95,7 @@ export class EntryLoader {
     const permit = await gate.acquire({ operation, priority: PRIORITY[look.found.state], signal: flight.signal });
     if (permit === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
     if (typeof permit === 'string') return this.#shed(call, { reason: permit, waitMs: 0 });
-    const claim = alone ? undefined : await this.#claim(key, look, isFirst);
+    const claim = await this.#claim(key, look, isFirst);
     if (claim === undefined || claim.state === 'load') {
       // What others wait for is loaded, whoever waits here.
       if (claim !== undefined) flight.depart();

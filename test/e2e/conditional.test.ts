@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { someNetwork } from '../support/some-network.ts';
 import { newestRound, nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
-import { ANY_WORLD, someNetwork, WORLDS, World } from './world.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const STRONG = /^"[\x21\x23-\x7e]+"$/;
 

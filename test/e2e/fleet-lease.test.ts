@@ -1,42 +1,229 @@
-import type { Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
-import { Fleet } from '../support/fleet.ts';
+import { setTimeout as after } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { describe, expect, inject, it } from 'vitest';
+import { Fleet, someChildren, someMessage, told } from '../support/fleet.ts';
+import { send } from '../support/http-client.ts';
+import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 
-const HASH = 'ab'.repeat(32);
-const CHILDREN = `/api/v3/adjacentTransactions?hash=${HASH}&direction=out`;
+/** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
+const PATIENT = { coalescing: { joinable: 60_000 } };
 
-function answer(socket: Socket, status: number, body: unknown): void {
-  const text = JSON.stringify(body);
-  socket.write(
-    `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
+/** An indexer that keeps its answers back until it is told to give them, the oldest first. */
+class Held {
+  readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
+
+  readonly answer = (): Promise<JsonAnswer> => {
+    const { promise, resolve } = Promise.withResolvers<JsonAnswer>();
+    this.#waiting.push(resolve);
+    return promise;
+  };
+
+  give(answer: JsonAnswer): void {
+    this.#waiting.shift()?.(answer);
+  }
 }
 
-const transactions = (...hashes: string[]) => ({
-  transactions: hashes.map((hash) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false })),
-});
+async function leases(fleet: Fleet): Promise<string[]> {
+  const redis = new Redis(inject('redisUrl'));
+  const keys = await redis.keys(`*${fleet.network}*:lease`);
+  redis.disconnect();
+  return keys;
+}
 
-describe('three instances on one Redis', () => {
-  it('ask the indexer once for a cold key that 300 clients ask for, every time', async () => {
-    await using fleet = await Fleet.start((socket) => {
-      setTimeout(() => answer(socket, 200, transactions('a')), 400);
+describe('300 clients of three instances', () => {
+  it('cost the indexer one request for a cold key, every time', async () => {
+    await using fleet = await Fleet.start(async () => {
+      await after(400);
+      return children('a');
     });
-    for (let round = 0; round < 10; round++) {
-      const target = `/api/v3/adjacentTransactions?hash=${String(round).padStart(64, '0')}`;
-      const replies = await Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
-      expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-      expect(fleet.upstream.heads.length).toBe(round + 1);
+    for (let round = 1; round <= 4; round++) {
+      expect(told(await fleet.ask(someChildren(), 300))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+      expect(fleet.asked).toBe(round);
     }
+    expect(await leases(fleet)).toEqual([]);
   });
 
-  it('share what the indexer failed with', async () => {
-    await using fleet = await Fleet.start((socket) => {
-      setTimeout(() => answer(socket, 500, { error: 'no database' }), 100);
+  it('cost it one for a key that failed, and all are told, also those who come while the failure rests', async () => {
+    const held = new Held();
+    await using fleet = await Fleet.start(held.answer, {
+      overrides: { coalescing: { joinable: 60_000, restAfterFailure: 60_000 } },
     });
-    const replies = await Promise.all(Array.from({ length: 30 }, (_, client) => fleet.get(client % 3).ask(CHILDREN)));
-    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`))).toEqual(
-      new Set(['500 {"error":"no database"}']),
+    const late = await fleet.add({ coalescing: { joinable: 60_000, restAfterFailure: 60_000 } });
+    const target = someChildren();
+    const asking = Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
+    await fleet.untilAsked(1);
+    await Promise.all([1, 2].map((skip) => expect.poll(() => followers(fleet)).toBeGreaterThanOrEqual(skip)));
+    held.give(NO_DATABASE);
+    expect(told(await asking)).toEqual(['500 {"error":"no database"}']);
+    expect(told([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
+    expect(fleet.asked).toBe(1);
+  });
+
+  it('say how they were answered: one by the indexer, the others of its instance with it, all others by Redis', async () => {
+    const held = new Held();
+    await using fleet = await Fleet.start(held.answer, { overrides: PATIENT });
+    const asking = fleet.ask(someChildren(), 30);
+    await fleet.untilAsked(1);
+    await expect.poll(() => followers(fleet)).toBe(2);
+    held.give(children('a'));
+    const statuses = (await asking).map(({ headers }) => String(headers['cache-status']).replace(/ttl=\d+/, 'ttl=n'));
+    const count = (wanted: RegExp) => statuses.filter((it) => wanted.test(it)).length;
+    expect(count(/^toncache; fwd=miss; fwd-status=200; stored$/)).toBe(1);
+    // Whoever comes a moment later finds it in memory.
+    const others = count(
+      /^toncache; (?:fwd=miss; fwd-status=200; stored; collapsed|hit; ttl=n; detail=(?:redis|memory))$/,
     );
-    expect(fleet.upstream.heads.length).toBe(1);
+    expect(others).toBe(29);
+    expect(count(/detail=redis$/)).toBeGreaterThan(1);
+  });
+});
+
+async function followers(fleet: Fleet): Promise<number> {
+  const counts = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('toncache_followed_total')));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+describe('what the holder of a lease came to by itself', () => {
+  it('is told to its own clients alone, and exactly one other instance loads', async () => {
+    const held = new Held();
+    await using fleet = await Fleet.start(
+      async (target) => {
+        // The indexer asks the holder for a pause while it waits for its turn.
+        return target.startsWith('/api/v3/pendingTraces')
+          ? { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] }
+          : held.answer();
+      },
+      { instances: 0 },
+    );
+    const limited = await fleet.add({ ...PATIENT, upstream: { requestsPerSecond: 1, timeout: 20_000 } });
+    await fleet.add(PATIENT);
+    await fleet.add(PATIENT);
+    // The burst is spent by the call that brings the pause; the next one waits for the rate with its lease in hand.
+    const pausing = limited.ask(someMessage());
+    const target = someChildren();
+    const refused = limited.ask(target);
+    await expect.poll(() => leases(fleet)).toHaveLength(1);
+    const others = fleet.ask(target, 20, 1);
+    expect((await pausing).status).toBe(503);
+    const { status, headers } = await refused;
+    expect([status, headers['cache-status']]).toEqual([503, 'toncache; detail=overloaded']);
+    await fleet.untilAsked(2);
+    held.give(children('a'));
+    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(fleet.asked).toBe(2);
+  });
+
+  it('is its end: when it is closed, exactly one other instance loads, at once', async () => {
+    const held = new Held();
+    await using fleet = await Fleet.start(held.answer, {
+      env: { UPSTREAM_TIMEOUT: '5min' },
+      overrides: { ...PATIENT, http: { drain: 100 } },
+    });
+    const target = someChildren();
+    const holder = fleet.get(0);
+    const lone = send(holder.url, target);
+    await fleet.untilAsked(1);
+    const others = fleet.ask(target, 20, 1);
+    await expect.poll(() => followers(fleet)).toBe(2);
+    await holder.close();
+    expect((await lone.answer).status).toBe(503);
+    // The lease would last for five minutes.
+    await fleet.untilAsked(2);
+    held.give(children('late'));
+    held.give(children('a'));
+    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(fleet.asked).toBe(2);
+  });
+
+  it('is its end also while its load waits for the rate, and nobody waits for it', async () => {
+    await using fleet = await Fleet.start(() => children('a'), {
+      instances: 0,
+      env: { UPSTREAM_TIMEOUT: '5min' },
+    });
+    const slow = { requestsPerSecond: 1, timeout: 300_000 };
+    const holder = await fleet.add({ ...PATIENT, upstream: slow, http: { drain: 100 } });
+    const other = await fleet.add(PATIENT);
+    await holder.ask(someChildren());
+    const target = someChildren();
+    const lone = send(holder.url, target);
+    await expect.poll(() => leases(fleet)).toHaveLength(1);
+    lone.leave();
+    const asking = other.ask(target);
+    await fleet.untilFollowed(other, 1);
+    await holder.close();
+    expect((await asking).status).toBe(200);
+  });
+});
+
+describe('a load that others wait for', () => {
+  it('is not cancelled when all its own clients leave', async () => {
+    await using fleet = await Fleet.start(() => children('a'), { instances: 0 });
+    const holder = await fleet.add({ ...PATIENT, upstream: { requestsPerSecond: 1, timeout: 20_000 } });
+    const other = await fleet.add(PATIENT);
+    await holder.ask(someChildren());
+    // These are before it in the queue for the rate: there is time to leave.
+    const before = [holder.ask(someChildren()), holder.ask(someChildren())];
+    await expect.poll(() => leases(fleet), { interval: 5 }).toHaveLength(2);
+    const known = await leases(fleet);
+    const target = someChildren();
+    const lone = send(holder.url, target);
+    await expect.poll(async () => (await leases(fleet)).filter((it) => !known.includes(it))).toHaveLength(1);
+    lone.leave();
+    const { status, headers } = await other.ask(target);
+    expect([status, headers['cache-status']]).toEqual([200, expect.stringMatching(/detail=redis$/)]);
+    await Promise.all(before);
+    expect(fleet.asked).toBe(4);
+  });
+
+  it('is held by nobody who waits for a permit', async () => {
+    const held = new Held();
+    await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
+      instances: 0,
+    });
+    const busy = await fleet.add({ ...PATIENT, upstream: { maxConcurrency: 1 }, admission: { queueInterval: 60_000 } });
+    const free = await fleet.add(PATIENT);
+    const first = busy.ask(someMessage());
+    await fleet.untilAsked(1);
+    const target = someChildren();
+    const queued = busy.ask(target);
+    await expect.poll(() => busy.metric('toncache_upstream_queued')).toBe(1);
+    expect(await leases(fleet)).toHaveLength(1);
+    expect((await free.ask(target)).headers['cache-status']).toMatch(/fwd=miss; fwd-status=200; stored$/);
+    held.give(pendingTrace('a'));
+    await first;
+    // Its claim finds what was stored meanwhile.
+    expect((await queued).headers['cache-status']).toMatch(/hit;.*detail=redis$/);
+    expect(fleet.asked).toBe(2);
+  });
+});
+
+describe('live answers', () => {
+  const LIFETIMES = 4;
+
+  /** How often the indexer is asked while each of so many instances is asked for one pending trace all the time. */
+  async function polled(instances: number): Promise<{ asked: number; ms: number }> {
+    await using fleet = await Fleet.start(() => pendingTrace('a'), { instances });
+    const target = someMessage();
+    const startedAt = performance.now();
+    const until = startedAt + LIFETIMES * 400;
+    await Promise.all(
+      fleet.proxies.map(async (proxy) => {
+        while (performance.now() < until) {
+          expect((await proxy.ask(target)).status).toBe(200);
+          await after(20);
+        }
+      }),
+    );
+    return { asked: fleet.asked, ms: performance.now() - startedAt };
+  }
+
+  it('of three instances cost the indexer no more than those of one', async () => {
+    const alone = await polled(1);
+    const together = await polled(3);
+    // One a lifetime, however many ask; the last one may just have begun.
+    const lifetimes = (ms: number) => Math.floor(ms / 400) + 1;
+    expect(alone.asked).toBeLessThanOrEqual(lifetimes(alone.ms));
+    expect(alone.asked).toBeGreaterThan(1);
+    expect(together.asked).toBeLessThanOrEqual(lifetimes(together.ms));
   });
 });

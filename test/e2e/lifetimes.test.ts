@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failed } from '../../src/demo/faults.ts';
+import { someNetwork } from '../support/some-network.ts';
 import {
   finalizedTrace,
   futureRound,
@@ -11,7 +12,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { someNetwork, WORLDS, World, type WorldKind } from './world.ts';
+import { WORLDS, World, type WorldKind } from './world.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

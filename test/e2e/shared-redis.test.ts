@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startIndexer } from '../../src/demo/indexer.ts';
+import { someNetwork } from '../support/some-network.ts';
 import {
   childrenOfSettled,
   newestRound,
@@ -11,7 +12,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { DIALECTS, type Reply, someNetwork, World } from './world.ts';
+import { DIALECTS, type Reply, World } from './world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

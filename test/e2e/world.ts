@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { expect, inject, vi } from 'vitest';
 import { Chain, type ChainOptions } from '../../src/demo/chain.ts';
 import type { Dialect } from '../../src/demo/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
 import type { LoggedRequest } from '../../src/demo/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
+import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 
@@ -47,11 +47,6 @@ const WARM_UP = '/api/v3/masterchainBlockShards?seqno=2147483647&offset=';
 
 /** How a machine that is busy with other things does not look like a Redis that fails. */
 const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
-
-/** A network that nobody else uses: all test files share one Redis. */
-export function someNetwork(): string {
-  return `test-${randomBytes(8).toString('hex')}`;
-}
 
 /** A chain, its indexer and a proxy before it, all on one clock that only the test moves. */
 export class World implements AsyncDisposable {

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { putBytes } from '../support/connected-redis.ts';
 import { anEntry } from '../support/entry.ts';
+import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
 
@@ -108,52 +107,3 @@ test('a connection can be closed while there is none', async () => {
   await connection.close();
   await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
 });
-
-/** Stands between a client and Redis, and can reset the connection in mid-reply, or let a reply through byte by byte. */
-async function meddlingProxy(redisPort: number) {
-  const sockets = new Set<Socket>();
-  let bytesLeft = Number.POSITIVE_INFINITY;
-  let trickles = false;
-  const server = createServer((client) => {
-    const upstream = connect(redisPort, '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    client.pipe(upstream);
-    upstream.on('data', (chunk: Buffer) => {
-      if (trickles) {
-        const trickle = setInterval(() => client.write(chunk.subarray(0, 1)), 10);
-        client.once('close', () => clearInterval(trickle));
-        upstream.pause();
-      } else if (chunk.byteLength < bytesLeft) {
-        bytesLeft -= chunk.byteLength;
-        client.write(chunk);
-      } else {
-        client.write(chunk.subarray(0, bytesLeft), () => client.resetAndDestroy());
-        bytesLeft = Number.POSITIVE_INFINITY;
-      }
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    resetNextReplyAfterBytes: (bytes: number) => {
-      bytesLeft = bytes;
-    },
-    trickleNextReply: () => {
-      trickles = true;
-    },
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
-    },
-  };
-}

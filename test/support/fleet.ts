@@ -1,61 +1,123 @@
-import { randomBytes } from 'node:crypto';
-import { expect, inject, vi } from 'vitest';
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { expect, inject } from 'vitest';
+import type { Answered } from './http-client.ts';
+import { answeringJson, type JsonAnswer } from './json-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { someNetwork } from './some-network.ts';
 import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts';
 
 /** A machine that is busy with other things must not look like a Redis that fails. */
-const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
+const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, commandTimeout: 10_000, failuresToOpen: 1000 };
 
+/** The other way round, for tests of what Redis costs: as it is by default. */
+export const IMPATIENT_REDIS = { budget: 50, connectTimeout: 1000, commandTimeout: 1000, failuresToOpen: 3 };
+
+/** What fleets are made of. */
 export interface FleetOptions {
   readonly instances?: number;
   readonly redisUrl?: string;
+  /** Without Redis. */
+  readonly memoryAlone?: boolean;
   readonly overrides?: Overrides;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly now?: () => number;
 }
 
-/** Instances of one network on one Redis, before an indexer that does what it is told. */
+let targets = 0;
+
+/** The children of a transaction that nobody else asks for. */
+export function someChildren(): string {
+  targets++;
+  return `/api/v3/adjacentTransactions?hash=${targets.toString(16).padStart(64, '0')}&direction=out`;
+}
+
+/** A message that nobody else asks for. */
+export function someMessage(): string {
+  targets++;
+  return `/api/v3/pendingTraces?ext_msg_hash=${targets.toString(16).padStart(64, '0')}`;
+}
+
+/** Instances of one network on one Redis, before an indexer that answers what it is told to. */
 export class Fleet implements AsyncDisposable {
   readonly upstream: ScriptedUpstream;
-  readonly proxies: readonly RunningProxy[];
+  readonly network: string;
+  readonly #options: FleetOptions;
+  readonly #proxies: RunningProxy[] = [];
 
-  private constructor(upstream: ScriptedUpstream, proxies: readonly RunningProxy[]) {
+  private constructor(upstream: ScriptedUpstream, options: FleetOptions) {
     this.upstream = upstream;
-    this.proxies = proxies;
+    this.network = someNetwork();
+    this.#options = options;
   }
 
-  static async start(script: Script, { instances = 3, redisUrl, overrides = {} }: FleetOptions = {}): Promise<Fleet> {
-    const upstream = await startScriptedUpstream(script);
-    const env = { NETWORK: `test-${randomBytes(8).toString('hex')}`, REDIS_URL: redisUrl ?? inject('redisUrl') };
-    const proxies = await Promise.all(
-      Array.from({ length: instances }, () =>
-        startProxy({
-          upstreamUrl: upstream.url,
-          env,
-          overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides.redis } },
-        }),
-      ),
-    );
-    const fleet = new Fleet(upstream, proxies);
-    await Promise.all(proxies.map(untilItUsesRedis));
+  /** Resolves when all instances use Redis. */
+  static async start(
+    answer: (target: string) => JsonAnswer | Promise<JsonAnswer>,
+    options: FleetOptions = {},
+  ): Promise<Fleet> {
+    const fleet = new Fleet(await startScriptedUpstream(answeringJson(answer)), options);
+    await Promise.all(Array.from({ length: options.instances ?? 3 }, () => fleet.add()));
     return fleet;
   }
 
-  get(index: number): RunningProxy {
-    const proxy = this.proxies[index];
-    if (proxy === undefined) throw new Error(`there are only ${this.proxies.length} instances`);
+  /** One more instance. */
+  async add(overrides: Overrides = {}): Promise<RunningProxy> {
+    const { redisUrl = inject('redisUrl'), memoryAlone = false, env = {}, now } = this.#options;
+    const all = { ...this.#options.overrides, ...overrides };
+    const proxy = await startProxy({
+      upstreamUrl: this.upstream.url,
+      env: { NETWORK: this.network, ...(memoryAlone ? {} : { REDIS_URL: redisUrl }), ...env },
+      overrides: { ...all, redis: { ...PATIENT_REDIS, ...all.redis } },
+      ...(now === undefined ? {} : { now }),
+    });
+    this.#proxies.push(proxy);
+    if (!memoryAlone) {
+      await expect.poll(() => proxy.log.map(({ msg }) => msg), { timeout: 20_000 }).toContain('connected to Redis');
+    }
     return proxy;
   }
 
+  get proxies(): readonly RunningProxy[] {
+    return this.#proxies;
+  }
+
+  get(index: number): RunningProxy {
+    const proxy = this.#proxies[index];
+    if (proxy === undefined) throw new Error(`there are only ${this.#proxies.length} instances`);
+    return proxy;
+  }
+
+  /** How often the indexer was asked. */
+  get asked(): number {
+    return this.upstream.heads.length;
+  }
+
+  /** As many clients, spread over the instances from `first` on. */
+  ask(target: string, clients = this.#proxies.length, first = 0): Promise<Answered[]> {
+    return Promise.all(
+      Array.from({ length: clients }, (_, client) =>
+        this.get(first + (client % (this.#proxies.length - first))).ask(target),
+      ),
+    );
+  }
+
+  /** Until the indexer was asked so often in all. */
+  async untilAsked(times: number): Promise<void> {
+    await expect.poll(() => this.asked, { timeout: 20_000, interval: 5 }).toBe(times);
+  }
+
+  /** Until so many loads of an instance were left to others. */
+  async untilFollowed(proxy: RunningProxy, loads: number): Promise<void> {
+    await expect.poll(() => proxy.metric('toncache_followed_total'), { timeout: 20_000, interval: 5 }).toBe(loads);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.proxies.map((proxy) => proxy.close()));
+    // A request that a test left without an answer must not be waited for.
     await this.upstream[Symbol.asyncDispose]();
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
   }
 }
 
-async function untilItUsesRedis(proxy: RunningProxy): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      expect(proxy.log.map(({ msg }) => msg)).toContain('connected to Redis');
-    },
-    { timeout: 20_000, interval: 10 },
-  );
+/** What clients were told, each thing once. */
+export function told(replies: readonly Answered[]): string[] {
+  return [...new Set(replies.map(({ status, text }) => `${status} ${text}`))];
 }

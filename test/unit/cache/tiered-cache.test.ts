@@ -217,7 +217,7 @@ describe('of two answers to one key', () => {
   test('the one that was asked for later stays in both tiers, though the other one lands last', async () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(newer);
-    expect(cache.set(older)).toEqual({ outcome: 'superseded' });
+    expect(cache.set(older)).toEqual({ outcome: 'superseded', kept: newer });
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
     expect(redis.kept.get(key)).toBe(newer);
   });

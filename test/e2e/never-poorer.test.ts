@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CLAIM_MS } from '../../src/cache/precedence.ts';
+import { Fleet, someChildren, someMessage } from '../support/fleet.ts';
+import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
+import type { RunningProxy } from '../support/start-proxy.ts';
+import { parseCacheStatus } from './cache-status.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = 1_800_000_000_000;
+
+let fleet: Fleet;
+let answer: JsonAnswer;
+let now: number;
+
+async function ask(target: string, proxy: RunningProxy = fleet.get(0)) {
+  const { status, text, headers } = await proxy.ask(target);
+  return { status, text, age: Number(headers['age']), cache: parseCacheStatus(headers['cache-status']) };
+}
+
+/** As it would come from Redis, if there is one: it had hours for that. */
+async function leap(ms: number): Promise<void> {
+  await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
+  now += ms;
+}
+
+function poorerAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
+  return proxy.metric('toncache_poorer_total', { operation });
+}
+
+const ROUND = 62_000_000;
+const masterchainBlock = { workchain: -1, seqno: ROUND };
+const shard = (seqno: number) => ({ workchain: 0, seqno, masterchain_block_ref: { workchain: -1, seqno: ROUND } });
+const blocks = (...list: object[]): JsonAnswer => ({ status: 200, body: { blocks: list } });
+
+let rounds = 0;
+/** A round by a spelling of its own: pages are keys of their own. */
+const someRound = () => `/api/v3/masterchainBlockShards?seqno=${ROUND}&limit=${500 + ++rounds}`;
+
+/** What is kept, the poorer answer, and when the former is too old to be served. */
+const POORER: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
+  ['a 404 after children', someChildren, children('a', 'b'), NOT_FOUND, 1 * HOUR + MINUTE],
+  ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
+  ['fewer children', someChildren, children('a', 'b'), children('a'), 1 * HOUR + MINUTE],
+  ['other children', someChildren, children('a', 'b'), children('a', 'c', 'd'), 1 * HOUR + MINUTE],
+  ['a 404 after a round', someRound, blocks(masterchainBlock, shard(1)), NOT_FOUND, 24 * HOUR + 10 * MINUTE],
+  ['no blocks after a round', someRound, blocks(masterchainBlock), blocks(), 24 * HOUR + 10 * MINUTE],
+  ['a round without its own block', someRound, blocks(masterchainBlock), blocks(shard(1)), 24 * HOUR + 10 * MINUTE],
+];
+
+/** Where it stays within ten minutes of them: nothing is kept that long by itself. */
+const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
+
+afterEach(() => fleet[Symbol.asyncDispose]());
+
+describe.each(['one instance', 'two instances'] as const)(
+  'on %s, an answer that is poorer than what is kept',
+  (kind) => {
+    beforeEach(async () => {
+      now = START;
+      fleet = await Fleet.start(() => answer, { instances: kind === 'one instance' ? 1 : 2, now: () => now });
+    });
+    const other = () => fleet.get(fleet.proxies.length - 1);
+
+    it.each(POORER)('is not told: %s', async (_, someTarget, richer, poorer, tooOldMs) => {
+      const target = someTarget();
+      answer = richer;
+      const first = await ask(target);
+      expect(first).toMatchObject({ status: 200, cache: { fwd: 'miss', 'fwd-status': 200, stored: true } });
+      answer = poorer;
+      await leap(tooOldMs);
+      const second = await ask(target, other());
+      expect([second.status, second.text]).toEqual([200, first.text]);
+      expect(second.cache).toEqual({ fwd: 'stale', 'fwd-status': poorer.status, detail: 'poorer' });
+      expect(second.age).toBe(tooOldMs / 1000);
+      expect(await poorerAnswers(operationOf(target), other())).toBe(1);
+      expect(fleet.asked).toBe(2);
+      // It rests: for one more lifetime nobody asks again.
+      await leap(HOUR - 1);
+      for (const proxy of fleet.proxies) {
+        expect(await ask(target, proxy)).toMatchObject({ status: 200, text: first.text, cache: { hit: true } });
+      }
+      expect(fleet.asked).toBe(2);
+    });
+
+    it('gives way to an answer that has all of it and more', async () => {
+      const target = someChildren();
+      answer = children('a', 'b');
+      await ask(target);
+      answer = children('b', 'c', 'a');
+      await leap(HOUR + MINUTE);
+      const { text, cache } = await ask(target, other());
+      expect(text).toBe(JSON.stringify(answer.body));
+      expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
+    });
+
+    it('is told where nothing was kept, and gives way to any that is richer', async () => {
+      const target = someChildren();
+      answer = NOT_FOUND;
+      expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
+      answer = children('a');
+      await leap(301);
+      expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
+    });
+
+    it('is told of a trace: one that ends disappears at once', async () => {
+      const target = someMessage();
+      answer = pendingTrace('a', 'b');
+      await ask(target);
+      answer = { status: 200, body: { traces: [] } };
+      await leap(801);
+      const { text, cache } = await ask(target, other());
+      expect([text, cache['stored']]).toEqual(['{"traces":[]}', true]);
+      expect(await poorerAnswers('pendingTraces', other())).toBe(0);
+      await leap(100);
+      for (const proxy of fleet.proxies) expect((await ask(target, proxy)).text).toBe('{"traces":[]}');
+    });
+  },
+);
+
+describe('an answer in the background', () => {
+  beforeEach(async () => {
+    now = START;
+    fleet = await Fleet.start(() => answer, { instances: 1, now: () => now });
+  });
+
+  it('that is poorer lets the richer rest', async () => {
+    const target = someChildren();
+    answer = children('a');
+    const { text } = await ask(target);
+    answer = NOT_FOUND;
+    await leap(HOUR + 1);
+    expect(await ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
+    await expect.poll(() => poorerAnswers('adjacentTransactions')).toBe(1);
+    expect(await ask(target)).toMatchObject({ status: 200, text, cache: { hit: true } });
+    expect((await ask(target)).cache['ttl']).toBe(3600);
+  });
+});
+
+describe.each(['memory alone', 'memory and Redis'] as const)('poorer answers for ten minutes, %s', (tiers) => {
+  beforeEach(async () => {
+    // Redis judges by its own clock, which no test moves: by the end this one has come to the same time.
+    now = Date.now() - CLAIM_MS - MINUTE;
+    fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: tiers === 'memory alone', now: () => now });
+  });
+
+  /** So young that they live for a second. */
+  const young = (...hashes: string[]): JsonAnswer => ({
+    status: 200,
+    body: {
+      transactions: hashes.map((hash) => ({ hash, now: Math.floor(now / 1000), mc_block_seqno: 7, emulated: false })),
+    },
+  });
+
+  it('are believed, and not before', async () => {
+    const target = someChildren();
+    answer = young('a', 'b');
+    await ask(target);
+    answer = NOT_FOUND;
+    await leap(2_000);
+    const believedAt = now + CLAIM_MS;
+    for (; now < believedAt; await leap(10_000)) {
+      expect(await ask(target)).toMatchObject({ status: 200, cache: { 'fwd-status': 404, detail: 'poorer' } });
+    }
+    expect(await ask(target)).toMatchObject({ status: 404, cache: { 'fwd-status': 404, stored: true } });
+    await leap(299);
+    expect(await ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
+    if (tiers === 'memory alone') return;
+    expect(await ask(target, await fleet.add())).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
+  });
+
+  it('are counted anew after one that was not poorer', async () => {
+    const target = someChildren();
+    const full = young('a', 'b');
+    answer = full;
+    await ask(target);
+    const startedAt = now;
+    for (await leap(2_000); now < startedAt + 2 * CLAIM_MS; await leap(10_000)) {
+      // For long enough to be asked for: what is kept rests up to two minutes by the end.
+      answer = (now - startedAt) % (CLAIM_MS / 2) < 130_000 ? full : NOT_FOUND;
+      expect((await ask(target)).status).toBe(200);
+    }
+  });
+});
+
+describe('an answer that was asked for earlier than what is kept, and comes later', () => {
+  it.each([
+    ['is as rich', children('b', 'a')],
+    ['is poorer', children('a')],
+    ['is a 404', NOT_FOUND],
+  ])('is told to nobody: it %s', async (_, earlier) => {
+    const waiting: ((given: JsonAnswer) => void)[] = [];
+    now = START;
+    const hold = () => new Promise<JsonAnswer>((resolve) => waiting.push(resolve));
+    fleet = await Fleet.start(hold, { instances: 1, overrides: { coalescing: { joinable: 1 } }, now: () => now });
+    const target = someChildren();
+    const first = ask(target);
+    await fleet.untilAsked(1);
+    now += 1_000;
+    const second = ask(target);
+    await fleet.untilAsked(2);
+    waiting[1]?.(children('a', 'b'));
+    const newer = await second;
+    waiting[0]?.(earlier);
+    const { status, text, cache } = await first;
+    expect([status, text]).toEqual([200, newer.text]);
+    expect(cache).toEqual({ fwd: 'miss', 'fwd-status': earlier.status, detail: 'superseded' });
+    expect((await ask(target)).text).toBe(newer.text);
+  });
+});

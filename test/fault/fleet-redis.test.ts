@@ -1,0 +1,245 @@
+import { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { Fleet, type FleetOptions, IMPATIENT_REDIS, someChildren, told } from '../support/fleet.ts';
+import { children, type JsonAnswer } from '../support/json-upstream.ts';
+import { meddlingProxy } from '../support/meddling-proxy.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+
+const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];
+
+/** As much of Redis as is set by default; no clock but its own matters. */
+function startFleet(answer: () => JsonAnswer | Promise<JsonAnswer>, options: FleetOptions): Promise<Fleet> {
+  return Fleet.start(answer, {
+    ...options,
+    overrides: { coalescing: { joinable: 60_000 }, ...options.overrides },
+  });
+}
+
+async function asAdmin<T>(server: RedisServer, work: (admin: Redis) => Promise<T>): Promise<T> {
+  const admin = new Redis(server.url);
+  try {
+    return await work(admin);
+  } finally {
+    admin.disconnect();
+  }
+}
+
+/** Each instance has told every change of Redis once and nothing twice: what went, and what came back. */
+function expectTransitionsOnly(fleet: Fleet): void {
+  for (const { log } of fleet.proxies) {
+    const lines = log.map((line) => JSON.stringify([line.msg, 'operation' in line ? line.operation : '']));
+    for (const line of new Set(lines)) {
+      const turns = lines.filter((it) => it === line).length;
+      expect([line, turns <= 3]).toEqual([line, true]);
+    }
+  }
+}
+
+/** An indexer that answers nothing until it is told to. */
+function held() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    answer: async () => {
+      await promise;
+      return children('a');
+    },
+    release: () => resolve(),
+  };
+}
+
+describe('while two instances wait for a third one, a Redis', () => {
+  it.each<[string, (redis: RedisServer) => Promise<unknown>]>([
+    ['that is killed', (redis) => redis.kill()],
+    ['that hangs', (redis) => redis.pause()],
+  ])('%s ends their wait: each asks the indexer itself, at once', async (_, fail) => {
+    await using redis = await startRedis();
+    const indexer = held();
+    // The look-up and the claim at the beginning are not what this is about.
+    const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
+    await using fleet = await startFleet(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
+    const target = someChildren();
+    const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
+    await fleet.untilAsked(1);
+    await expect.poll(() => followers(fleet)).toBe(2);
+    await fail(redis);
+    const failedAt = performance.now();
+    await fleet.untilAsked(3);
+    expect(performance.now() - failedAt).toBeLessThan(10 * (100 + 1000));
+    indexer.release();
+    expect(told(await Promise.all(asking))).toEqual(RIGHT);
+    expect(fleet.asked).toBe(3);
+    // Redis had its time: nothing more was asked of it, neither by the one who loads nor by those who waited.
+    for (const proxy of fleet.proxies) {
+      expect(await proxy.metric('toncache_redis_calls_total', { call: 'read' })).toBe(1);
+    }
+    await redis.kill();
+  });
+
+  it('whose connections are reset in mid-reply lets them wait on or ask, and all have the answer', async () => {
+    await using redis = await startRedis();
+    await using proxy = await meddlingProxy(redis.port);
+    const indexer = held();
+    await using fleet = await startFleet(indexer.answer, { redisUrl: proxy.url });
+    const target = someChildren();
+    const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
+    await fleet.untilAsked(1);
+    await expect.poll(() => followers(fleet)).toBe(2);
+    proxy.resetNextReplyAfterBytes(3);
+    await fleet.untilAsked(2);
+    indexer.release();
+    expect(told(await Promise.all(asking))).toEqual(RIGHT);
+    expect(fleet.asked).toBeLessThanOrEqual(3);
+  });
+});
+
+async function followers(fleet: Fleet): Promise<number> {
+  const counts = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('toncache_followed_total')));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+describe('a Redis of three instances', () => {
+  it.each<[string, (redis: RedisServer) => Promise<unknown>, (redis: RedisServer) => Promise<unknown>]>([
+    ['that was killed', (redis) => redis.kill(), (redis) => redis.restart()],
+    ['that hangs', (redis) => redis.pause(), (redis) => redis.resume()],
+    [
+      'that is read-only',
+      (redis) => asAdmin(redis, (admin) => admin.replicaof('127.0.0.1', 1)),
+      (redis) => asAdmin(redis, (admin) => admin.replicaof('NO', 'ONE')),
+    ],
+    [
+      'that is full',
+      (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '1mb')),
+      (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '0')),
+    ],
+  ])('%s costs no right answer, and is used again by itself', async (_, fail, mend) => {
+    await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
+    await using fleet = await startFleet(() => children('a'), {
+      redisUrl: redis.url,
+      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 50, maxPendingWrites: 8 } },
+    });
+    await fail(redis);
+    let pending = 0;
+    for (let round = 0; round < 20; round++) {
+      const targets = Array.from({ length: 10 }, someChildren);
+      const replies = await Promise.all(targets.map((target) => fleet.ask(target)));
+      expect(told(replies.flat())).toEqual(RIGHT);
+      for (const proxy of fleet.proxies) {
+        pending = Math.max(pending, await proxy.metric('toncache_redis_writes_pending'));
+      }
+    }
+    expect(pending).toBeLessThanOrEqual(8);
+    // No instance asks twice for what it has in memory.
+    expect(fleet.asked).toBeLessThanOrEqual(3 * 200);
+    await mend(redis);
+    await expect
+      .poll(
+        async () => {
+          const target = someChildren();
+          const before = fleet.asked;
+          expect(told(await fleet.ask(target, 30))).toEqual(RIGHT);
+          return fleet.asked - before;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1);
+    expectTransitionsOnly(fleet);
+  });
+
+  it('that is slow by 200 ms is not waited for: the indexer is asked at once', async () => {
+    await using redis = await startRedis();
+    await using proxy = await meddlingProxy(redis.port);
+    await using fleet = await startFleet(() => children('a'), {
+      redisUrl: proxy.url,
+      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 60_000 } },
+    });
+    proxy.delay(200);
+    for (let round = 0; round < 20; round++) {
+      const startedAt = performance.now();
+      expect(told(await fleet.ask(someChildren()))).toEqual(RIGHT);
+      expect(performance.now() - startedAt).toBeLessThan(10 * IMPATIENT_REDIS.budget);
+    }
+    for (const instance of fleet.proxies) {
+      // Three look-ups that overran their budget, then none was made.
+      const reads = (outcome: string) => instance.metric('toncache_redis_calls_total', { call: 'read', outcome });
+      expect([await reads('failed'), await reads('absent'), await reads('found')]).toEqual([3, 0, 0]);
+      expect(await instance.metric('toncache_followed_total')).toBe(0);
+    }
+    expectTransitionsOnly(fleet);
+  });
+
+  it('whose replies are cut by a reset again and again costs no right answer', async () => {
+    await using redis = await startRedis();
+    await using proxy = await meddlingProxy(redis.port);
+    await using fleet = await startFleet(() => children('a'), { redisUrl: proxy.url });
+    for (let round = 0; round < 15; round++) {
+      proxy.resetNextReplyAfterBytes(1 + ((round * 7) % 40));
+      expect(told(await fleet.ask(someChildren(), 9))).toEqual(RIGHT);
+    }
+    expect(fleet.asked).toBeLessThanOrEqual(15 * 3);
+  });
+});
+
+describe('rubbish in Redis', () => {
+  /** Three new instances, and where the entry of a target is that an older one has stored. */
+  async function start() {
+    const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
+    const fleet = await startFleet(() => children('a'), { redisUrl: redis.url, instances: 1 });
+    const target = someChildren();
+    await fleet.get(0).ask(target);
+    await fleet.get(0).untilRedisHasAll();
+    const admin = new Redis(redis.url);
+    const [entry = ''] = await admin.keys(`*${fleet.network}*`);
+    const stop = async () => {
+      admin.disconnect();
+      await fleet[Symbol.asyncDispose]();
+      await redis.stop();
+    };
+    return { fleet, target, admin, entry, [Symbol.asyncDispose]: stop };
+  }
+
+  it.each<[string, (admin: Redis, entry: string) => Promise<unknown>, number]>([
+    ['garbage in place of an entry', (admin, entry) => admin.set(entry, Buffer.alloc(300, 0xa5)), 1],
+    ['a truncated entry', (admin, entry) => admin.eval(TRUNCATE, 1, entry, 200), 1],
+    ['an entry of one byte', (admin, entry) => admin.set(entry, 'x'), 1],
+    ['an empty entry', (admin, entry) => admin.set(entry, ''), 1],
+    // Nothing is known of what cannot be read: each instance asks by itself, and the first store mends it.
+    ['a list in place of an entry', (admin, entry) => admin.pipeline().del(entry).lpush(entry, 'x').exec(), 3],
+    ['rubbish in the lease', spoiltLease((admin, lease) => admin.set(lease, 'rubbish')), 1],
+    ['a list in place of the lease', spoiltLease((admin, lease) => admin.lpush(lease, 'rubbish')), 1],
+    ['a lease without an end', spoiltLease((admin, lease) => admin.set(lease, 'held 6000 x')), 1],
+    ['a lease of a year', spoiltLease((admin, lease) => admin.set(lease, 'held 6000 x', 'PX', 31_536_000_000)), 1],
+    // Whoever cannot read a failure asks by itself, and does not wait.
+    ['a failure that is no JSON', spoiltLease((admin, lease) => admin.set(lease, 'failed x', 'PX', 60_000)), 3],
+    ['a failure that is none', spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":1}', 'PX', 60_000)), 3],
+    [
+      'a failure that no indexer has',
+      spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":"internal","message":"x"}', 'PX', 60_000)),
+      3,
+    ],
+  ])('costs no right answer, and the indexer little: %s', async (_, spoil, most) => {
+    await using world = await start();
+    const { fleet, target, admin, entry } = world;
+    for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { joinable: 60_000 } });
+    await spoil(admin, entry);
+    expect(told(await fleet.ask(target, 30, 1))).toEqual(RIGHT);
+    expect(fleet.asked - 1).toBeGreaterThanOrEqual(1);
+    expect(fleet.asked - 1).toBeLessThanOrEqual(most);
+    // It was mended: one more has it from Redis.
+    await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
+    const asked = fleet.asked;
+    const late = await fleet.add();
+    expect((await late.ask(target)).headers['cache-status']).toMatch(/detail=redis$/);
+    expect(fleet.asked).toBe(asked);
+    // Nothing of it is worth a line: Redis itself is well.
+    expect(fleet.proxies.flatMap(({ log }) => log.filter(({ level }) => level >= 40))).toEqual([]);
+  });
+});
+
+const TRUNCATE = "return redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 0, ARGV[1]))";
+
+function spoiltLease(spoil: (admin: Redis, lease: string) => Promise<unknown>) {
+  return async (admin: Redis, entry: string) => {
+    await admin.del(entry);
+    await spoil(admin, `${entry}:lease`);
+  };
+}

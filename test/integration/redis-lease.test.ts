@@ -1,0 +1,365 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
+import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import { storeScript } from '../../src/cache/redis-store.ts';
+import { type Claim, type Lease, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
+import type { RedisListening, RedisScripting } from '../../src/redis/connect.ts';
+import { connectedRedis } from '../support/observed-redis-tier.ts';
+
+type Connection = Awaited<ReturnType<typeof connectedRedis>>;
+
+const LEASE_MS = 20_000;
+const NOTHING = Buffer.alloc(0);
+const admin = new Redis(inject('redisUrl'));
+const connections: Connection[] = [];
+const redisKey = redisKeyFor(`test:${randomUUID()}:`);
+afterAll(() => admin.disconnect());
+afterEach(async () => {
+  await Promise.all(connections.splice(0).map((connection) => connection.close()));
+});
+
+let keys = 0;
+const someKey = () => `key ${++keys}`;
+const leaseOf = (key: string) => `${redisKey(key)}:lease`;
+const waitersOf = (key: string) => `${redisKey(key)}:waiters`;
+
+/** An instance whose messages come for sure, and which looks as often as it is told to. */
+class Instance {
+  readonly leases: RedisLease;
+  channel = '';
+  polls = 0;
+
+  constructor(connection: RedisScripting & RedisListening, options: Partial<RedisLeaseOptions> = {}) {
+    this.leases = new RedisLease({
+      redis: {
+        runScript: (script, scriptKeys, args) => {
+          if (args[1] === 'watch') this.polls++;
+          return connection.runScript(script, scriptKeys, args);
+        },
+        listen: (channel, onMessage) => {
+          this.channel = channel;
+          connection.listen(channel, onMessage);
+        },
+      },
+      redisKey,
+      leaseMs: LEASE_MS,
+      followableMs: LEASE_MS,
+      restAfterFailureMs: 5000,
+      pollBudgetMs: 10_000,
+      now: () => performance.now(),
+      ...options,
+    });
+  }
+
+  static async start(options: Partial<RedisLeaseOptions> = {}): Promise<Instance> {
+    const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 10_000 });
+    connections.push(connection);
+    const instance = new Instance(connection, options);
+    await expect
+      .poll(async () => (await admin.pubsub('NUMSUB', instance.channel)) as unknown[])
+      .toEqual([instance.channel, 1]);
+    return instance;
+  }
+
+  static fleet(count: number, options: Partial<RedisLeaseOptions> = {}): Promise<Instance[]> {
+    return Promise.all(Array.from({ length: count }, () => Instance.start(options)));
+  }
+
+  claim(key: string, stamp = NOTHING, isFirst = true): Promise<Claim> {
+    return this.leases.claim(key, { stamp, budgetMs: 10_000, isFirst });
+  }
+
+  async hold(key: string): Promise<Lease> {
+    const claim = await this.claim(key);
+    if (claim.state !== 'load') throw new Error(`it is ${claim.state}`);
+    return claim.lease;
+  }
+
+  async follow(key: string): Promise<ReturnType<(Claim & { state: 'taken' })['landed']>> {
+    const claim = await this.claim(key);
+    if (claim.state !== 'taken') throw new Error(`it is ${claim.state}`);
+    return claim.landed();
+  }
+
+  /** Waits without anybody's waiting for it: whether it is over yet can be asked. */
+  async watch(key: string): Promise<{ ended: boolean; landed: Promise<unknown> }> {
+    const claim = await this.claim(key);
+    if (claim.state !== 'taken') throw new Error(`it is ${claim.state}`);
+    const watch = { ended: false, landed: claim.landed() as Promise<unknown> };
+    void watch.landed.then(() => {
+      watch.ended = true;
+    });
+    return watch;
+  }
+}
+
+async function settle(key: string, lease: Lease): Promise<unknown> {
+  const { lua, keys: after, args } = lease.settle();
+  return admin.eval(
+    storeScript({ lua, keys: after, args, abandoned: () => {} }),
+    1 + after.length,
+    redisKey(key),
+    ...after,
+    'an entry',
+    60_000,
+    0,
+    ...args,
+  );
+}
+
+describe('of instances that claim one key', () => {
+  test('exactly one loads it', async () => {
+    const fleet = await Instance.fleet(3);
+    for (let round = 0; round < 20; round++) {
+      const key = someKey();
+      const claims = await Promise.all([...fleet, ...fleet, ...fleet].map((instance) => instance.claim(key)));
+      expect(claims.filter(({ state }) => state === 'load')).toHaveLength(1);
+      expect(claims.filter(({ state }) => state === 'taken')).toHaveLength(8);
+    }
+  });
+
+  test('none loads what was stored since it looked', async () => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    const key = someKey();
+    await settle(key, await a.hold(key));
+    expect(await b.claim(key)).toMatchObject({ state: 'changed' });
+    expect(await b.claim(key, Buffer.from('an entr'))).toMatchObject({ state: 'changed' });
+    // One that has seen it wants a newer one.
+    expect(await b.claim(key, Buffer.from('an entry'))).toMatchObject({ state: 'load' });
+  });
+
+  test('only a new flight takes over what was begun too long ago', async () => {
+    const [a, b] = (await Instance.fleet(2, { followableMs: 1 })) as [Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    await expect.poll(() => admin.pttl(leaseOf(key))).toBeLessThan(LEASE_MS - 1);
+    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await b.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
+  });
+
+  test('one that is away is not asked: a lease is there for its time and no longer', async () => {
+    const [a, b, c] = (await Instance.fleet(3, { leaseMs: 1500 })) as [Instance, Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    const landed = await Promise.all([b.follow(key), c.follow(key)]);
+    expect(landed.map(({ state }) => state)).toEqual(['free', 'free']);
+    const claims = await Promise.all([b.claim(key, NOTHING, false), c.claim(key, NOTHING, false)]);
+    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);
+  });
+});
+
+describe('those who wait', () => {
+  test('are all woken by the store, which ends the lease', async () => {
+    const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
+    const key = someKey();
+    const lease = await a.hold(key);
+    const watches = [await b.watch(key), await c.watch(key), await c.watch(key)];
+    await settle(key, lease);
+    for (const { landed } of watches) expect(await landed).toMatchObject({ state: 'changed' });
+    expect(await admin.exists(leaseOf(key), waitersOf(key))).toBe(0);
+  });
+
+  test('are all told of a failure, also those who missed the message and those who come a little later', async () => {
+    const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
+    const deaf = new Instance(Object.assign(connections[0] as Connection, { listen: () => {} }));
+    const key = someKey();
+    const lease = await a.hold(key);
+    const [told, missed] = [await b.watch(key), await deaf.watch(key)];
+    lease.fail('{"why":"¿\\n?"}');
+    const failed = { state: 'failed', failure: '{"why":"¿\\n?"}' };
+    expect(await told.landed).toMatchObject(failed);
+    expect(await missed.landed).toMatchObject(failed);
+    expect(await c.claim(key)).toMatchObject(failed);
+    const restsMs = await admin.pttl(leaseOf(key));
+    expect(restsMs).toBeGreaterThan(0);
+    expect(restsMs).toBeLessThanOrEqual(5000);
+  });
+
+  test('are told of a failure that does not rest, and the key is free at once', async () => {
+    const [a, b] = (await Instance.fleet(2, { restAfterFailureMs: 0 })) as [Instance, Instance];
+    const key = someKey();
+    const lease = await a.hold(key);
+    const watch = await b.watch(key);
+    lease.fail('why');
+    await a.leases.close();
+    expect(await admin.exists(leaseOf(key))).toBe(0);
+    expect(['failed', 'free']).toContain(((await watch.landed) as { state: string }).state);
+    expect(await b.claim(key)).toMatchObject({ state: 'load' });
+  });
+
+  test('are woken one at a time by a release, and the others wait for whoever that is', async () => {
+    const fleet = await Instance.fleet(4);
+    const [a, ...others] = fleet as [Instance, ...Instance[]];
+    const key = someKey();
+    const lease = await a.hold(key);
+    await Promise.all(others.map((it) => it.claim(key)));
+    const heard: string[] = [];
+    const listener = new Redis(inject('redisUrl'));
+    listener.on('message', (channel: string, message: string) => heard.push(`${channel} ${message}`));
+    await listener.subscribe(...fleet.map(({ channel }) => channel));
+    lease.release();
+    await a.leases.close();
+    await expect.poll(() => heard).toHaveLength(1);
+    expect(heard[0]).toMatch(/ free$/);
+    expect(await admin.scard(waitersOf(key))).toBe(2);
+    const last = fleet[0] as Instance;
+    await admin.publish(last.channel, 'that was all');
+    await expect.poll(() => heard.at(-1)).toMatch(/that was all$/);
+    expect(heard).toHaveLength(2);
+    listener.disconnect();
+  });
+
+  test('look by themselves when messages do not come', async () => {
+    const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 10_000 });
+    connections.push(connection);
+    const deaf = new Instance(Object.assign(connection, { listen: () => {} }));
+    const a = await Instance.start();
+    for (const [end, state] of [
+      [settle, 'changed'],
+      [async (_: string, lease: Lease) => lease.release(), 'free'],
+    ] as const) {
+      const key = someKey();
+      const lease = await a.hold(key);
+      const watch = await deaf.watch(key);
+      await end(key, lease);
+      expect(await watch.landed).toMatchObject({ state });
+    }
+    expect(deaf.polls).toBeGreaterThanOrEqual(2);
+  });
+
+  test('are not kept from the key by one of them who is gone', async () => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    const key = someKey();
+    const lease = await a.hold(key);
+    await admin.sadd(waitersOf(key), 'gone');
+    const watch = await b.watch(key);
+    await admin.srem(waitersOf(key), await someWaiterBut(key, 'gone'));
+    lease.release();
+    expect(await watch.landed).toMatchObject({ state: 'free' });
+  });
+
+  test('leave nothing behind in Redis', async () => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    await b.claim(key);
+    expect(await admin.pttl(waitersOf(key))).toBeGreaterThan(0);
+    expect(await admin.pttl(waitersOf(key))).toBeLessThanOrEqual(LEASE_MS + 1000);
+  });
+});
+
+describe('a holder whose lease has ended and is held by another', () => {
+  test.each<[string, (key: string, lease: Lease) => unknown]>([
+    ['releases', (_, lease) => lease.release()],
+    ['fails', (_, lease) => lease.fail('too late')],
+    ['stores', settle],
+  ])('does not end that one when it %s', async (what, end) => {
+    const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
+    const key = someKey();
+    const late = await a.hold(key);
+    await admin.del(leaseOf(key));
+    const lease = await b.hold(key);
+    const watch = await c.watch(key);
+    const held = await admin.get(leaseOf(key));
+    await end(key, late);
+    await a.leases.close();
+    expect(await admin.get(leaseOf(key))).toBe(held);
+    if (what === 'stores') {
+      expect(await watch.landed).toMatchObject({ state: 'changed' });
+      return;
+    }
+    await c.claim(someKey());
+    expect(watch.ended).toBe(false);
+    lease.fail('in time');
+    expect(await watch.landed).toMatchObject({ state: 'failed', failure: 'in time' });
+  });
+});
+
+describe('rubbish', () => {
+  const heldForEver = `held ${LEASE_MS} ${randomUUID()}`;
+  test.each<[string, (key: string) => Promise<unknown>]>([
+    ['a word', (key) => admin.set(leaseOf(key), 'rubbish', 'PX', 10_000)],
+    ['bytes', (key) => admin.set(leaseOf(key), Buffer.from([0, 255, 10, 13]), 'PX', 10_000)],
+    ['nothing', (key) => admin.set(leaseOf(key), '', 'PX', 10_000)],
+    ['a word in place of its time', (key) => admin.set(leaseOf(key), 'held long x', 'PX', 10_000)],
+    ['a time below none', (key) => admin.set(leaseOf(key), 'held -5 x', 'PX', 10_000)],
+    ['a time beyond numbers', (key) => admin.set(leaseOf(key), `held ${'9'.repeat(400)} x`, 'PX', 10_000)],
+    ['a list', (key) => admin.lpush(leaseOf(key), 'rubbish')],
+    ['a hash', (key) => admin.hset(leaseOf(key), 'held', '1')],
+    ['held without an end', (key) => admin.set(leaseOf(key), heldForEver)],
+    ['held for longer than it says', (key) => admin.set(leaseOf(key), heldForEver, 'PX', LEASE_MS + 1000)],
+    ['held for a year', (key) => admin.set(leaseOf(key), `held ${365 * 86_400_000} x`, 'PX', 365 * 86_400_000)],
+    ['failed for ever', (key) => admin.set(leaseOf(key), 'failed {}')],
+    ['failed for a year', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 365 * 86_400_000)],
+  ])('in the lease is taken over by exactly one: %s', async (_, spoil) => {
+    const fleet = await Instance.fleet(3);
+    const key = someKey();
+    await spoil(key);
+    const claims = await Promise.all(fleet.map((instance) => instance.claim(key)));
+    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken', 'taken']);
+    expect(await admin.pttl(leaseOf(key))).toBeGreaterThan(0);
+    expect(await admin.pttl(leaseOf(key))).toBeLessThanOrEqual(LEASE_MS);
+  });
+
+  test('in the lease ends a wait', async () => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    const watch = await b.watch(key);
+    await admin.set(leaseOf(key), 'rubbish');
+    expect(await watch.landed).toMatchObject({ state: 'free' });
+  });
+
+  test.each<[string, (key: string) => Promise<unknown>]>([
+    ['a string', (key) => admin.set(waitersOf(key), 'rubbish')],
+    ['a list', (key) => admin.lpush(waitersOf(key), 'rubbish')],
+    ['members that nobody is, for ever', (key) => admin.sadd(waitersOf(key), 'rubbish', '', '*', '\n')],
+  ])('among the waiters hurts neither claim nor end: %s', async (_, spoil) => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    for (const end of [settle, async (_key: string, lease: Lease) => lease.fail('why')]) {
+      const key = someKey();
+      await spoil(key);
+      const lease = await a.hold(key);
+      const watch = await b.watch(key);
+      expect(await admin.pttl(waitersOf(key))).toBeGreaterThan(0);
+      await end(key, lease);
+      await watch.landed;
+      expect(await admin.exists(waitersOf(key))).toBe(0);
+    }
+    const key = someKey();
+    const lease = await a.hold(key);
+    const watch = await b.watch(key);
+    await admin.del(waitersOf(key));
+    await spoil(key);
+    lease.release();
+    expect(await watch.landed).toMatchObject({ state: 'free' });
+  });
+
+  test('on the channel wakes nobody for good', async () => {
+    const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    const watch = await b.watch(key);
+    for (const message of [
+      '',
+      'rubbish',
+      ' ',
+      `${redisKey(key)}`,
+      `${redisKey(key)} `,
+      'a b c',
+      Buffer.from([255, 0]),
+    ]) {
+      await admin.publish(b.channel, message);
+    }
+    await admin.publish(b.channel, `${redisKey(key)} free`);
+    expect(await watch.landed).toMatchObject({ state: 'free' });
+    // It was not: whoever believes it asks Redis.
+    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+  });
+});
+
+async function someWaiterBut(key: string, gone: string): Promise<string> {
+  const [waiter = ''] = (await admin.smembers(waitersOf(key))).filter((member) => member !== gone);
+  return waiter;
+}

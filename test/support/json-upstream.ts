@@ -1,0 +1,46 @@
+import type { Script } from './scripted-upstream.ts';
+
+/** What an indexer answers. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: readonly string[];
+}
+
+/** The script of an indexer that answers each target, path and query, in JSON and in its own time. */
+export function answeringJson(answer: (target: string) => JsonAnswer | Promise<JsonAnswer>): Script {
+  return (socket, head) => {
+    const [, target = ''] = head.split(' ');
+    void Promise.resolve(answer(target)).then(({ status, body, headers = [] }) => {
+      const text = JSON.stringify(body);
+      const lines = [
+        `HTTP/1.1 ${status} X`,
+        'Content-Type: application/json',
+        `Content-Length: ${Buffer.byteLength(text)}`,
+        ...headers,
+      ];
+      if (!socket.destroyed) socket.write(`${lines.join('\r\n')}\r\n\r\n${text}`);
+    });
+  };
+}
+
+/** The children of a transaction, all final. */
+export function children(...hashes: string[]): JsonAnswer {
+  return { status: 200, body: { transactions: hashes.map(finalTransaction) } };
+}
+
+/** A trace that is under way. */
+export function pendingTrace(...hashes: string[]): JsonAnswer {
+  const transactions = Object.fromEntries(hashes.map((hash) => [hash, { hash, emulated: true, mc_block_seqno: null }]));
+  return { status: 200, body: { traces: [{ trace_id: 'x', transactions }] } };
+}
+
+/** What the indexer says of what it does not know. */
+export const NOT_FOUND: JsonAnswer = { status: 404, body: { error: 'not found' } };
+
+/** What it says when it is not well. */
+export const NO_DATABASE: JsonAnswer = { status: 500, body: { error: 'no database' } };
+
+function finalTransaction(hash: string) {
+  return { hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false };
+}

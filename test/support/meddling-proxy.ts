@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What stands between clients and a Redis on this machine, and how it meddles with replies. */
+export interface MeddlingProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Ends one connection with a reset (RST) after so many bytes of replies from now on. */
+  resetNextReplyAfterBytes(bytes: number): void;
+  /** From now on replies come byte by byte and never to an end. */
+  trickleNextReply(): void;
+  /** Every reply comes so much later, ms. */
+  delay(ms: number): void;
+}
+
+/** Starts one on a free port of 127.0.0.1; at first it lets all through as it comes. */
+export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
+  const sockets = new Set<Socket>();
+  let bytesLeft = Number.POSITIVE_INFINITY;
+  let trickles = false;
+  let delayMs = 0;
+  const server = createServer((client) => {
+    const upstream = connect(redisPort, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on('data', (chunk: Buffer) => {
+      if (trickles) {
+        const trickle = setInterval(() => client.write(chunk.subarray(0, 1)), 10);
+        client.once('close', () => clearInterval(trickle));
+        upstream.pause();
+      } else if (delayMs > 0) {
+        // Timers of one length end in the order of their beginning.
+        setTimeout(() => client.write(chunk), delayMs);
+      } else if (chunk.byteLength < bytesLeft) {
+        bytesLeft -= chunk.byteLength;
+        client.write(chunk);
+      } else {
+        client.write(chunk.subarray(0, bytesLeft), () => client.resetAndDestroy());
+        bytesLeft = Number.POSITIVE_INFINITY;
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    resetNextReplyAfterBytes: (bytes) => {
+      bytesLeft = bytes;
+    },
+    trickleNextReply: () => {
+      trickles = true;
+    },
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { CLAIM, FAIL, RELEASE } from '../../../src/coalescing/lease-scripts.ts';
+import { type Claim, RedisLease } from '../../../src/coalescing/redis-lease.ts';
+
+const LEASE_MS = 6000;
+const BUDGET_MS = 50;
+const REDIS_KEY = 'toncache:{key}';
+const STAMP = Buffer.from('12345678');
+
+type Reply = unknown | Promise<unknown>;
+
+/** A Redis that answers each script as it is told to, and through which messages come. */
+class ScriptedRedis {
+  readonly calls: { readonly script: string; readonly args: readonly (string | Buffer | number)[]; at: number }[] = [];
+  readonly replies: (() => Reply)[] = [];
+  otherwise: () => Reply = () => ['taken'];
+  send: (message: string) => void = () => {};
+
+  readonly runScript = async (script: string, _: readonly string[], args: readonly (string | Buffer | number)[]) => {
+    this.calls.push({ script, args, at: Date.now() });
+    return (this.replies.shift() ?? this.otherwise)();
+  };
+
+  readonly listen = (_: string, onMessage: (message: Buffer) => void) => {
+    this.send = (message) => onMessage(Buffer.from(message));
+  };
+
+  /** When Redis was looked at while waiting, counted from the claim. */
+  get pollsAt(): number[] {
+    const [claimedAt = 0, ...polls] = this.calls.filter(({ script }) => script === CLAIM).map(({ at }) => at);
+    return polls.map((at) => at - claimedAt);
+  }
+
+  /** What ended leases, and whose. */
+  get ended(): [script: string, lease: unknown][] {
+    return this.calls.flatMap(({ script, args }) => (script === CLAIM ? [] : [[script, args[0]]]));
+  }
+}
+
+let redis: ScriptedRedis;
+let leases: RedisLease;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  redis = new ScriptedRedis();
+  leases = new RedisLease({
+    redis,
+    redisKey: (key) => `toncache:{${key}}`,
+    leaseMs: LEASE_MS,
+    followableMs: 1000,
+    restAfterFailureMs: 250,
+    pollBudgetMs: BUDGET_MS,
+    now: Date.now,
+  });
+});
+afterEach(() => vi.useRealTimers());
+
+const claim = (isFirst = true) => leases.claim('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst });
+
+async function taken(): Promise<Claim & { state: 'taken' }> {
+  const claimed = await claim();
+  if (claimed.state !== 'taken') throw new Error(`it is ${claimed.state}`);
+  return claimed;
+}
+
+async function held() {
+  const claimed = await claim();
+  if (claimed.state !== 'load') throw new Error(`it is ${claimed.state}`);
+  return claimed.lease;
+}
+
+const never = () => new Promise<never>(() => {});
+
+describe('one who waits for the load of another instance', () => {
+  test.each([
+    ['changed', { state: 'changed' }],
+    ['free', { state: 'free' }],
+    ['failed {"code":"upstream-error"}', { state: 'failed', failure: '{"code":"upstream-error"}' }],
+    ['failed two words and\na line', { state: 'failed', failure: 'two words and\na line' }],
+  ])('is woken by a message, without a look at Redis: %j', async (word, landing) => {
+    const landed = (await taken()).landed();
+    redis.send(`${REDIS_KEY} ${word}`);
+    expect(await landed).toEqual(landing);
+    expect(redis.calls).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('misses no message that comes before the reply to its claim', async () => {
+    redis.replies.push(() => {
+      redis.send(`${REDIS_KEY} changed`);
+      return ['taken'];
+    });
+    expect(await (await taken()).landed()).toEqual({ state: 'changed' });
+    expect(redis.calls).toHaveLength(1);
+  });
+
+  test('wakes with all the others of its process', async () => {
+    const landings = [(await taken()).landed(), (await taken()).landed()];
+    redis.send(`${REDIS_KEY} changed`);
+    expect(await Promise.all(landings)).toEqual([{ state: 'changed' }, { state: 'changed' }]);
+  });
+
+  test.each([
+    '',
+    'changed',
+    REDIS_KEY,
+    `${REDIS_KEY} `,
+    `${REDIS_KEY}changed`,
+    `${REDIS_KEY} change`,
+    `${REDIS_KEY} CHANGED`,
+    `${REDIS_KEY} changed\n`,
+    `${REDIS_KEY} freed`,
+    `toncache:{other} changed`,
+    `x ${REDIS_KEY} changed`,
+    '\0\xff',
+  ])('sleeps on at a message that says nothing to it: %j', async (message) => {
+    let woken = false;
+    void (await taken()).landed().then(() => {
+      woken = true;
+    });
+    redis.send(message);
+    await vi.advanceTimersByTimeAsync(24);
+    expect(woken).toBe(false);
+  });
+
+  test('looks after 25, 50 and then every 100 ms, for messages that were lost', async () => {
+    const landed = (await taken()).landed();
+    await vi.advanceTimersByTimeAsync(400);
+    expect(redis.pollsAt).toEqual([25, 75, 175, 275, 375]);
+    redis.otherwise = () => ['changed'];
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await landed).toMatchObject({ state: 'changed' });
+  });
+
+  test.each([
+    ['that fails', () => Promise.reject(new Error('lost'))],
+    ['whose reply is rubbish', () => 'rubbish'],
+    ['whose reply is nothing', () => undefined],
+  ])('ends at the first look %s', async (_, reply) => {
+    const landed = (await taken()).landed();
+    redis.otherwise = reply;
+    await vi.advanceTimersByTimeAsync(25);
+    expect(await landed).toEqual({ state: 'unavailable' });
+    expect(redis.pollsAt).toEqual([25]);
+  });
+
+  test('ends at the first look that takes longer than its budget', async () => {
+    const landed = (await taken()).landed();
+    redis.otherwise = never;
+    await vi.advanceTimersByTimeAsync(25 + BUDGET_MS - 1);
+    let ended = false;
+    void landed.then(() => {
+      ended = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ended).toBe(false);
+    await vi.advanceTimersByTimeAsync(2);
+    expect(await landed).toEqual({ state: 'unavailable' });
+    expect(redis.pollsAt).toEqual([25]);
+  });
+
+  test('is forgotten when it has been woken, and when nobody waits', async () => {
+    const landed = (await taken()).landed();
+    redis.send(`${REDIS_KEY} changed`);
+    await landed;
+    // A message that was meant for the wait before does not end the next one.
+    redis.send(`${REDIS_KEY} free`);
+    const next = (await taken()).landed();
+    let woken = false;
+    void next.then(() => {
+      woken = true;
+    });
+    await vi.advanceTimersByTimeAsync(24);
+    expect(woken).toBe(false);
+  });
+});
+
+describe('a claim', () => {
+  test.each([
+    ['whose reply does not come', never],
+    ['that is refused', () => Promise.reject(new Error('READONLY'))],
+    ['whose reply is rubbish', () => 17],
+    ['whose reply is a word that nobody knows', () => ['what']],
+  ])('%s is a load of its own, and the lease that it may have is ended with the load', async (_, reply) => {
+    redis.replies.push(reply);
+    const claiming = claim();
+    await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
+    const claimed = await claiming;
+    if (claimed.state !== 'load') throw new Error(`it is ${claimed.state}`);
+    claimed.lease.release();
+    await leases.close();
+    expect(redis.ended).toEqual([[RELEASE, redis.calls[0]?.args[2]]]);
+  });
+
+  test.each([
+    [true, 1000],
+    [false, LEASE_MS],
+  ])('takes over what was begun too long ago only as the first of its flight (%s)', async (isFirst, ageMs) => {
+    await claim(isFirst);
+    expect(redis.calls[0]?.args.at(-2)).toBe(ageMs);
+  });
+
+  test('brings back a failure that rests', async () => {
+    redis.replies.push(() => ['failed', 'why']);
+    expect(await claim()).toEqual({ state: 'failed', failure: 'why' });
+  });
+
+  test('is told from every other one', async () => {
+    await claim();
+    await claim();
+    expect(redis.calls[0]?.args[2]).not.toBe(redis.calls[1]?.args[2]);
+  });
+});
+
+describe('a lease', () => {
+  beforeEach(() => {
+    redis.otherwise = () => ['held'];
+  });
+
+  test('leaves its flight less time than it has, and never none', async () => {
+    const lease = await held();
+    expect(lease.remainingMs).toBeLessThan(LEASE_MS);
+    expect(lease.remainingMs).toBeGreaterThan(LEASE_MS - 1000);
+    vi.advanceTimersByTime(2 * LEASE_MS);
+    expect(lease.remainingMs).toBe(1);
+  });
+
+  test('counts from the moment before it was asked for', async () => {
+    redis.replies.push(async () => {
+      vi.advanceTimersByTime(40);
+      return ['held'];
+    });
+    const at = Date.now();
+    const lease = await held();
+    expect(lease.remainingMs + 40).toBeLessThanOrEqual(LEASE_MS - (Date.now() - at) + 40);
+    expect(lease.remainingMs).toBe(LEASE_MS - 250 - 40);
+  });
+
+  test('is ended by what it was taken with, whatever Redis says to that', async () => {
+    const [first, second] = [await held(), await held()];
+    redis.otherwise = () => Promise.reject(new Error('lost'));
+    first.release();
+    second.fail('why');
+    await leases.close();
+    expect(redis.ended).toEqual([
+      [RELEASE, redis.calls[0]?.args[2]],
+      [FAIL, redis.calls[1]?.args[2]],
+    ]);
+    expect(redis.calls[3]?.args.slice(-2)).toEqual(['why', 250]);
+  });
+
+  test.each([
+    ['released', RELEASE],
+    ['failed', FAIL],
+  ])('that was %s is ended again when that was lost, for as long as it would last', async (how, script) => {
+    const lease = await held();
+    redis.replies.push(...Array.from({ length: 3 }, () => () => Promise.reject(new Error('lost'))));
+    if (how === 'released') lease.release();
+    else lease.fail('why');
+    await vi.advanceTimersByTimeAsync(25 + 50);
+    expect(redis.ended).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(redis.ended).toEqual(Array.from({ length: 4 }, () => [script, redis.calls[0]?.args[2]]));
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    expect(redis.ended).toHaveLength(4);
+
+    redis.otherwise = () => Promise.reject(new Error('lost'));
+    const other = await leases.claim('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
+    if (other.state === 'load') other.lease.release();
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+    const times = redis.ended.length;
+    expect(times).toBeLessThan(4 + 10);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
