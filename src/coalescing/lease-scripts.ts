@@ -7,6 +7,9 @@
 /** No lease is held for longer; what seems to be is rubbish. */
 const LONGEST_LEASE_MS = 15 * 60_000;
 
+/** No failure rests for longer (`coalescing.restAfterFailure` is at most that). */
+const LONGEST_REST_MS = 60_000;
+
 /** How long a set of waiters outlives its lease: whoever still waits looks by itself meanwhile. */
 const WAITERS_STAY_MS = 1000;
 
@@ -21,7 +24,7 @@ if type(stamp) == 'string' and stamp ~= '' and stamp ~= ARGV[1] then return {'ch
 local lease, leftMs = redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2])
 if type(lease) == 'string' and leftMs > 0 and leftMs <= ${LONGEST_LEASE_MS} then
   local failure = string.match(lease, '^failed (.*)$')
-  if failure then return {'failed', failure} end
+  if failure and leftMs <= ${LONGEST_REST_MS} then return {'failed', failure} end
   local wholeMs = tonumber(string.match(lease, '^held (%d+) '))
   local followable = ARGV[2] == 'watch' or wholeMs and wholeMs - leftMs < tonumber(ARGV[5])
   if wholeMs and leftMs <= wholeMs and followable then

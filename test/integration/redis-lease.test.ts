@@ -280,6 +280,7 @@ describe('rubbish', () => {
   const heldForEver = `held ${LEASE_MS} ${randomUUID()}`;
   test.each<[string, (key: string) => Promise<unknown>]>([
     ['a word', (key) => admin.set(leaseOf(key), 'rubbish', 'PX', 10_000)],
+    ['a failure that would rest for long', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 100_000)],
     ['bytes', (key) => admin.set(leaseOf(key), Buffer.from([0, 255, 10, 13]), 'PX', 10_000)],
     ['nothing', (key) => admin.set(leaseOf(key), '', 'PX', 10_000)],
     ['a word in place of its time', (key) => admin.set(leaseOf(key), 'held long x', 'PX', 10_000)],
