@@ -7,6 +7,7 @@ import {
   handleAll,
 } from 'cockatiel';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
+import { withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedCopy, usableUntil } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
 import { DELETE_IF_SAME, type RedisStoreOutcome, storeScript } from './redis-store.ts';
@@ -186,22 +187,5 @@ async function through<T>(circuit: CircuitBreakerPolicy, work: () => Promise<T>)
     return await circuit.execute(work);
   } catch (error) {
     return error instanceof BrokenCircuitError ? 'rejected-by-breaker' : 'failed';
-  }
-}
-
-async function withinBudget<T>(budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const overrun = new AbortController();
-  const { promise: overran, reject } = Promise.withResolvers<never>();
-  // When the event loop stalled, the answer may lie unread in the socket as the timer fires: it is read first.
-  const timer = setTimeout(() => {
-    setImmediate(() => {
-      overrun.abort();
-      reject(new Error(`no answer within ${budgetMs} ms`));
-    });
-  }, budgetMs);
-  try {
-    return await Promise.race([work(overrun.signal), overran]);
-  } finally {
-    clearTimeout(timer);
   }
 }

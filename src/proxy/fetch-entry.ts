@@ -65,26 +65,26 @@ export class EntryFetcher {
   async fetch(fetch: Fetch): Promise<Fetched | ProxyError> {
     const { permit, lease } = fetch;
     let outcome: PermitOutcome = 'ignored';
-    let store: (() => Fetched) | undefined;
-    let failure: ProxyError | undefined;
     try {
       const result = await this.#load(fetch);
       if (result instanceof ProxyError) {
-        failure = result;
         outcome = permitOutcomeOf(result);
+        // A failure of the indexer is everybody's; what this process alone came to is nobody else's.
+        if (result.wentForward) lease?.fail(encodeFailure(result));
+        else lease?.release();
         return result;
       }
-      if ('from' in result) return result;
+      if ('from' in result) {
+        lease?.release();
+        return result;
+      }
       outcome = 'answered';
-      store = () => this.#store(fetch, result);
-      return store();
+      return this.#store(fetch, result);
+    } catch (bug) {
+      lease?.release();
+      throw bug;
     } finally {
       permit.end(outcome);
-      // A failure of the indexer is everybody's; what this process alone came to is nobody else's.
-      if (store === undefined) {
-        if (failure?.wentForward === true) lease?.fail(encodeFailure(failure));
-        else lease?.release();
-      }
     }
   }
 
