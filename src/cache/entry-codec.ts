@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress, zstdDecompress } from 'node:zlib';
-import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, ownedCopy } from './entry.ts';
+import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, NO_MEMBERS, ownedCopy } from './entry.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -141,7 +141,7 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
     beforeRedisMs: bytes.readDoubleBE(AT.beforeRedisMs),
     lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
-    richness: { rank: bytes.readUInt8(AT.rank), members: ownedCopy(members) },
+    richness: { rank: bytes.readUInt8(AT.rank), members: members.length === 0 ? NO_MEMBERS : ownedCopy(members) },
     poorerSince: poorerSince === NEVER ? undefined : poorerSince,
   };
   const bodyLength = bytes.readUInt32BE(AT.bodyLength);

@@ -59,8 +59,12 @@ export const HIGHEST_RANK = 3;
 /** Bytes of one member's fingerprint: chance makes no two members of one answer equal. */
 export const FINGERPRINT_BYTES = 8;
 
+/** Of an answer that lists nothing which could be added to: one for all, as most are. */
+export const NO_MEMBERS = Buffer.alloc(0);
+
 /** The members of an answer, each as the first bytes of its SHA-256, one after another. */
 export function fingerprints(members: readonly string[]): Buffer {
+  if (members.length === 0) return NO_MEMBERS;
   return Buffer.concat(members.map((it) => hash('sha256', it, 'buffer').subarray(0, FINGERPRINT_BYTES)));
 }
 

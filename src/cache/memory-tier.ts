@@ -3,8 +3,8 @@ import { type Entry, usableUntil } from './entry.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
-/** What an entry costs beside its key and body: objects, a Buffer of its own, a slot of the LRU (measured: about 970 bytes). */
-const OVERHEAD_BYTES = 1000;
+/** What an entry costs beside its key and body: objects, a Buffer of its own, a slot of the LRU (measured: about 1100 bytes). */
+const OVERHEAD_BYTES = 1100;
 
 /** No single entry may push out more than this share of the others. */
 const MAX_ENTRY_SHARE = 1 / 16;
@@ -37,7 +37,8 @@ export class MemoryTier implements Tier {
     this.#copies = new LRUCache({
       maxSize: options.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
-      sizeCalculation: ({ entry }, key) => entry.body.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
+      sizeCalculation: ({ entry: { body, richness } }, key) =>
+        body.byteLength + richness.members.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
     });
   }
 
