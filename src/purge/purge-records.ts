@@ -46,7 +46,7 @@ export class PurgeRecords {
     this.#options = options;
   }
 
-  /** When all was purged for the last time, in epoch milliseconds; 0 for never. Only grows. */
+  /** When all was purged for the last time, in epoch milliseconds; 0 for never. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -106,14 +106,22 @@ export class PurgeRecords {
     return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
   }
 
-  /** Forgets what is older than `before` (epoch ms), but for the epoch. */
-  trim(before: number): void {
+  /**
+   * Forgets what is older than `before` (epoch ms), but for the epoch, and takes what is later than `latest` as of then:
+   * a clock was wrong, and would have its purges end what is asked for long after them.
+   */
+  trim(before: number, latest = Number.POSITIVE_INFINITY): void {
+    const trimmed = (at: number) => (at < before ? NEVER : Math.min(at, latest));
     for (const [tag, instants] of this.#byTag) {
-      if (instants.hardAt < before) instants.hardAt = NEVER;
-      if (instants.softAt < before) instants.softAt = NEVER;
+      instants.hardAt = trimmed(instants.hardAt);
+      instants.softAt = trimmed(instants.softAt);
       if (instants.hardAt === instants.softAt && instants.hardAt === NEVER) this.#byTag.delete(tag);
     }
-    if (this.#newest !== undefined && this.#newest.at < before) this.#newest = undefined;
+    const newestAt = trimmed(this.#newest?.at ?? NEVER);
+    this.#newest = this.#newest && newestAt !== NEVER ? { ...this.#newest, at: newestAt } : undefined;
+    if (this.#epoch <= latest) return;
+    this.#epoch = latest;
+    this.#options.onEpoch();
   }
 
   /** All that is known, the epoch included once there was one. */

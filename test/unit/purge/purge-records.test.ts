@@ -172,6 +172,19 @@ describe('when records are trimmed', () => {
     expect([records.epoch, records.newest]).toEqual([1, undefined]);
   });
 
+  test('those of a clock that was far ahead are taken as of the latest instant that can be', () => {
+    const onEpoch = vi.fn();
+    const records = new PurgeRecords({ tagsOf: () => [], onEpoch });
+    for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);
+    records.trim(0, 100);
+    expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 100), hard('a', 50), soft('a', 100)]);
+    expect(records.newest).toEqual(soft('a', 100));
+    // Keys that were made of the wrong epoch are of no use.
+    expect(onEpoch).toHaveBeenCalledTimes(2);
+    records.trim(0, 100);
+    expect(onEpoch).toHaveBeenCalledTimes(2);
+  });
+
   test('keys are not looked into while there are none', () => {
     const tagsOf = vi.fn(() => ['a']);
     const records = new PurgeRecords({ tagsOf, onEpoch: () => {} });
