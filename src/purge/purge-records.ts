@@ -39,6 +39,8 @@ const NEVER = Number.NEGATIVE_INFINITY;
 export class PurgeRecords {
   readonly #options: PurgeRecordsOptions;
   readonly #byTag = new Map<string, Instants>();
+  /** What was judged by the records of now and left as it was: reading its tags costs microseconds a hit. */
+  #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
 
@@ -78,6 +80,7 @@ export class PurgeRecords {
       this.#options.onEpoch();
       return true;
     }
+    this.#untouched = new WeakSet();
     const instants = this.#byTag.get(tag) ?? { hardAt: NEVER, softAt: NEVER };
     if (soft) instants.softAt = at;
     else instants.hardAt = at;
@@ -91,12 +94,15 @@ export class PurgeRecords {
    */
   judge<E extends Purgeable>(entry: E): E | undefined {
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
+    if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
     for (const tag of this.#options.tagsOf(entry.key)) {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    return softAt < entry.freshUntil ? endedAt(entry, softAt) : entry;
+    if (softAt < entry.freshUntil) return endedAt(entry, softAt);
+    this.#untouched.add(entry);
+    return entry;
   }
 
   /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */

@@ -161,6 +161,19 @@ describe('whatever is purged', () => {
   });
 });
 
+describe('an entry that no purge covers', () => {
+  test('has its tags read once, and again after the next purge', () => {
+    const tagsOf = vi.fn(() => ['a']);
+    const records = new PurgeRecords({ tagsOf, onEpoch: () => {} });
+    const entry = anEntry({ askedAt: 10 });
+    records.apply(hard('b', 1000));
+    for (let time = 0; time < 3; time++) expect(records.judge(entry)).toBe(entry);
+    expect(tagsOf).toHaveBeenCalledTimes(1);
+    records.apply(hard('a', 1000));
+    expect(records.judge(entry)).toBeUndefined();
+  });
+});
+
 describe('when records are trimmed', () => {
   test('those before the instant are forgotten, and the epoch never', () => {
     const records = withAll([hard(EVERY_ENTRY, 1), hard('a', 50), soft('a', 60), hard('b', 59)]);
