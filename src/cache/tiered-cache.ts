@@ -69,10 +69,10 @@ export class TieredCache {
     const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
     // A purge of all is judged by the key alone, and this key is of before the look that may come during the read.
-    if (!purges.isCurrent) return this.#withoutRedis(key);
+    const wasCurrent = purges.isCurrent;
     const read = await redis.get(key);
     // Asked after the read: the purges that are known by then are those that its entry is judged by.
-    if (read.state === 'failed' || !purges.isCurrent) return this.#withoutRedis(key);
+    if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
   }
