@@ -68,9 +68,11 @@ export class TieredCache {
   async lookUp(key: string): Promise<Lookup> {
     const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
+    // A purge of all is judged by the key alone, and this key is of before the look that may come during the read.
+    const wasCurrent = purges.isCurrent;
     const read = await redis.get(key);
     // Asked after the read: the purges that are known by then are those that its entry is judged by.
-    if (read.state === 'failed' || !purges.isCurrent) return this.#withoutRedis(key);
+    if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
   }
@@ -114,6 +116,8 @@ export class TieredCache {
     const { memory, purges, now } = this.#options;
     if (purges.judge(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#claimant(entry.key);
+    // It is stale by a soft purge, and what is kept was asked for after it.
+    if (kept !== undefined && this.isPurged(entry)) return this.#judge(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
       memory.set(entry);

@@ -73,7 +73,10 @@ export class RequestHandler {
 
   async #join(call: Call, key: string, signal: AbortSignal): Promise<Answer> {
     const { flights, loader } = this.#options;
-    const wait = await flights.join(key, signal, (flight) => loader.load(call, key, flight, true));
+    const join = () => flights.join(key, signal, (flight) => loader.load(call, key, flight, true));
+    let wait = await join();
+    // The purge may have come before this request did. A flight that starts now asks after both.
+    if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();
     const { collapsed } = wait;
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, signal);
     switch (load.from) {
@@ -154,4 +157,9 @@ export class RequestHandler {
     const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
     return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
   }
+}
+
+/** Whether it was asked for before a purge, as often as it was asked for. */
+function isPurged(load: Load): boolean {
+  return load.from === 'upstream' && load.stored === 'purged';
 }

@@ -1,5 +1,5 @@
 import type { PurgeRecord, PurgeRecords } from './purge-records.ts';
-import { EXCHANGE, type Exchanged, memberOf, readExchanged } from './purge-script.ts';
+import { EXCHANGE, type Exchanged, FURTHEST_AHEAD_MS, memberOf, readExchanged } from './purge-script.ts';
 
 /** What happens to purges, for those who count and log. */
 export type PurgeEvent =
@@ -55,6 +55,12 @@ const MARGIN_MS = 60 * 60 * 1000;
 
 /** The most records of one exchange: a script must not hold Redis up. */
 const MOST_AT_ONCE = 1000;
+
+/** Since when: tell what became of the records that were sent, and nothing else. */
+const NOTHING_ELSE = Number.POSITIVE_INFINITY;
+
+/** How far back each look reaches: the clock of Redis may have been set back since the last one, and writes followed. */
+const LOOK_BACK_MS = 2000;
 
 /**
  * Keeps the records of this process and those in Redis the same: tells what is purged here, follows what others purge,
@@ -119,7 +125,8 @@ export class PurgeLog {
       return { at: record.at, notReached: undefined };
     }
     this.#unconfirmed.set(memberOf(record), record);
-    const failure = await this.#exchange(this.#lastLookAt, []).then(
+    // Alone: of thousands of purges in a row each would carry, and be told of, those before it.
+    const failure = await this.#exchange(NOTHING_ELSE, [record], 'new').then(
       (exchanged) => exchanged.failure,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
@@ -151,8 +158,13 @@ export class PurgeLog {
       // A failover loses what was written last: then this one is missing.
       const newest = records.newest;
       const probe = newest !== undefined && newest.at > this.#lastLookAt - COUNTED_MS ? [newest] : [];
-      const { now, count, failure } = await this.#exchange(this.#lastLookAt, probe);
-      if (failure === undefined && count !== this.#countSince(now - COUNTED_MS)) await this.#exchangeAll();
+      // What Redis may have taken without this process hearing of it is no new purge, however often it is sent.
+      const unconfirmed = [...this.#unconfirmed.values()].slice(0, MOST_AT_ONCE);
+      const { now, count, failure } = await this.#exchange(this.#lastLookAt - LOOK_BACK_MS, [...probe, ...unconfirmed]);
+      const isSetBack = now < this.#lastLookAt;
+      this.#lastLookAt = now;
+      const lacks = count !== this.#countSince(now - COUNTED_MS);
+      if (isSetBack || (failure === undefined && lacks)) await this.#exchangeAll();
       this.#isCurrent = this.#isConnected;
       this.#firstLook.resolve();
       this.#available(true, undefined);
@@ -165,31 +177,28 @@ export class PurgeLog {
   async #exchangeAll(): Promise<void> {
     const all = [...this.#options.records.all()];
     for (let from = 0; from === 0 || from < all.length; from += MOST_AT_ONCE) {
-      await this.#exchange(from === 0 ? 0 : this.#lastLookAt, all.slice(from, from + MOST_AT_ONCE));
+      await this.#exchange(from === 0 ? 0 : NOTHING_ELSE, all.slice(from, from + MOST_AT_ONCE));
     }
   }
 
-  async #exchange(lastLookAt: number, known: readonly PurgeRecord[]): Promise<Exchanged> {
+  /** Sends records, and takes over what became of them and what Redis has from `since` on. */
+  async #exchange(since: number, sent: readonly PurgeRecord[], as: 'known' | 'new' = 'known'): Promise<Exchanged> {
     const { records, shared } = this.#options;
     if (shared === undefined) throw new Error('there is no Redis');
-    const unconfirmed = [...this.#unconfirmed];
-    const words = [
-      ...unconfirmed.flatMap(([member, { at }]) => ['new', member, String(at)]),
-      ...known.flatMap((record) => ['known', memberOf(record), String(record.at)]),
-    ];
-    const args = [this.#keepMs, COUNTED_MS, lastLookAt, ...words].map(String);
+    const words = sent.flatMap((record) => [as, memberOf(record), String(record.at)]);
+    const args = [this.#keepMs, COUNTED_MS, since, ...words].map(String);
     const exchanged = readExchanged(await shared.runScript(EXCHANGE, [shared.key], args));
-    if (exchanged.failure === undefined) {
-      for (const [member, record] of unconfirmed) {
-        // It may have been purged once more meanwhile.
-        if (this.#unconfirmed.get(member) === record) this.#unconfirmed.delete(member);
-      }
+    const own = new Set<string>();
+    for (const record of sent) {
+      const member = memberOf(record);
+      // It may have been purged once more meanwhile.
+      if (this.#unconfirmed.get(member) !== record) continue;
+      own.add(member);
+      if (exchanged.failure === undefined) this.#unconfirmed.delete(member);
     }
-    const own = new Set(unconfirmed.map(([member]) => member));
+    records.trim(exchanged.now - this.#keepMs, exchanged.now + FURTHEST_AHEAD_MS);
     const news = exchanged.records.filter((record) => records.apply(record) && !own.has(memberOf(record)));
     if (news.length > 0) this.#options.report({ name: 'purges-followed', records: news.length });
-    records.trim(exchanged.now - this.#keepMs);
-    this.#lastLookAt = exchanged.now;
     return exchanged;
   }
 

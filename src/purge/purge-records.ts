@@ -39,6 +39,8 @@ const NEVER = Number.NEGATIVE_INFINITY;
 export class PurgeRecords {
   readonly #options: PurgeRecordsOptions;
   readonly #byTag = new Map<string, Instants>();
+  /** What was judged by the records of now and left as it was: reading its tags costs microseconds a hit. */
+  #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
 
@@ -46,7 +48,7 @@ export class PurgeRecords {
     this.#options = options;
   }
 
-  /** When all was purged for the last time, in epoch milliseconds; 0 for never. Only grows. */
+  /** When all was purged for the last time, in epoch milliseconds; 0 for never. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -78,6 +80,7 @@ export class PurgeRecords {
       this.#options.onEpoch();
       return true;
     }
+    this.#untouched = new WeakSet();
     const instants = this.#byTag.get(tag) ?? { hardAt: NEVER, softAt: NEVER };
     if (soft) instants.softAt = at;
     else instants.hardAt = at;
@@ -91,12 +94,15 @@ export class PurgeRecords {
    */
   judge<E extends Purgeable>(entry: E): E | undefined {
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
+    if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
     for (const tag of this.#options.tagsOf(entry.key)) {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    return softAt < entry.freshUntil ? endedAt(entry, softAt) : entry;
+    if (softAt < entry.freshUntil) return endedAt(entry, softAt);
+    this.#untouched.add(entry);
+    return entry;
   }
 
   /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
@@ -106,14 +112,22 @@ export class PurgeRecords {
     return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
   }
 
-  /** Forgets what is older than `before` (epoch ms), but for the epoch. */
-  trim(before: number): void {
+  /**
+   * Forgets what is older than `before` (epoch ms), but for the epoch, and takes what is later than `latest` as of then:
+   * a clock was wrong, and would have its purges end what is asked for long after them.
+   */
+  trim(before: number, latest = Number.POSITIVE_INFINITY): void {
+    const trimmed = (at: number) => (at < before ? NEVER : Math.min(at, latest));
     for (const [tag, instants] of this.#byTag) {
-      if (instants.hardAt < before) instants.hardAt = NEVER;
-      if (instants.softAt < before) instants.softAt = NEVER;
+      instants.hardAt = trimmed(instants.hardAt);
+      instants.softAt = trimmed(instants.softAt);
       if (instants.hardAt === instants.softAt && instants.hardAt === NEVER) this.#byTag.delete(tag);
     }
-    if (this.#newest !== undefined && this.#newest.at < before) this.#newest = undefined;
+    const newestAt = trimmed(this.#newest?.at ?? NEVER);
+    this.#newest = this.#newest && newestAt !== NEVER ? { ...this.#newest, at: newestAt } : undefined;
+    if (this.#epoch <= latest) return;
+    this.#epoch = latest;
+    this.#options.onEpoch();
   }
 
   /** All that is known, the epoch included once there was one. */

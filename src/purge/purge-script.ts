@@ -1,15 +1,16 @@
 import { EVERY_ENTRY, type PurgeRecord } from './purge-records.ts';
 
-/** A minute: how far clocks may be apart, and how far back each look reaches so that it misses nothing. */
-const OVERLAP_MS = 60_000;
+/** How far clocks may be apart: a record that is further ahead is not believed. */
+export const FURTHEST_AHEAD_MS = 60_000;
 
 const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
 /**
  * One exchange with the records in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
- * at which Redis took them. Takes: how long records are kept, from when on they are counted, the instant of the last
- * look, then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why
- * one could not be written (or nothing), the epoch, and what is new since the last look.
+ * at which Redis took them. Takes: how long records are kept, from when on they are counted, from when on they are told,
+ * then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why one
+ * could not be written (or nothing), the epoch, what was
+ * written, and the records from that instant on.
  *
  * A record that Redis lacks, because it was away, lost it or was flushed, is taken as one of now: the others look for
  * what is new only. The epoch is told each time and keeps its instant, or all would be purged once more.
@@ -18,7 +19,7 @@ export const EXCHANGE = `
 local key, epoch = KEYS[1], '${EPOCH}'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local latest = now + ${OVERLAP_MS}
+local latest = now + ${FURTHEST_AHEAD_MS}
 local whole = function (number) return string.format('%.0f', number) end
 local failure = ''
 local try = function (...)
@@ -34,6 +35,7 @@ end
 drop('-inf', '(' .. whole(now - ARGV[1]))
 drop('(' .. whole(latest), '+inf')
 
+local told = {}
 for i = 4, #ARGV, 3 do
   local is_new, member = ARGV[i] == 'new', ARGV[i + 1]
   local at = math.min(tonumber(ARGV[i + 2]), latest)
@@ -41,17 +43,18 @@ for i = 4, #ARGV, 3 do
   if is_new or kept < math.min(at, now) then
     if is_new or member ~= epoch then at = math.max(at, now, kept + 1) end
     try('ZADD', key, whole(at), member)
+    if failure == '' then told[#told + 1], told[#told + 2] = member, whole(at) end
   end
 end
 
--- After a failover the clock may be behind the last look.
-local since = whole(math.min(tonumber(ARGV[3]), now) - ${OVERLAP_MS})
+local since = whole(math.min(tonumber(ARGV[3]), latest))
+for _, word in ipairs(redis.call('ZRANGEBYSCORE', key, since, '+inf', 'WITHSCORES')) do told[#told + 1] = word end
 return {
   now,
   redis.call('ZCOUNT', key, whole(now - ARGV[2]), '+inf'),
   failure,
   redis.call('ZSCORE', key, epoch) or '0',
-  redis.call('ZRANGEBYSCORE', key, since, '+inf', 'WITHSCORES'),
+  told,
 }`;
 
 /** What one exchange told. */

@@ -188,6 +188,27 @@ describe('a purge over two instances', () => {
     expect(indexer.requests.total).toBe(2);
   });
 
+  it('is not undone by a flight that purge after purge overtakes: who came after the last asks anew', async () => {
+    const target = round();
+    let gate = indexer.hold();
+    const { answer: early } = await one.sendIn(target);
+    // So often a flight asks.
+    for (let asks = 1; asks < 3; asks++) {
+      await gate.arrived(1);
+      await purged(one, { seqno });
+      gate.release();
+      gate = indexer.hold();
+    }
+    await gate.arrived(1);
+    await purged(one, { seqno });
+    const { answer: late } = await one.sendIn(target);
+    gate.release();
+    expect((await early).status).toBe(200);
+    expect(parseCacheStatus((await early).headers['cache-status'])).toMatchObject({ detail: 'purged' });
+    expect(parseCacheStatus((await late).headers['cache-status'])).toMatchObject({ fwd: 'miss', stored: true });
+    expect(indexer.requests.total).toBe(4);
+  });
+
   it('holds for an instance that is started afterwards', async () => {
     const target = round();
     await known(target);

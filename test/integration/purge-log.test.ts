@@ -40,6 +40,11 @@ interface Instance {
   readonly events: PurgeEvent[];
   /** While false, Redis is away for this instance. */
   isReached: boolean;
+  /** While false, Redis does what it is told, and its answers are lost. */
+  isAnswered: boolean;
+  onCall: (args: readonly string[]) => void;
+  /** May change it. */
+  onReply: (reply: unknown) => void;
   now: () => number;
 }
 
@@ -56,6 +61,9 @@ function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
     records,
     events,
     isReached: true,
+    isAnswered: true,
+    onCall: () => {},
+    onReply: () => {},
     now: Date.now,
     log: new PurgeLog({
       records,
@@ -63,7 +71,11 @@ function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
         key,
         runScript: async (...call) => {
           if (!instance.isReached) throw new Error('away');
-          return connection.runScript(...call);
+          instance.onCall(call[2]);
+          const reply = await connection.runScript(...call);
+          instance.onReply(reply);
+          if (!instance.isAnswered) throw new Error('lost');
+          return reply;
         },
       },
       usableMs,
@@ -143,6 +155,34 @@ describe('while Redis is away', () => {
     await expect.poll(() => known(other)).toEqual(known(cut));
   });
 
+  it.each([all, a])('a purge whose answers are lost is one purge, however often it is sent: $tag', async (purge) => {
+    newNetwork();
+    const [unheard, other] = [anInstance(), anInstance()];
+    unheard.isAnswered = false;
+    expect((await unheard.log.purge(purge)).notReached).toBe('lost');
+    await connect(other);
+    const at = other.records.atOf(purge);
+    expect(at).toBeDefined();
+    for (let round = 0; round < 3; round++) unheard.log.onConnected();
+    unheard.isAnswered = true;
+    await connect(unheard);
+    await connect(other);
+    expect([unheard, other].map(({ records }) => records.atOf(purge))).toEqual([at, at]);
+  });
+
+  it('a purge by a clock that is far ahead ends nothing that is asked for long after it', async () => {
+    newNetwork();
+    const [wrong, other] = [anInstance(), anInstance()];
+    wrong.now = () => Date.now() + DAY;
+    wrong.isReached = false;
+    for (const purge of [a, all]) await wrong.log.purge(purge);
+    wrong.isReached = true;
+    await connect(wrong);
+    await connect(other);
+    expect(known(wrong)).toEqual(known(other));
+    for (const { at } of known(wrong)) expect(at).toBeLessThan(Date.now() + 61_000);
+  });
+
   it('the purges of others are followed when it is back, however long that took', async () => {
     newNetwork();
     const [cut, other] = [anInstance(), anInstance()];
@@ -183,6 +223,49 @@ describe('while Redis is away', () => {
     looked.log.onConnected();
     await Promise.all(waiting);
     expect([refused.log.isCurrent, looked.log.isCurrent]).toEqual([false, true]);
+  });
+});
+
+describe('many purges', () => {
+  it('at once: each sends and is told of no more than itself', async () => {
+    newNetwork();
+    const one = anInstance();
+    await redis.zadd(
+      key,
+      ...Array.from({ length: 500 }, (_, index) => [`${Date.now() - 1000}`, `hard t${index}`]).flat(),
+    );
+    const sizes: number[] = [];
+    one.onReply = (reply) => {
+      if (Array.isArray(reply)) sizes.push(reply[4].length);
+    };
+    await Promise.all(Array.from({ length: 50 }, (_, index) => one.log.purge({ tag: `mine${index}`, soft: false })));
+    expect(sizes).toEqual(Array(50).fill(2));
+  });
+
+  it('that Redis was not reached for are sent a thousand at a time', async () => {
+    newNetwork();
+    const one = anInstance({ polls: true });
+    one.isReached = false;
+    for (let index = 0; index < 2500; index++) await one.log.purge({ tag: `t${index}`, soft: false });
+    const sent: number[] = [];
+    one.onCall = (args) => void sent.push((args.length - 3) / 3);
+    one.isReached = true;
+    await expect.poll(() => redis.zcard(key)).toBe(2500);
+    expect(Math.max(...sent)).toBeLessThanOrEqual(1001);
+  });
+
+  it('are followed when the clock of Redis was set back meanwhile', async () => {
+    newNetwork();
+    const one = anInstance();
+    await redis.zadd(key, Date.now() - 3_600_000, 'hard again');
+    await connect(one);
+    // One more purge of the same, by the clock of a server that is half an hour behind.
+    await redis.zadd(key, Date.now() - 1_800_000, 'hard again');
+    one.onReply = (reply) => {
+      if (Array.isArray(reply)) reply[0] = Date.now() - 1_799_000;
+    };
+    one.log.onConnected();
+    await expect.poll(() => one.records.atOf({ tag: 'again', soft: false })).toBeGreaterThan(Date.now() - 3_000_000);
   });
 });
 

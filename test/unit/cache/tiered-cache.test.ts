@@ -325,6 +325,31 @@ describe('a purge', () => {
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
   });
 
+  test('of all that becomes known while Redis reads is in no key of that read: it is not used', async () => {
+    const { cache, redis, purges } = cacheAt();
+    redis.kept.set(key, ENTRY);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    redis.hold = promise;
+    purges.isCurrent = false;
+    const found = cache.lookUp(key);
+    purges.isCurrent = true;
+    resolve();
+    expect(await found).toEqual({ state: 'miss' });
+  });
+
+  test('that is soft ends the claim of what Redis holds on the place of what was asked for since', async () => {
+    const { cache, clock, redis, purges } = cacheAt();
+    const newer = anEntry({ askedAt: ASKED_AT + 2, richness: { rank: 2, members: Buffer.alloc(0) } });
+    purges.purgedUntil = () => ASKED_AT + 1;
+    clock.now = ASKED_AT + 2;
+    cache.set(newer);
+    // Richer, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
+    redis.kept.set(key, ENTRY);
+    clock.now += newer.beforeRedisMs;
+    expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'memory' });
+    expect(cache.lookForFallback(key)).toMatchObject({ entry: newer });
+  });
+
   test('that is soft leaves a stale copy, which Redis is not asked about', async () => {
     const { cache, clock, purges } = cacheAt();
     cache.set(ENTRY);

@@ -161,6 +161,19 @@ describe('whatever is purged', () => {
   });
 });
 
+describe('an entry that no purge covers', () => {
+  test('has its tags read once, and again after the next purge', () => {
+    const tagsOf = vi.fn(() => ['a']);
+    const records = new PurgeRecords({ tagsOf, onEpoch: () => {} });
+    const entry = anEntry({ askedAt: 10 });
+    records.apply(hard('b', 1000));
+    for (let time = 0; time < 3; time++) expect(records.judge(entry)).toBe(entry);
+    expect(tagsOf).toHaveBeenCalledTimes(1);
+    records.apply(hard('a', 1000));
+    expect(records.judge(entry)).toBeUndefined();
+  });
+});
+
 describe('when records are trimmed', () => {
   test('those before the instant are forgotten, and the epoch never', () => {
     const records = withAll([hard(EVERY_ENTRY, 1), hard('a', 50), soft('a', 60), hard('b', 59)]);
@@ -170,6 +183,19 @@ describe('when records are trimmed', () => {
     records.trim(61);
     expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 1)]);
     expect([records.epoch, records.newest]).toEqual([1, undefined]);
+  });
+
+  test('those of a clock that was far ahead are taken as of the latest instant that can be', () => {
+    const onEpoch = vi.fn();
+    const records = new PurgeRecords({ tagsOf: () => [], onEpoch });
+    for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);
+    records.trim(0, 100);
+    expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 100), hard('a', 50), soft('a', 100)]);
+    expect(records.newest).toEqual(soft('a', 100));
+    // Keys that were made of the wrong epoch are of no use.
+    expect(onEpoch).toHaveBeenCalledTimes(2);
+    records.trim(0, 100);
+    expect(onEpoch).toHaveBeenCalledTimes(2);
   });
 
   test('keys are not looked into while there are none', () => {
