@@ -69,6 +69,8 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
       purges.onRedisTransition(transition);
     },
     onEvictionProblem: log.onEvictionProblem,
+    // Stamped by another clock, an absence could be told for seconds longer than it is true.
+    onJump: () => memory.clear(),
   });
   const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });

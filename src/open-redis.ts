@@ -38,6 +38,8 @@ export interface OpenRedisOptions {
   readonly report: (event: RedisTierEvent) => void;
   readonly onTransition: (transition: RedisTransition) => void;
   readonly onEvictionProblem: (problem: EvictionProblem) => void;
+  /** The time that instants are written in is another one than before. */
+  readonly onJump: () => void;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
@@ -48,6 +50,7 @@ export function openRedis({
   report,
   onTransition,
   onEvictionProblem,
+  onJump,
 }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
@@ -62,7 +65,7 @@ export function openRedis({
     },
     onEvictionProblem,
   });
-  const clock = new ServerClock({ runScript: connection.runScript, key: CLOCK_KEY, now: Date.now, monotonic });
+  const clock = new ServerClock({ runScript: connection.runScript, key: CLOCK_KEY, now: Date.now, monotonic, onJump });
   const now = ownNow ?? (() => clock.now());
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({

@@ -7,7 +7,12 @@ export interface ServerClockOptions {
   readonly now: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+  /** Told when the time went on, or back, by more than a second: what was written in the old one says nothing now. */
+  readonly onJump: () => void;
 }
+
+/** Machines that keep the time are nearer to each other than this. */
+const JUMP_MS = 1000;
 
 const TIME = `return redis.call('TIME')`;
 
@@ -55,8 +60,10 @@ export class ServerClock {
     // clock was set, or this is another server.
     const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
     if (this.#hasSample && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
+    const jumped = Math.abs(offsetMs - this.#offsetMs) > JUMP_MS;
     this.#offsetMs = offsetMs;
     this.#hasSample = true;
+    if (jumped) this.#options.onJump();
   }
 
   /** Asks no more. */

@@ -152,6 +152,7 @@ test("the server's time is known from a real one", async () => {
     key: 'toncache:clock',
     now: () => Date.now() + aheadMs,
     monotonic: () => performance.now(),
+    onJump: () => {},
   });
   await clock.refresh();
   clock.close();

@@ -12,11 +12,13 @@ class World {
   backMs = 1;
   isAway = false;
   asked = 0;
+  jumps = 0;
 
   readonly clock = new ServerClock({
     key: 'clock',
     now: () => this.wallAheadMs + this.elapsedMs,
     monotonic: () => this.elapsedMs,
+    onJump: () => this.jumps++,
     runScript: async (script, keys) => {
       expect([script, keys]).toEqual([`return redis.call('TIME')`, ['clock']]);
       this.asked++;
@@ -55,6 +57,18 @@ test("before Redis has told its time it is this machine's", async () => {
   await world.clock.refresh();
   expect(world.clock.now()).toBe(world.wallAheadMs + world.elapsedMs);
   expect(world.clock.offsetMs).toBe(0);
+});
+
+test('a time that is another one by more than a second is told, once', async () => {
+  world.serverAheadMs += 1500;
+  await world.clock.refresh();
+  expect(world.jumps).toBe(1);
+  world.serverAheadMs += 900;
+  await world.clock.refresh();
+  expect(world.jumps).toBe(1);
+  world.serverAheadMs -= 2400;
+  await world.clock.refresh();
+  expect(world.jumps).toBe(2);
 });
 
 test("the server's time is known to half of the round trip, however far the clocks are apart", async () => {
@@ -117,7 +131,13 @@ test('it asks every 10 s until it is closed', async () => {
 });
 
 test.each([[[]], [['1']], [['x', 'y']], [null], ['1']])('a reply that is no time is none: %j', async (reply) => {
-  const clock = new ServerClock({ key: 'k', now: () => 7, monotonic: () => 0, runScript: async () => reply });
+  const clock = new ServerClock({
+    key: 'k',
+    now: () => 7,
+    monotonic: () => 0,
+    onJump: () => {},
+    runScript: async () => reply,
+  });
   await clock.refresh();
   clock.close();
   expect(clock.now()).toBe(7);
