@@ -175,9 +175,8 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
 
   return {
     listen: async () => {
-      // The first requests after a start shall find what Redis holds.
-      await redis?.ready();
-      await purges.ready(settings.redis.connectTimeout);
+      // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
+      await Promise.all([redis?.ready(), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;

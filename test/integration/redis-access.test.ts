@@ -7,13 +7,11 @@ import { parseRedisUrl } from '../../src/redis-url.ts';
 import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 
 const certificate = selfSignedCertificate('redis', '127.0.0.1');
-/** What the README says that it needs. */
-const RULES = '~toncache:* &toncache:* +@read +@write +@scripting +@pubsub +@connection +info +time +cluster';
-const USER = ['--user', 'toncache', 'on', '>p@ss:w/rd', ...RULES.split(' ')];
-const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
+const USER = redisUser(LEAST_RIGHTS);
 
 async function works(redis: ObservedConnection): Promise<void> {
   expect(redis.transitions).toEqual([{ state: 'connected' }]);

@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Fleet } from '../support/fleet.ts';
+import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { answersOf, childrenOf } from '../support/transaction-answers.ts';
+import { parseCacheStatus } from './cache-status.ts';
+
+const KEYS = 10;
+const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
+const certificate = selfSignedCertificate('redis', '127.0.0.1');
+
+let folder: string;
+let caFile: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'toncache-ca-'));
+  caFile = join(folder, 'ca.pem');
+  await writeFile(caFile, certificate.cert);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What the servers refused, in their own words: `command` or `channel`, and which. */
+async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
+  const told = servers.map(async ({ port }) => {
+    const admin = adminOf(port, certificate);
+    const entries = (await admin.call('acl', 'log')) as string[][];
+    admin.disconnect();
+    return entries.map((entry) => `${entry[entry.indexOf('reason') + 1]} ${entry[entry.indexOf('object') + 1]}`);
+  });
+  return (await Promise.all(told)).flat();
+}
+
+/** Three instances, all that they share, and nothing to complain about. */
+async function works(redisUrl: string): Promise<void> {
+  await using fleet = await Fleet.start(answersOf(150), {
+    redisUrl,
+    env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000' },
+  });
+  const targets = Array.from({ length: KEYS }, (_, index) => childrenOf(1, index));
+  const replies = await Promise.all(targets.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(fleet.asked).toBe(KEYS);
+  await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
+  const late = await fleet.add();
+  for (const target of targets) {
+    const { headers } = await late.ask(target);
+    expect(parseCacheStatus(headers['cache-status'])).toMatchObject({ hit: true, detail: 'redis' });
+  }
+  const purge = await late.askAdmin('/purge', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"all":true}',
+  });
+  expect(purge.status).toBe(200);
+  for (const proxy of fleet.proxies.slice(0, 3)) {
+    await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
+  }
+  await fleet.get(0).ask(childrenOf(1, 0));
+  expect(fleet.asked).toBe(KEYS + 1);
+  for (const proxy of fleet.proxies) {
+    // Never exactly 0 once the server's clock was read.
+    expect(await proxy.metric('toncache_redis_clock_offset_seconds')).not.toBe(0);
+    expect(proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
+  }
+}
+
+describe.each([
+  ['one server', () => startRedis({ certificate, args: [...BOUNDED, ...redisUser(LEAST_RIGHTS)] }), 'rediss'],
+  [
+    'a Cluster',
+    () => startRedisCluster({ certificate, args: [...BOUNDED, ...redisUser(LEAST_RIGHTS)] }),
+    'redis-cluster',
+  ],
+] as const)('a user with the least rights, by TLS, to %s', (_, start, scheme) => {
+  it('is enough for all that instances share', async () => {
+    await using redis = await start();
+    await works(redis.url.replace(`${scheme}://`, `${scheme}://${CREDENTIALS}@`));
+    expect(await refusals('servers' in redis ? redis.servers : [redis])).toEqual([]);
+  });
+});
+
+it('the least rights are those that the README names', async () => {
+  expect((await readFile('README.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
+});
+
+it('a user that may use no channel waits by looking', async () => {
+  const rights = LEAST_RIGHTS.replace('&toncache:* ', '');
+  await using redis = await startRedis({ certificate, args: [...BOUNDED, ...redisUser(rights)] });
+  await works(redis.url.replace('rediss://', `rediss://${CREDENTIALS}@`));
+  const refused = await refusals([redis]);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const refusal of refused) expect(refusal).toMatch(/^channel toncache:wake:/);
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Fleet } from '../support/fleet.ts';
+import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { mostWithin } from '../support/sliding-count.ts';
+import { answersOf, childrenOf } from '../support/transaction-answers.ts';
+import { watchKeys } from '../support/watched-keys.ts';
+import { parseCacheStatus } from './cache-status.ts';
+
+const KEYS = 60;
+
+describe('three instances on a Cluster of three masters', () => {
+  let cluster: RedisCluster;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  /** How many entries of this fleet each master holds. */
+  async function entriesOfMasters(network: string): Promise<number[]> {
+    return Promise.all(
+      cluster.masters.map(async ({ port }) => {
+        const admin = adminOf(port);
+        const keys = await admin.keys(`toncache:*:${network}:*`);
+        admin.disconnect();
+        return keys.length;
+      }),
+    );
+  }
+
+  /** How many instances can be woken. */
+  async function listening(): Promise<number> {
+    const channels = cluster.masters.map(async ({ port }) => {
+      const admin = adminOf(port);
+      const names = await admin.pubsub('CHANNELS', 'toncache:wake:*');
+      admin.disconnect();
+      return names.length;
+    });
+    return (await Promise.all(channels)).reduce((sum, count) => sum + count);
+  }
+
+  it('keep entries on all masters, and each finds what the others stored', async () => {
+    await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
+    for (let index = 0; index < KEYS; index++) await fleet.get(index % 3).ask(childrenOf(1, index));
+    await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
+    const counts = await entriesOfMasters(fleet.network);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(KEYS);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    for (const proxy of [...fleet.proxies, await fleet.add()]) {
+      for (let index = 0; index < KEYS; index++) {
+        const { headers } = await proxy.ask(childrenOf(1, index));
+        expect(parseCacheStatus(headers['cache-status'])).toMatchObject({ hit: true });
+      }
+    }
+    expect(fleet.asked).toBe(KEYS);
+  });
+
+  it('ask the indexer once for each of many cold keys', async () => {
+    await using fleet = await Fleet.start(answersOf(200), { redisUrl: cluster.url });
+    const asked = Array.from({ length: KEYS }, (_, index) =>
+      fleet.proxies.map((proxy) => proxy.ask(childrenOf(2, index))),
+    );
+    const replies = await Promise.all(asked.flat());
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(fleet.asked).toBe(KEYS);
+  });
+
+  it('are woken when an answer is stored, on whatever master, and do not look for it', async () => {
+    await using fleet = await Fleet.start(answersOf(180, 100), { redisUrl: cluster.url });
+    await expect.poll(listening).toBe(3);
+    await using watched = await watchKeys(cluster.masters);
+    for (let index = 0; index < KEYS; index += 10) {
+      const tens = Array.from({ length: 10 }, (_, more) => childrenOf(3, index + more));
+      await Promise.all(tens.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
+    }
+    expect(watched.mastersWithStores).toBe(3);
+    // Each who is not woken looks once more; of those who are, some were just about to.
+    expect(watched.waits).toBe(2 * KEYS);
+    expect(watched.looksAfterStores).toBeLessThan(watched.waits / 4);
+  });
+
+  it('all follow a purge', async () => {
+    await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
+    const targets = Array.from({ length: 10 }, (_, index) => childrenOf(4, index));
+    for (const target of targets) for (const proxy of fleet.proxies) await proxy.ask(target);
+    expect(fleet.asked).toBe(targets.length);
+    const purge = await fleet.get(0).askAdmin('/purge', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"all":true}',
+    });
+    expect(purge.status).toBe(200);
+    for (const proxy of fleet.proxies.slice(1)) {
+      await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
+    }
+    for (const target of targets) {
+      for (const proxy of fleet.proxies) {
+        await proxy.ask(target);
+        await proxy.untilRedisHasAll();
+      }
+    }
+    expect(fleet.asked).toBe(2 * targets.length);
+  });
+
+  it('share the rate', async () => {
+    const perSecond = 20;
+    const arrivals: number[] = [];
+    const answer = answersOf(0);
+    const timed = (target: string) => {
+      arrivals.push(performance.now());
+      return answer(target);
+    };
+    await using fleet = await Fleet.start(timed, {
+      redisUrl: cluster.url,
+      env: { UPSTREAM_RPS: String(perSecond) },
+    });
+    // So few for each that all would be sent within a second if each had the rate for itself.
+    const asked = Array.from({ length: 48 }, (_, index) => fleet.get(index % 3).ask(childrenOf(5, index)));
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect(arrivals.length).toBe(48);
+    expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(2 * perSecond);
+  });
+});

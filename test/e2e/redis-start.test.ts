@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answeringJson } from '../support/json-upstream.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { someNetwork } from '../support/some-network.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { answersOf, childrenOf } from '../support/transaction-answers.ts';
+
+const WARNING = 40;
+
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(answeringJson(answersOf(0)));
+});
+afterAll(() => upstream[Symbol.asyncDispose]());
+
+function start(redisUrl: string, redis: { connectTimeout?: number; commandTimeout?: number } = {}) {
+  const env = { REDIS_URL: redisUrl, NETWORK: someNetwork() };
+  return startProxy({ upstreamUrl: upstream.url, env, overrides: { redis } });
+}
+
+const warnings = ({ log }: RunningProxy) => log.filter(({ level }) => level >= WARNING).map(({ msg }) => msg);
+
+/** Answers come from the indexer until they are stored in Redis. */
+async function untilStoredInRedis(proxy: RunningProxy): Promise<void> {
+  let index = 0;
+  const group = Number(`0x${randomBytes(4).toString('hex')}`);
+  await expect
+    .poll(
+      async () => {
+        expect((await proxy.ask(childrenOf(group, index++))).status).toBe(200);
+        return proxy.metric('toncache_redis_calls_total', { call: 'write', outcome: 'stored' });
+      },
+      { interval: 20 },
+    )
+    .toBeGreaterThan(0);
+}
+
+describe.each([
+  ['down', (redis: RedisServer) => redis.kill(), (redis: RedisServer) => redis.restart()],
+  ['hung', (redis: RedisServer) => redis.pause(), (redis: RedisServer) => redis.resume()],
+])('a start while Redis is %s', (_, fell, comeBack) => {
+  it('costs one connect timeout at most, is said once, and Redis is used when it comes', async () => {
+    await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
+    await fell(redis);
+    const connectTimeout = 1500;
+    const { promise: twice, resolve } = Promise.withResolvers<'twice'>();
+    setTimeout(() => resolve('twice'), 2 * connectTimeout);
+    const starting = start(redis.url, { connectTimeout, commandTimeout: 3 * connectTimeout });
+    const first = await Promise.race([starting, twice]);
+    await using proxy = await starting;
+    expect(first).not.toBe('twice');
+    await expect.poll(() => warnings(proxy)).toEqual(['no connection to Redis']);
+    await comeBack(redis);
+    await untilStoredInRedis(proxy);
+  });
+});
+
+describe('a Redis that fills up', () => {
+  const FILLS_UP = /nothing that keeps Redis from filling up.*set maxmemory and an eviction policy such as allkeys-lru/;
+
+  it('is warned of once, with what to do, however often it is connected to', async () => {
+    await using redis = await startRedis();
+    await using proxy = await start(redis.url);
+    await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);
+    await redis.restart();
+    const connected = () => proxy.log.filter(({ msg }) => msg === 'connected to Redis').length;
+    await expect.poll(connected).toBe(2);
+    await untilStoredInRedis(proxy);
+    expect(warnings(proxy).filter((it) => FILLS_UP.test(it))).toHaveLength(1);
+  });
+
+  it('is warned of once for all masters of a Cluster', async () => {
+    await using cluster = await startRedisCluster({ args: ['--maxmemory', '100mb'] });
+    await using proxy = await start(cluster.url);
+    await untilStoredInRedis(proxy);
+    expect(warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);
+    expect(warnings(proxy)[0]).toContain('noeviction');
+  });
+});

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { Fleet, IMPATIENT_REDIS } from '../support/fleet.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedisSentinels } from '../support/redis-sentinels.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import type { RunningProxy } from '../support/start-proxy.ts';
+import { SteadyLoad } from '../support/steady-load.ts';
+import { answersOf, childrenOf, liveChildrenOf, unknownOf } from '../support/transaction-answers.ts';
+
+const WAIT = { timeout: 120_000, interval: 50 };
+
+/** Each of them lives so shortly that Redis and the indexer are asked again and again. */
+const targets = [
+  ...Array.from({ length: 40 }, (_, index) => liveChildrenOf(index)),
+  ...Array.from({ length: 10 }, (_, index) => unknownOf(index)),
+];
+
+const STRIKES: readonly [string, (server: RedisServer) => Promise<void>][] = [
+  ['killed', (server) => server.kill()],
+  ['hung', (server) => server.pause()],
+];
+
+const KEYS = 24;
+
+/** How many keys, new each time, one instance can tell another through Redis. */
+let group = 100;
+async function told(from: RunningProxy, to: RunningProxy): Promise<number> {
+  group++;
+  const asked = Array.from({ length: KEYS }, (_, index) => childrenOf(group, index));
+  await Promise.all(asked.map((target) => from.ask(target)));
+  await from.untilRedisHasAll();
+  const replies = await Promise.all(asked.map((target) => to.ask(target)));
+  return replies.filter(({ headers }) => String(headers['cache-status']).includes('detail=redis')).length;
+}
+
+/** Strikes under load, until Redis is used for all keys again by all, and by an instance that is new. */
+async function weather(redisUrl: string, strike: () => Promise<void>, restore = async () => {}): Promise<void> {
+  await using fleet = await Fleet.start(answersOf(5), { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
+  await using load = new SteadyLoad(fleet.proxies, targets);
+  const [first, second, third] = fleet.proxies as [RunningProxy, RunningProxy, RunningProxy];
+  await expect.poll(() => told(first, second), WAIT).toBe(KEYS);
+  await strike();
+  const { answered } = load;
+  await expect.poll(() => load.answered, WAIT).toBeGreaterThan(answered + 200);
+  await restore();
+  await expect.poll(() => told(first, second), WAIT).toBe(KEYS);
+  await expect.poll(() => told(second, third), WAIT).toBe(KEYS);
+  await expect.poll(() => told(third, first), WAIT).toBe(KEYS);
+  const late = await fleet.add();
+  await expect.poll(() => told(first, late), WAIT).toBe(KEYS);
+  for (const proxy of fleet.proxies) {
+    for (const call of ['read', 'write']) expect(await proxy.metric('toncache_redis_available', { call })).toBe(1);
+  }
+  await load.end();
+  expect(load.statuses).toEqual([200, 404]);
+}
+
+test.each(STRIKES)('a master of a Cluster that is %s costs no client an error', async (_, strike) => {
+  await using cluster = await startRedisCluster({ replicas: 1 });
+  const [struck] = cluster.masters as [RedisServer];
+  await weather(cluster.url, () => strike(struck));
+});
+
+test('a master without a replica that is killed and comes back empty costs no client an error', async () => {
+  await using cluster = await startRedisCluster();
+  const [struck] = cluster.masters as [RedisServer];
+  await weather(
+    cluster.url,
+    () => struck.kill(),
+    () => struck.restart(),
+  );
+});
+
+test.each(STRIKES)('a primary with sentinels that is %s costs no client an error', async (_, strike) => {
+  await using servers = await startRedisSentinels();
+  await weather(servers.url, () => strike(servers.primary));
+});

@@ -1,0 +1,11 @@
+/** The least that a user of Redis must be allowed, as the README says it. */
+export const LEAST_RIGHTS =
+  '~toncache:* &toncache:* +@connection +@read +@write +@scripting +@pubsub -@dangerous +info +time +cluster|slots +cluster|info';
+
+/** User and password of {@link redisUser}, as a URL holds them. */
+export const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
+
+/** Arguments of a server that has a user with these rights and no more. */
+export function redisUser(rights: string): readonly string[] {
+  return ['--user', 'toncache', 'on', '>p@ss:w/rd', ...rights.split(' ')];
+}

@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RunningProxy } from './start-proxy.ts';
+
+/** Clients that ask again as soon as they are answered, one after another of some targets. */
+export class SteadyLoad implements AsyncDisposable {
+  readonly #statuses = new Map<number, number>();
+  readonly #clients: Promise<void>[];
+  #asked = 0;
+  #ended = false;
+
+  /** `clients` to each of the proxies, so many milliseconds between an answer and the next request. */
+  constructor(proxies: readonly RunningProxy[], targets: readonly string[], clients = 3, pauseMs = 5) {
+    const client = async (proxy: RunningProxy) => {
+      while (!this.#ended) {
+        const { status } = await proxy.ask(targets[this.#asked++ % targets.length] ?? '');
+        this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+        await pause(pauseMs);
+      }
+    };
+    this.#clients = proxies.flatMap((proxy) => Array.from({ length: clients }, () => client(proxy)));
+    for (const it of this.#clients) it.catch(() => {});
+  }
+
+  /** How many requests were answered. */
+  get answered(): number {
+    return [...this.#statuses.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** With what status so far, in rising order. */
+  get statuses(): readonly number[] {
+    return [...this.#statuses.keys()].sort((a, b) => a - b);
+  }
+
+  /** Ends the clients; rejects if one of them was not answered at all. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.all(this.#clients);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
+    await Promise.allSettled(this.#clients);
+  }
+}
