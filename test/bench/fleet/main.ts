@@ -3,15 +3,17 @@ import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { chainOf } from '../overload/calls.ts';
 import { startBusyIndexer } from '../overload/indexer-process.ts';
-import { startToncache } from '../toncache-process.ts';
+import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
 import { offerLoad } from './offer-load.ts';
 
-// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Two minutes, everything on
+// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Three minutes, everything on
 // 127.0.0.1.
 
 const SIZES = [1, 2, 4];
 const PER_SECOND = 200;
 const SECONDS = 10;
+/** Processes that were just started compile what they run. */
+const WARM_UP_SECONDS = 5;
 /** Each size more than once, one after the other, so that they share what else the machine does. */
 const ROUNDS = 2;
 
@@ -47,10 +49,15 @@ async function run(instances: number, shared: boolean): Promise<Run> {
   const servers = (await Promise.all(starting)).map((server) => fleet.use(server));
   const urls = servers.map(({ url }) => url);
   const chain = chainOf(indexer.chainStartAt);
+  await offerLoad({ urls, chain, perSecond: PER_SECOND, seconds: WARM_UP_SECONDS });
+  const before = await upstreamRequestsOf(servers);
   const heard = await offerLoad({ urls, chain, perSecond: PER_SECOND, seconds: SECONDS });
+  return { instances, shared, upstreamRequests: (await upstreamRequestsOf(servers)) - before, ...heard };
+}
+
+async function upstreamRequestsOf(servers: readonly ToncacheProcess[]): Promise<number> {
   const usages = await Promise.all(servers.map((server) => server.usage()));
-  const upstreamRequests = usages.reduce((sum, usage) => sum + usage.upstreamRequests, 0);
-  return { instances, shared, upstreamRequests, ...heard };
+  return total(usages.map(({ upstreamRequests }) => upstreamRequests));
 }
 
 function tableOf(all: readonly Run[]): string {
