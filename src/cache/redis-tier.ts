@@ -7,6 +7,7 @@ import {
   handleAll,
 } from 'cockatiel';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
+import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedCopy, usableUntil } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
@@ -184,8 +185,14 @@ async function through<T>(circuit: CircuitBreakerPolicy, work: () => Promise<T>)
   // cockatiel lets callers wait for the end of the trial call; here they go on without Redis at once.
   if (circuit.state === CircuitState.HalfOpen) return 'rejected-by-breaker';
   try {
-    return await circuit.execute(work);
+    return await circuit.execute(() => work().catch(failedAlone));
   } catch (error) {
     return error instanceof BrokenCircuitError ? 'rejected-by-breaker' : 'failed';
   }
+}
+
+/** What fails with one node of a Cluster is no reason to leave the others alone. */
+function failedAlone(error: unknown): 'failed' {
+  if (error instanceof NodeLost) return 'failed';
+  throw error;
 }

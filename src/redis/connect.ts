@@ -1,6 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import { ChannelListener } from './channel-listener.ts';
+import { NodeLost } from './node-lost.ts';
 import { openClient, openSingle } from './open-client.ts';
 import { type EvictionProblem, reportEviction } from './report-eviction.ts';
 import { runScript } from './run-script.ts';
@@ -104,7 +105,8 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
     // Without the cause, which holds the command with all its arguments.
-    throw lost ? new Error('the connection to Redis was lost') : error;
+    if (lost) throw client instanceof Cluster ? new NodeLost() : new Error('the connection to Redis was lost');
+    throw error;
   }
 }
 

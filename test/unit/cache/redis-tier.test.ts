@@ -4,6 +4,7 @@ import { redisKeyFor } from '../../../src/cache/redis-key.ts';
 import { storeScript } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
+import { NodeLost } from '../../../src/redis/node-lost.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
@@ -107,6 +108,14 @@ describe('the breaker', () => {
     expect(transitions()).toEqual([
       { name: 'redis-available', operation: 'read', available: false, reason: 'LOADING' },
     ]);
+  });
+
+  test('counts no fault of one node of a Cluster: the others answer', async () => {
+    const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: () => Promise.reject(new NodeLost()) });
+    await failReads(tier, FAULTS + 20);
+    expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 20);
+    expect(new Set(outcomesOf('redis-read'))).toEqual(new Set(['failed']));
+    expect(transitions()).toEqual([]);
   });
 
   test('counts a look-up over its budget as a fault', async () => {
