@@ -1,8 +1,10 @@
 /** What a load may do with the flight it runs in. */
 export interface Flight {
-  /** Aborted when nobody waits any longer and the flight has not departed. */
+  /** Aborted when nobody waits any longer and the flight is not kept. */
   readonly signal: AbortSignal;
-  /** From here on the flight runs to its end, whoever waits: what was sent upstream is read and stored. */
+  /** From here on the flight runs to its end, whoever waits here: others may wait for it too. */
+  keep(): void;
+  /** It is under way upstream, which is waited for from now on: the flight is kept, and its answer is read and stored. */
   depart(): void;
 }
 
@@ -26,13 +28,14 @@ interface Active<T> {
   readonly abort: AbortController;
   joinableUntil: number;
   waiters: number;
+  kept: boolean;
   departed: boolean;
   landed: boolean;
 }
 
 /**
  * One load per key in this process. A flight belongs to nobody: a leader that leaves hurts no follower, and every
- * waiter has its own deadline. A flight still waiting for its permit that nobody waits for is cancelled.
+ * waiter has its own deadline. A flight that is not kept and that nobody waits for is cancelled.
  */
 export class SingleFlight<T> {
   readonly #options: SingleFlightOptions<T>;
@@ -62,7 +65,7 @@ export class SingleFlight<T> {
       return landed ?? { state: 'left', departed: flight.departed, collapsed };
     } finally {
       flight.waiters--;
-      if (flight.waiters === 0 && !flight.departed && !flight.landed) this.#cancel(key, flight);
+      if (flight.waiters === 0 && !flight.kept && !flight.landed) this.#cancel(key, flight);
     }
   }
 
@@ -79,6 +82,7 @@ export class SingleFlight<T> {
       abort,
       joinableUntil: this.#options.now() + this.#options.joinableMs,
       waiters: 0,
+      kept: false,
       departed: false,
       landed: false,
     };
@@ -86,7 +90,11 @@ export class SingleFlight<T> {
     landing.catch(() => {});
     load({
       signal: abort.signal,
+      keep: () => {
+        flight.kept = true;
+      },
       depart: () => {
+        flight.kept = true;
         flight.departed = true;
       },
     }).then(

@@ -134,7 +134,8 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
 /** Host names without ports, to a list in lower case. */
 export const hostNames = z.string().transform((text, ctx): readonly string[] => {
   const names = text.split(',').map((name) => name.trim().toLowerCase());
-  if (names.every((name) => z.hostname().safeParse(name).success)) return names;
+  // Names of containers may hold what no host name may: an underscore.
+  if (names.every((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success)) return names;
   ctx.addIssue('must be host names without ports, separated by commas');
   return z.NEVER;
 });

@@ -41,8 +41,8 @@ export function createAdminPurge({ guard, purge }: AdminPurgeOptions): AdminPurg
       sendJson(response, 200, { purged: { [asked.selector]: asked.value }, soft: asked.soft, at });
     } else {
       const error =
-        `this instance is purged; Redis was not reached: ${notReached}. The other instances follow when Redis is ` +
-        'back, if this one still runs then: repeat the purge to be sure';
+        `this instance is purged; Redis did not take it (${notReached}): the other instances follow when it does, if ` +
+        'this one still runs then, so repeat the purge to be sure';
       sendJson(response, 503, { error });
     }
   };

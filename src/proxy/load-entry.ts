@@ -98,7 +98,7 @@ export class EntryLoader {
     const claim = await this.#claim(key, look, isFirst);
     if (claim === undefined || claim.state === 'load') {
       // What others wait for is loaded, whoever waits here.
-      if (claim !== undefined) flight.depart();
+      if (claim !== undefined) flight.keep();
       const known = 'entry' in look.found ? look.found.entry : undefined;
       return fetcher.fetch({ call, key, flight, permit, lease: claim?.lease, known });
     }

@@ -28,9 +28,16 @@ export interface ClientOptions {
 
 /** A client that connects for ever, queues nothing while it is not connected, and sends nothing twice. */
 export function openClient(options: ClientOptions): Redis | Cluster {
-  return options.address.topology === 'cluster'
-    ? openCluster(options)
-    : surviveLateErrors(new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs }));
+  return options.address.topology === 'cluster' ? openCluster(options) : openLasting(options);
+}
+
+function openLasting(options: ClientOptions): Redis {
+  const client = new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
+  // ioredis would go on in database 0, which is somebody else's.
+  client.on('error', ({ message }: Error) => {
+    if (message.includes('DB index is out of range')) client.disconnect(true);
+  });
+  return surviveLateErrors(client);
 }
 
 /**

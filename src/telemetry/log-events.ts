@@ -94,11 +94,11 @@ export class EventLog {
       case 'purged': {
         const { selector, value, soft, notReached } = event;
         if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
-        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis was not reached');
+        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis did not take it');
         break;
       }
       case 'purges-followed':
-        this.#logger.info({ records: event.records }, 'other instances purged: followed');
+        this.#logger.info({ records: event.records }, 'purged elsewhere, or given back to Redis: followed');
         break;
       case 'purges-available':
         if (event.available) this.#logger.info('purges are told by Redis again');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Redis } from 'ioredis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { openClient } from '../../src/redis/open-client.ts';
 import { parseRedisUrl } from '../../src/redis-url.ts';
 import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
@@ -99,4 +99,11 @@ test('a socket that fails twice ends no process', async () => {
   // Without a listener this throws.
   client.stream.emit('error', new Error('an alert after the refusal'));
   client.disconnect();
+});
+
+test('a database that there is not is no connection, and never another database', async () => {
+  await using redis = await observedConnection(`${inject('redisUrl')}/9999`);
+  await expect(redis.runScript('return 1', ['key'], [])).rejects.toThrow('not connected');
+  await redis.ready();
+  expect(redis.transitions).toEqual([{ state: 'disconnected', reason: 'ERR DB index is out of range' }]);
 });

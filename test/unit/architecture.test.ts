@@ -26,10 +26,10 @@ const mayImport: Record<string, readonly string[]> = {
   redis: ['redis-url.ts'],
   coalescing: ['redis'],
   cache: ['redis'],
-  ton: ['errors.ts', 'cache (types)'],
-  upstream: ['errors.ts', 'admission'],
+  ton: ['errors.ts'],
+  upstream: ['errors.ts'],
   purge: [],
-  proxy: ['errors.ts', 'admission', 'redis', 'coalescing', 'cache', 'ton', 'upstream'],
+  proxy: ['errors.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
   http: ['errors.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],
