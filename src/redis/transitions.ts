@@ -8,7 +8,7 @@ export type RedisTransition =
 
 const NO_REASON = 'connection closed';
 
-/** Tells when a client becomes usable and when it no longer is; a Cluster is as long as any of its nodes is. */
+/** Tells when a client becomes usable and when it no longer is; a Cluster is while one of its nodes is. */
 export function reportTransitions(
   client: Redis | Cluster,
   secrets: readonly string[],
