@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import { asAdmin } from '../support/as-admin.ts';
 import { Fleet, type FleetOptions, IMPATIENT_REDIS, someChildren, told } from '../support/fleet.ts';
 import { children, type JsonAnswer } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
@@ -13,15 +14,6 @@ function startFleet(answer: () => JsonAnswer | Promise<JsonAnswer>, options: Fle
     ...options,
     overrides: { coalescing: { joinable: 60_000 }, ...options.overrides },
   });
-}
-
-async function asAdmin<T>(server: RedisServer, work: (admin: Redis) => Promise<T>): Promise<T> {
-  const admin = new Redis(server.url);
-  try {
-    return await work(admin);
-  } finally {
-    admin.disconnect();
-  }
 }
 
 /** Each instance has told every change of Redis once and nothing twice: what went, and what came back. */

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { pipeline } from 'node:stream';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { asAdmin } from '../support/as-admin.ts';
 import { anEntry } from '../support/entry.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -13,15 +14,6 @@ const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transact
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-async function asAdmin<T>(server: RedisServer, work: (admin: Redis) => Promise<T>): Promise<T> {
-  const admin = new Redis(server.url);
-  try {
-    return await work(admin);
-  } finally {
-    admin.disconnect();
-  }
-}
 
 /** How many SETs Redis has seen, refused ones included. */
 async function setsSeenBy(server: RedisServer): Promise<number> {
