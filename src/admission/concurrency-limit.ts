@@ -38,6 +38,10 @@ const GROWTH_STEP = 0.5;
 const FEW = 4;
 const USED_SHARE = 0.75;
 const CUT = 0.7;
+/** The part of the limit that is sent to an indexer of which nothing is heard: what hangs there is not ended. */
+const SILENT_SHARE = 0.15;
+/** Of a timeout: what hangs now was sent while the last answers still came. */
+const SILENCE = 0.8;
 /** A window is read when its mean is known to this share, or when patience ends. */
 const WINDOW = { enough: 16, few: 4, shortestMs: 100, error: 0.08, probeError: 0.12, patienceMs: 1000 };
 /** Soon again at the beginning, as a single look can err; then seldom, as each costs a part of the throughput. */
@@ -73,6 +77,9 @@ export class ConcurrencyLimit {
   #inForceAt: number | undefined;
   #answersInForce = 0;
   #reducedAt = -Infinity;
+  #lastHeardAt = -Infinity;
+  /** Since a timeout in nearly all of whose time nothing was heard of the indexer, until something is. */
+  #isSilent = false;
   #healthy: ReadonlySet<string> = new Set();
 
   constructor(options: ConcurrencyLimitOptions) {
@@ -82,11 +89,13 @@ export class ConcurrencyLimit {
 
   /** The most requests that should be under way now; a whole number. */
   get limit(): number {
-    return Math.floor(Math.min(this.#limit, this.#probe?.limit ?? this.#limit));
+    const limit = Math.min(this.#limit, this.#probe?.limit ?? Infinity);
+    return Math.floor(this.#isSilent ? Math.max(this.#options.min, limit * SILENT_SHARE) : limit);
   }
 
   /** Learns from an answer; the limit may change at any of them. */
   onAnswer(answered: AnsweredRequest): void {
+    this.#hear(answered.at);
     this.#errors.add('answered');
     const window = this.#openWindow(answered);
     if (window === undefined) return;
@@ -97,13 +106,20 @@ export class ConcurrencyLimit {
   /**
    * Cuts the limit, once for all failures of requests that were sent before the last cut: they are of one overload.
    * Errors cut it when they break out, at most once a window, and only of an operation that was answered in the last
-   * one: what answers nothing but 5xx is broken, not overloaded.
+   * one: what answers nothing but 5xx is broken, not overloaded. Where nothing was heard for nearly all of a timeout,
+   * a few are sent until something is: more would only hang beside those that do.
    */
   onFailure({ kind, operation, latencyMs, at }: FailedRequest): void {
     if (kind === 'error') {
+      this.#hear(at);
       if (!this.#healthy.has(operation)) return;
       this.#errors.add('failed');
       if (!this.#errors.isUnusual) return;
+    }
+    if (kind === 'timeout' && at - this.#lastHeardAt > latencyMs * SILENCE) {
+      if (this.#isSilent) return;
+      this.#isSilent = true;
+      this.#settle();
     }
     if (at - latencyMs < this.#reducedAt) return;
     this.#healthy = new Set();
@@ -112,6 +128,13 @@ export class ConcurrencyLimit {
     this.#limit = this.#clamp(this.#limit * CUT);
     if (this.#probe !== undefined) this.#probe = { limit: this.#probe.limit, before: undefined };
     if (kind === 'timeout') this.#settle();
+  }
+
+  #hear(at: number): void {
+    this.#lastHeardAt = at;
+    if (!this.#isSilent) return;
+    this.#isSilent = false;
+    this.#settle();
   }
 
   /** The window of this answer, if there is one: it opens when the answers are to requests sent under this limit. */

@@ -78,13 +78,25 @@ describe('the concurrency limit before an upstream that only gets slower', () =>
       expectSteady(world.run(7000), 2 * workers);
     });
 
+    it('comes back within three seconds after a minute in which nothing was answered', () => {
+      const world = new SimulatedOverload({ limit, workers, operations: [one(someJitter)] });
+      world.arrive(2 * capacity(workers));
+      world.run(20_000);
+      world.upstream.hangs = true;
+      world.run(60_000);
+      world.upstream.hangs = false;
+      world.run(3000);
+      expectSteady(world.run(10_000), workers);
+    });
+
     it('comes back after ten seconds in which nothing was answered', () => {
       const world = new SimulatedOverload({ limit, workers, operations: [one(someJitter)] });
       world.arrive(2 * capacity(workers));
       const before = world.run(20_000);
       world.upstream.hangs = true;
       const outage = world.run(10_000);
-      expect(outage.lowestLimit).toBeLessThan(0.8 * before.highestLimit);
+      expect(outage.lowestLimit).toBeLessThan(0.2 * before.highestLimit);
+      expect(outage.highestInHand).toBeLessThanOrEqual(2 * workers);
       world.upstream.hangs = false;
       world.run(3000);
       expectSteady(world.run(10_000), workers);
@@ -245,12 +257,34 @@ describe('failures', () => {
 
   it('cut the limit at once when they are timeouts, and once for all that were sent before the cut', () => {
     const tested = new ConcurrencyLimit(limit);
+    const hear = (at: number) => tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at });
+    hear(4000);
     for (let at = 5000; at < 6000; at += 10) {
       tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at });
       expect(tested.limit).toBe(14);
     }
+    hear(9000);
     tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at: 10_001 });
     expect(tested.limit).toBe(9);
+  });
+
+  it('leave but a few to an indexer of which nothing was heard meanwhile, until something is', () => {
+    const tested = new ConcurrencyLimit(limit);
+    tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: 1000 });
+    for (let at = 6001; at < 60_000; at += 1000) {
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at });
+      expect(tested.limit).toBe(2);
+    }
+    tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: 60_000 });
+    expect(tested.limit).toBe(14);
+  });
+
+  it('count as hearing of the indexer when they are errors', () => {
+    const tested = new ConcurrencyLimit(limit);
+    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at: 5000 });
+    expect(tested.limit).toBe(2);
+    tested.onFailure({ kind: 'error', operation: 'pendingTraces', latencyMs: 5, at: 5100 });
+    expect(tested.limit).toBe(14);
   });
 
   it('are not undone by what was seen before them', () => {
@@ -263,7 +297,8 @@ describe('failures', () => {
       }
     };
     answerUntil(() => tested.limit === 10);
-    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 1, at: at + 2 });
+    tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: at + 1 });
+    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 2, at: at + 2 });
     answerUntil(() => tested.limit !== 10);
     expect(tested.limit).toBe(14);
   });
