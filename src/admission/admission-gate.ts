@@ -1,3 +1,5 @@
+import type { FailedRequest } from './concurrency-limit.ts';
+import type { AnsweredRequest } from './sample-window.ts';
 import type { Priority, QueueRejection, Waiter, WaitQueue } from './wait-queue.ts';
 
 /**
@@ -27,8 +29,8 @@ export interface PermitRequest {
 /** How many permits may be out, and who learns from how requests went. */
 export interface Limit {
   readonly limit: number;
-  onAnswer(answered: { operation: string; latencyMs: number; inFlight: number; at: number }): void;
-  onFailure(failed: { kind: 'timeout' | 'error'; operation: string; latencyMs: number; at: number }): void;
+  onAnswer(answered: AnsweredRequest): void;
+  onFailure(failed: FailedRequest): void;
 }
 
 export interface AdmissionGateOptions {
@@ -127,10 +129,10 @@ export class AdmissionGate {
   #learn(operation: string, outcome: PermitOutcome, startedAt: number): void {
     const { limit, now } = this.#options;
     const at = now();
-    const latencyMs = at - startedAt;
-    if (outcome === 'answered') limit.onAnswer({ operation, latencyMs, inFlight: this.#inUse, at });
-    else if (outcome === 'failed') limit.onFailure({ kind: 'error', operation, latencyMs, at });
-    else if (outcome === 'timed-out') limit.onFailure({ kind: 'timeout', operation, latencyMs, at });
+    const ended = { operation, latencyMs: at - startedAt, inFlight: this.#inUse, at };
+    if (outcome === 'answered') limit.onAnswer(ended);
+    else if (outcome === 'failed') limit.onFailure({ ...ended, kind: 'error' });
+    else if (outcome === 'timed-out') limit.onFailure({ ...ended, kind: 'timeout' });
   }
 
   #free(operation: string): void {

@@ -17,6 +17,8 @@ export interface FailedRequest {
   readonly operation: string;
   /** From sending it to giving it up, or to the end of the error. */
   readonly latencyMs: number;
+  /** Requests under way when it ended, itself included. */
+  readonly inFlight: number;
   /** When it ended, on the clock of {@link AnsweredRequest}. */
   readonly at: number;
 }
@@ -38,9 +40,9 @@ const GROWTH_STEP = 0.5;
 const FEW = 4;
 const USED_SHARE = 0.75;
 const CUT = 0.7;
-/** The part of the limit that is sent to an indexer of which nothing is heard: what hangs there is not ended. */
-const SILENT_SHARE = 0.15;
-/** Of a timeout: what hangs now was sent while the last answers still came. */
+/** What a timeout leaves of the limit where nothing was heard meanwhile: what hangs at the indexer is not ended. */
+const TRUST_IN_SILENCE = 0.15;
+/** The part of the timeout: what hangs was sent when the last answers still came. */
 const SILENCE = 0.8;
 /** A window is read when its mean is known to this share, or when patience ends. */
 const WINDOW = { enough: 16, few: 4, shortestMs: 100, error: 0.08, probeError: 0.12, patienceMs: 1000 };
@@ -78,8 +80,8 @@ export class ConcurrencyLimit {
   #answersInForce = 0;
   #reducedAt = -Infinity;
   #lastHeardAt = -Infinity;
-  /** Since a timeout in nearly all of whose time nothing was heard of the indexer, until something is. */
-  #isSilent = false;
+  /** Of the limit; less than the whole from a timeout in silence until something is heard. */
+  #trustedShare = 1;
   #healthy: ReadonlySet<string> = new Set();
 
   constructor(options: ConcurrencyLimitOptions) {
@@ -89,8 +91,8 @@ export class ConcurrencyLimit {
 
   /** The most requests that should be under way now; a whole number. */
   get limit(): number {
-    const limit = Math.min(this.#limit, this.#probe?.limit ?? Infinity);
-    return Math.floor(this.#isSilent ? Math.max(this.#options.min, limit * SILENT_SHARE) : limit);
+    const limit = Math.min(this.#limit, this.#probe?.limit ?? Infinity) * this.#trustedShare;
+    return Math.floor(Math.max(this.#options.min, limit));
   }
 
   /** Learns from an answer; the limit may change at any of them. */
@@ -105,35 +107,38 @@ export class ConcurrencyLimit {
 
   /**
    * Cuts the limit, once for all failures of requests that were sent before the last cut: they are of one overload.
-   * Errors cut it when they break out, at most once a window, and only of an operation that was answered in the last
-   * one: what answers nothing but 5xx is broken, not overloaded. Where nothing was heard for nearly all of a timeout,
-   * a few are sent until something is: more would only hang beside those that do.
+   * A timeout while much of the limit is free says something of its request, and would take the limit from all others
+   * when one client asks for it again and again. One in nearly all of whose time nothing was heard of the indexer
+   * leaves but a few until something is: more would only hang beside those that do. Errors cut it when they break out,
+   * at most once a window, and only of an operation that was answered in the last one: what answers nothing but 5xx is
+   * broken, not overloaded.
    */
-  onFailure({ kind, operation, latencyMs, at }: FailedRequest): void {
-    if (kind === 'error') {
+  onFailure({ kind, operation, latencyMs, inFlight, at }: FailedRequest): void {
+    const silenceMs = at - this.#lastHeardAt;
+    if (kind === 'timeout') {
+      if (inFlight <= this.limit * USED_SHARE) return;
+    } else {
       this.#hear(at);
       if (!this.#healthy.has(operation)) return;
       this.#errors.add('failed');
       if (!this.#errors.isUnusual) return;
     }
-    if (kind === 'timeout' && at - this.#lastHeardAt > latencyMs * SILENCE) {
-      if (this.#isSilent) return;
-      this.#isSilent = true;
-      this.#settle();
-    }
     if (at - latencyMs < this.#reducedAt) return;
+    this.#reducedAt = at;
     this.#healthy = new Set();
     this.#errors.restart();
-    this.#reducedAt = at;
-    this.#limit = this.#clamp(this.#limit * CUT);
     if (this.#probe !== undefined) this.#probe = { limit: this.#probe.limit, before: undefined };
+    if (kind === 'timeout' && silenceMs > latencyMs * SILENCE) this.#trustedShare *= TRUST_IN_SILENCE;
+    else this.#limit = this.#clamp(this.#limit * CUT);
     if (kind === 'timeout') this.#settle();
   }
 
+  /** Ends a silence. */
   #hear(at: number): void {
     this.#lastHeardAt = at;
-    if (!this.#isSilent) return;
-    this.#isSilent = false;
+    if (this.#trustedShare === 1) return;
+    this.#trustedShare = 1;
+    this.#limit = this.#clamp(this.#limit * CUT);
     this.#settle();
   }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
-const GUARD_MS = 60_000;
+const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */
 export interface LoggedLine {

@@ -139,7 +139,8 @@ export class SimulatedOverload {
     };
     this.#time.after(TIMEOUT_MS, () => {
       if (ended) return;
-      this.limit.onFailure({ kind: 'timeout', operation, latencyMs: TIMEOUT_MS, at: this.#time.now });
+      const at = this.#time.now;
+      this.limit.onFailure({ kind: 'timeout', operation, latencyMs: TIMEOUT_MS, inFlight: this.#permits, at });
       end(REST_MS);
     });
     const fails = this.#random.chance(this.#options.failingShare ?? 0);
@@ -150,7 +151,7 @@ export class SimulatedOverload {
         const at = this.#time.now;
         const latencyMs = at - sentAt;
         if (fails) {
-          this.limit.onFailure({ kind: 'error', operation, latencyMs, at });
+          this.limit.onFailure({ kind: 'error', operation, latencyMs, inFlight: this.#permits, at });
         } else {
           this.#answeredAt.push(at);
           this.limit.onAnswer({ operation, latencyMs, inFlight: this.#permits, at });

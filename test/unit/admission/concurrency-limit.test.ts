@@ -260,30 +260,44 @@ describe('failures', () => {
     const hear = (at: number) => tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at });
     hear(4000);
     for (let at = 5000; at < 6000; at += 10) {
-      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at });
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at });
       expect(tested.limit).toBe(14);
     }
     hear(9000);
-    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at: 10_001 });
+    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at: 10_001 });
     expect(tested.limit).toBe(9);
   });
 
-  it('leave but a few to an indexer of which nothing was heard meanwhile, until something is', () => {
+  it('leave but a few to an indexer of which nothing was heard meanwhile, and then one, until something is', () => {
     const tested = new ConcurrencyLimit(limit);
-    tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: 1000 });
-    for (let at = 6001; at < 60_000; at += 1000) {
-      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at });
-      expect(tested.limit).toBe(2);
+    const timeOut = (at: number) =>
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at });
+    tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 20, at: 1000 });
+    for (let at = 5990; at < 6100; at++) {
+      timeOut(at);
+      expect(tested.limit).toBe(3);
+    }
+    for (let at = 11_000; at < 60_000; at += 1000) {
+      timeOut(at);
+      expect(tested.limit).toBe(1);
     }
     tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: 60_000 });
     expect(tested.limit).toBe(14);
   });
 
+  it('are no reason to cut it while much of it is free', () => {
+    const tested = new ConcurrencyLimit(limit);
+    for (let at = 5000; at < 100_000; at += 1000) {
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 6, at });
+    }
+    expect(tested.limit).toBe(20);
+  });
+
   it('count as hearing of the indexer when they are errors', () => {
     const tested = new ConcurrencyLimit(limit);
-    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at: 5000 });
-    expect(tested.limit).toBe(2);
-    tested.onFailure({ kind: 'error', operation: 'pendingTraces', latencyMs: 5, at: 5100 });
+    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at: 5000 });
+    expect(tested.limit).toBe(3);
+    tested.onFailure({ kind: 'error', operation: 'pendingTraces', latencyMs: 5, inFlight: 20, at: 5100 });
     expect(tested.limit).toBe(14);
   });
 
@@ -298,7 +312,7 @@ describe('failures', () => {
     };
     answerUntil(() => tested.limit === 10);
     tested.onAnswer({ operation: 'adjacent', latencyMs: 50, inFlight: 1, at: at + 1 });
-    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 2, at: at + 2 });
+    tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 2, inFlight: 10, at: at + 2 });
     answerUntil(() => tested.limit !== 10);
     expect(tested.limit).toBe(14);
   });
@@ -306,7 +320,7 @@ describe('failures', () => {
   it('never cut it below its minimum', () => {
     const tested = new ConcurrencyLimit({ ...limit, min: 7 });
     for (let at = 0; at < 100_000; at += 5001) {
-      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, at });
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at });
     }
     expect(tested.limit).toBe(7);
   });
@@ -316,7 +330,7 @@ describe('failures', () => {
     const from = answer(tested, { from: 0, operation: 'adjacent' });
     expect(tested.limit).toBe(20);
     for (let n = 1; n <= 20; n++) {
-      tested.onFailure({ kind: 'error', operation: 'adjacent', latencyMs: 5, at: from + n });
+      tested.onFailure({ kind: 'error', operation: 'adjacent', latencyMs: 5, inFlight: 20, at: from + n });
     }
     expect(tested.limit).toBe(14);
   });
@@ -325,7 +339,7 @@ describe('failures', () => {
     const tested = new ConcurrencyLimit(limit);
     const from = answer(tested, { from: 0, operation: 'adjacent' });
     for (let n = 1; n <= 200; n++) {
-      tested.onFailure({ kind: 'error', operation: 'pendingTraces', latencyMs: 5, at: from + n });
+      tested.onFailure({ kind: 'error', operation: 'pendingTraces', latencyMs: 5, inFlight: 20, at: from + n });
     }
     expect(tested.limit).toBe(20);
   });
@@ -366,7 +380,7 @@ it('is a whole number between its minimum and its maximum, whatever happens', ()
         for (let n = 0; n < times; n++) {
           at += afterMs;
           if (kind === 'answer') tested.onAnswer({ operation, latencyMs, inFlight, at });
-          else tested.onFailure({ kind: kind === 'error' ? 'error' : 'timeout', operation, latencyMs, at });
+          else tested.onFailure({ kind: kind === 'error' ? 'error' : 'timeout', operation, latencyMs, inFlight, at });
           expect(Number.isInteger(tested.limit)).toBe(true);
           expect(tested.limit).toBeGreaterThanOrEqual(bounds.min);
           expect(tested.limit).toBeLessThanOrEqual(bounds.max);
