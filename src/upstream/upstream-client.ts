@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
+import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
+import { type RawAnswer, readAnswer } from './read-answer.ts';
 
 export interface UpstreamClientOptions {
   /** The indexer's address, up to and without `/api/v3`. */
@@ -65,9 +67,6 @@ export interface ForwardedAnswer {
   readonly body: Readable;
 }
 
-/** Statuses whose body says nothing more: a pause, a refused key, a redirect. */
-const SAYS_ALL = /^(?:429|401|403|3..)$/;
-
 const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
 /** The indexer's API over one pool of kept connections. Redirects are not followed, cookies not kept. */
@@ -110,17 +109,16 @@ export class UpstreamClient {
     const askedAt = this.#options.now();
     const timeoutMs = Math.min(this.#options.timeoutMs, atMostMs);
     const endsAt = performance.now() + timeoutMs;
-    const signal = AbortSignal.timeout(timeoutMs);
-    const response = await this.#send(request, signal);
-    const body = await this.#body(response, signal);
+    const answer = await this.#read(request, timeoutMs);
+    const body = await decode(answer.body, header(answer, 'content-encoding'), this.#options.maxBodyBytes);
     // A process that was stopped reads what lies in its sockets before it sees to its timers.
-    if (performance.now() > endsAt) throw timedOut(undefined);
+    if (performance.now() > endsAt) throw timedOut();
     return {
-      status: response.statusCode,
-      contentType: header(response, 'content-type'),
-      apiVersion: header(response, 'x-api-version'),
-      retryAfter: header(response, 'retry-after'),
-      dateAt: parseDate(header(response, 'date')),
+      status: answer.status,
+      contentType: header(answer, 'content-type'),
+      apiVersion: header(answer, 'x-api-version'),
+      retryAfter: header(answer, 'retry-after'),
+      dateAt: parseDate(header(answer, 'date')),
       body,
       askedAt,
       receivedAt: this.#options.now(),
@@ -147,7 +145,7 @@ export class UpstreamClient {
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       if (cause instanceof errors.HeadersTimeoutError) throw timedOut(cause);
-      throw this.#sendingFailed(cause);
+      throw this.#closed ? shuttingDown(cause) : unanswered(cause);
     }
   }
 
@@ -157,56 +155,18 @@ export class UpstreamClient {
     await this.#pool.destroy();
   }
 
-  async #send(request: UpstreamRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #read(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {
+    const { maxBodyBytes } = this.#options;
+    const onBytes = (change: number) => {
+      this.#readingBytes += change;
+    };
+    const sent = { path: this.#path(request), headers: this.#headers(request) };
     try {
-      return await this.#pool.request({
-        method: 'GET',
-        path: this.#path(request),
-        headers: this.#headers(request),
-        signal,
-      });
-    } catch (cause) {
-      throw signal.aborted ? timedOut(cause) : this.#sendingFailed(cause);
+      return await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onBytes });
+    } catch (error) {
+      if (!this.#closed || (error instanceof ProxyError && error.code === 'upstream-timeout')) throw error;
+      throw shuttingDown(error);
     }
-  }
-
-  async #body(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<Buffer> {
-    if (SAYS_ALL.test(String(response.statusCode))) {
-      // Whatever comes of it, the status has been said.
-      response.body.dump().catch(() => {});
-      return Buffer.alloc(0);
-    }
-    const raw = await this.#read(response.body, signal);
-    return decode(raw, header(response, 'content-encoding'), this.#options.maxBodyBytes);
-  }
-
-  async #read(body: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of body) {
-        bytes += chunk.length;
-        this.#readingBytes += chunk.length;
-        if (bytes > this.#options.maxBodyBytes) throw tooLarge(this.#options.maxBodyBytes);
-        chunks.push(chunk);
-      }
-    } catch (cause) {
-      if (cause instanceof ProxyError) throw cause;
-      if (signal.aborted) throw timedOut(cause);
-      if (this.#closed) throw shuttingDown(cause);
-      throw new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
-    } finally {
-      this.#readingBytes -= bytes;
-    }
-    return Buffer.concat(chunks, bytes);
-  }
-
-  /** Our own end of the connections says nothing about the indexer. */
-  #sendingFailed(cause: unknown): ProxyError {
-    if (this.#closed) return shuttingDown(cause);
-    return cause instanceof errors.HTTPParserError
-      ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
-      : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
   }
 
   #path({ operation, query }: UpstreamRequest): string {
@@ -240,26 +200,14 @@ async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: 
   }
 }
 
-function header(response: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = response.headers[name];
+function header({ headers }: RawAnswer, name: string): string | undefined {
+  const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
 function parseDate(text: string | undefined): number | undefined {
   const at = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
-}
-
-function timedOut(cause: unknown): ProxyError {
-  return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
-}
-
-function shuttingDown(cause: unknown): ProxyError {
-  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
-}
-
-function tooLarge(maxBodyBytes: number): ProxyError {
-  return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);
 }
 
 function codeOf(error: unknown): unknown {

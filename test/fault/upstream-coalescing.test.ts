@@ -114,19 +114,25 @@ describe('clients of one key', () => {
 
 it('each client waits to a deadline of its own: one who came later gets the answer that the first did not wait for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  await start();
+  await start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
   const target = newestRound(world);
   const gate = world.indexer.hold();
-  const leader = await world.proxy.sendIn(target);
+  const holder = await world.proxy.sendIn(unknownTransaction());
   await gate.arrived(1);
-  vi.advanceTimersByTime(40_000);
+  const leader = await world.proxy.sendIn(target);
+  vi.advanceTimersByTime(20_000);
+  gate.release(1);
+  expect((await holder.answer).status).toBe(404);
+  // The indexer has 60 s from here, the leader 40.
+  await gate.arrived(2);
+  vi.advanceTimersByTime(20_000);
   const follower = await world.proxy.sendIn(target);
   vi.advanceTimersByTime(20_000);
   expect((await leader.answer).status).toBe(504);
   gate.release();
   const { status, headers } = await follower.answer;
   expect([status, headers['cache-status']]).toEqual([200, expect.stringContaining('collapsed')]);
-  expect(world.forwarded).toHaveLength(1);
+  expect(world.forwarded).toHaveLength(2);
 });
 
 describe('a flight that waits for its permit', () => {

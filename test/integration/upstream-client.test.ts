@@ -29,9 +29,15 @@ function clientOf(url: string, options: Partial<UpstreamClientOptions> = {}) {
     ...options,
   });
   return {
-    fetch: (query: readonly (readonly [string, string])[] = REQUEST.query, headers: typeof query = []) =>
-      client.fetch({ ...REQUEST, query, headers }),
+    fetch: (
+      query: readonly (readonly [string, string])[] = REQUEST.query,
+      headers: typeof query = [],
+      atMostMs?: number,
+    ) => client.fetch({ ...REQUEST, query, headers }, atMostMs),
     close: () => client.close(),
+    get readingBytes() {
+      return client.readingBytes;
+    },
     [Symbol.asyncDispose]: () => client.close(),
   };
 }
@@ -43,6 +49,66 @@ const headersOf = (head: string) =>
       .slice(1)
       .map((line) => [line.split(':')[0]?.toLowerCase(), line.replace(/^[^:]*: */, '')]),
   );
+
+describe('a request', () => {
+  it('that waits for a connection beyond its time is given up then, and never sent', async () => {
+    const waiting: Socket[] = [];
+    await using upstream = await startScriptedUpstream((socket) => void waiting.push(socket));
+    await using client = clientOf(upstream.url, { maxConnections: 1 });
+    const first = client.fetch();
+    await expect.poll(() => waiting.length).toBe(1);
+    await expect(client.fetch([['seqno', '8']], [], 1)).rejects.toMatchObject({ code: 'upstream-timeout' });
+    for (const socket of waiting.splice(0)) answers(socket);
+    expect((await first).status).toBe(200);
+    const third = client.fetch([['seqno', '9']]);
+    await expect.poll(() => waiting.length).toBe(1);
+    for (const socket of waiting.splice(0)) answers(socket);
+    expect((await third).status).toBe(200);
+    expect(upstream.heads.map((head) => /seqno=(\d)/.exec(head)?.[1])).toEqual(['7', '9']);
+  });
+
+  it('holds the bytes of its answer until that is complete, or given up', async () => {
+    const open: Socket[] = [];
+    await using upstream = await startScriptedUpstream((socket) => {
+      socket.write(`${ANSWER}\r\n${BODY.slice(0, 5)}`);
+      open.push(socket);
+    });
+    await using client = clientOf(upstream.url);
+    const [complete, broken] = [client.fetch(), client.fetch()];
+    await expect.poll(() => client.readingBytes).toBe(10);
+    open[0]?.write(BODY.slice(5));
+    expect((await Promise.race([complete, broken])).body.toString()).toBe(BODY);
+    expect(client.readingBytes).toBe(5);
+    open[1]?.destroy();
+    await expect(Promise.all([complete, broken])).rejects.toMatchObject({ code: 'upstream-invalid' });
+    expect(client.readingBytes).toBe(0);
+  });
+
+  it('has its answer with a status that says all, and what follows without an end is cut', async () => {
+    let cut = false;
+    await using upstream = await startScriptedUpstream((socket) => {
+      socket.on('close', () => {
+        cut = true;
+      });
+      socket.write('HTTP/1.1 429 X\r\nRetry-After: 7\r\nTransfer-Encoding: chunked\r\n\r\n');
+      const more = () => socket.write(`4000\r\n${'x'.repeat(0x4000)}\r\n`, () => cut || setImmediate(more));
+      more();
+    });
+    await using client = clientOf(upstream.url);
+    expect(await client.fetch()).toMatchObject({ status: 429, retryAfter: '7', body: Buffer.alloc(0) });
+    await expect.poll(() => cut).toBe(true);
+    expect(client.readingBytes).toBe(0);
+  });
+
+  it('is not answered by a status that announces another', async () => {
+    await using upstream = await startScriptedUpstream((socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n');
+      answers(socket);
+    });
+    await using client = clientOf(upstream.url);
+    expect(await client.fetch()).toMatchObject({ status: 200, body: Buffer.from(BODY) });
+  });
+});
 
 describe('connections', () => {
   it('are kept and used again', async () => {

@@ -1,0 +1,112 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { ProxyError } from '../errors.ts';
+import { cutShort, timedOut, tooLarge, unanswered } from './failures.ts';
+
+/** An answer that was read to its end, as it came. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Empty where the status says all (429, 401, 403, 3xx). */
+  readonly body: Buffer;
+}
+
+export interface ReadOptions {
+  /** From sending the request to the last byte of its answer, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  /** Told by how much the bytes change that are held of answers not yet complete. */
+  readonly onBytes: (change: number) => void;
+}
+
+/** A pause, a refused key, a redirect: what the body says beside is not looked at. */
+const SAYS_ALL = /^(?:429|401|403|3..)$/;
+/** So much of such a body is read, to keep its connection. */
+const MOST_DISCARDED_BYTES = 128 * 1024;
+
+/**
+ * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`, `upstream-unreachable`,
+ * `upstream-too-large`, or `upstream-invalid` for what is no HTTP or was cut short.
+ */
+export function readAnswer(
+  dispatcher: Dispatcher,
+  request: { readonly path: string; readonly headers: Record<string, string> },
+  options: ReadOptions,
+): Promise<RawAnswer> {
+  const reader = new AnswerReader(options);
+  dispatcher.dispatch({ method: 'GET', ...request }, reader);
+  return reader.answer;
+}
+
+/** What undici tells of one answer. Its `request` would make a stream of that, and a signal to end it, for each. */
+class AnswerReader implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<RawAnswer>;
+  readonly #options: ReadOptions;
+  readonly #resolve: (answer: RawAnswer) => void;
+  readonly #reject: (error: ProxyError) => void;
+  readonly #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #givenUp: ProxyError | undefined;
+  #head: Omit<RawAnswer, 'body'> | undefined;
+  #isBodyWanted = true;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(options: ReadOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+    this.answer = promise;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#timer = setTimeout(() => this.#giveUp(timedOut()), options.timeoutMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It had to wait for a connection, longer than anybody waits for it.
+    if (this.#givenUp !== undefined) controller.abort(this.#givenUp);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#head = { status, headers };
+    this.#isBodyWanted = !SAYS_ALL.test(String(status));
+    if (!this.#isBodyWanted) this.#resolve({ ...this.#head, body: Buffer.alloc(0) });
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    const most = this.#isBodyWanted ? this.#options.maxBodyBytes : MOST_DISCARDED_BYTES;
+    this.#bytes += chunk.length;
+    if (this.#isBodyWanted) {
+      this.#chunks.push(chunk);
+      this.#options.onBytes(chunk.length);
+    }
+    if (this.#bytes > most) this.#giveUp(tooLarge(most));
+  }
+
+  onResponseEnd(): void {
+    if (this.#head !== undefined && this.#isBodyWanted) {
+      this.#resolve({ ...this.#head, body: Buffer.concat(this.#chunks, this.#bytes) });
+    }
+    this.#end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
+    this.#reject(this.#head === undefined ? unanswered(cause) : cutShort(cause));
+    this.#end();
+  }
+
+  #giveUp(error: ProxyError): void {
+    this.#givenUp = error;
+    this.#reject(error);
+    this.#end();
+    this.#controller?.abort(error);
+  }
+
+  /** Once or more. */
+  #end(): void {
+    clearTimeout(this.#timer);
+    const held = this.#chunks.splice(0).reduce((bytes, { length }) => bytes + length, 0);
+    if (held > 0) this.#options.onBytes(-held);
+  }
+}
