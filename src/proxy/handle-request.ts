@@ -51,14 +51,16 @@ export class RequestHandler {
    * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
-    const { call, key } = this.#read(request);
-    const found = this.#options.cache.lookInMemory(key);
-    if (found.state === 'fresh') return this.#hit(call, found.entry, 'memory');
-    if (found.state === 'stale-while-revalidate') {
-      this.#options.refreshStale(call, key);
-      return this.#hit(call, found.entry, 'memory');
+    const { calls, cache, refreshStale } = this.#options;
+    const keyed = this.#read(request);
+    const { call, key } = keyed;
+    const found = cache.lookInMemory(key);
+    if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
+      return this.#join(call, key, request.openWait());
     }
-    return this.#join(call, key, request.openWait());
+    calls.remember(keyed);
+    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
+    return this.#hit(call, found.entry, 'memory');
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -7,6 +7,8 @@ import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
+  /** For {@link CallMemo.remember}; nothing when it is remembered already, or cannot be. */
+  readonly unknownSpelling: string | undefined;
 }
 
 /** At most this many spellings are remembered, each of at most so many characters: a few megabytes. */
@@ -14,8 +16,9 @@ const MAX_SPELLINGS = 10_000;
 const MAX_LENGTH = 300;
 
 /**
- * Parses requests, and remembers how the latest ones were spelled: parsing is a third of the CPU time of a memory hit
- * (`npm run bench`). A request with a header that changes the answer, or a long query, is parsed each time.
+ * Parses requests, and remembers how those were spelled that were answered from memory: parsing is a third of the CPU
+ * time of such a hit (`npm run bench`), and a small part of any other answer. So whoever asks for ever other keys makes
+ * it forget nothing. A request with a header that changes the answer, or a long query, is parsed each time.
  */
 export class CallMemo {
   readonly #network: string;
@@ -37,18 +40,20 @@ export class CallMemo {
       return this.#parse(operation, rawQuery, headers);
     }
     const spelling = `${operation.name}?${rawQuery}`;
-    const known = this.#calls.get(spelling);
-    if (known !== undefined) return known;
-    // A part of a string keeps the whole alive, here the request's target of up to a whole head: what is kept is a copy.
-    const own = Buffer.from(spelling).toString();
-    const parsed = this.#parse(operation, own.slice(operation.name.length + 1), headers);
-    this.#calls.set(own, parsed);
-    return parsed;
+    return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
 
-  #parse(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
+  /** To be told of a call that is worth it. */
+  remember({ call: { operation }, unknownSpelling }: KeyedCall): void {
+    if (unknownSpelling === undefined) return;
+    // Parsed again from the spelling, a string of its own: parts of the request's target would keep the whole of it alive.
+    const parsed = this.#parse(operation, unknownSpelling.slice(operation.name.length + 1), {});
+    this.#calls.set(unknownSpelling, parsed);
+  }
+
+  #parse(operation: Operation, rawQuery: string, headers: RequestHeaders, unknownSpelling?: string): KeyedCall {
     const call = parseCall(operation, rawQuery, headers);
-    return { call, key: cacheKey(this.#network, this.#epoch, call) };
+    return { call, key: cacheKey(this.#network, this.#epoch, call), unknownSpelling };
   }
 
   #followEpoch(): void {

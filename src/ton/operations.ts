@@ -118,7 +118,7 @@ function operation(
     name,
     lists,
     vary,
-    schema,
+    schema: z.compile(schema),
     queryNames: new Set(names.filter((given) => !given.includes('-'))),
     headerNames: new Set(names.filter((given) => given.includes('-'))),
   };

@@ -25,7 +25,7 @@ test.each(['', '&supported_action_types=jetton_transfer'])(
       const target = `http://${'a'.repeat(15_500)}/api/v3/pendingTraces?ext_msg_hash=${HASH_HEX}&_=${index}${more}`;
       // As node:http gives it: one flat string of its own.
       const { rawQuery } = parseTarget(Buffer.from(target).toString('latin1'));
-      memo.read(operation, rawQuery, {});
+      memo.remember(memo.read(operation, rawQuery, {}));
     }
     expect(usedHeapBytes() - before).toBeLessThan(40 * MIB);
     expect(memo.read(operation, `ext_msg_hash=${HASH_HEX}`, {}).call.operation).toBe(operation);
