@@ -49,7 +49,7 @@ export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortS
   const order: LoadOrder = {
     port: portOf(toncache?.url ?? indexer.url),
     chainStartAt: indexer.chainStartAt,
-    phases: scenario.phases,
+    phases: toncache && scenario.warmUp ? [scenario.warmUp, ...scenario.phases] : scenario.phases,
     walletsRetry: scenario.kind === 'wallets',
   };
   const program = new URL('./generate-load.ts', import.meta.url);
@@ -64,8 +64,8 @@ export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortS
     readings.push(await read(indexer, toncache, cpuMs));
   }
   const { tallied } = await generator.next((line) => line as LoadResult);
-  const [, begin, end] = readings;
-  const [, load, after] = tallied;
+  const [begin, end] = readings.slice(-3);
+  const [load, after] = tallied.slice(-2);
   if (!begin || !end || !load || !after) throw new Error('a phase is missing');
   return {
     mode: mode.name,

@@ -6,6 +6,8 @@ export interface Scenario {
   readonly kind: ScenarioKind;
   /** What is offered while the load lasts, as a multiple of the indexer's nominal capacity. */
   readonly load: number;
+  /** What toncache has answered before: a process that has just begun is slower. Not where something would break. */
+  readonly warmUp: Phase | undefined;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
   readonly fault: IndexerFault | undefined;
 }
@@ -25,6 +27,7 @@ export type ScenarioKind = (typeof SCENARIO_KINDS)[number];
 /** 20 workers that take 50 ms. */
 export const NOMINAL_CAPACITY_PER_SECOND = 400;
 
+const WARM_UP: Phase = { rates: even(5), seconds: 4 };
 const CALM = even(0.5);
 /** Nothing of the operation that is about to fail. */
 const OTHERS_CALM: Rates = { hot: 0, pendingTraces: 0, adjacentTransactions: 100, masterchainBlockShards: 100 };
@@ -74,6 +77,7 @@ interface Course {
 function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault }: Course): Scenario {
   return {
     kind,
+    warmUp: fault === undefined ? WARM_UP : undefined,
     load: Number((totalOf(rates) / NOMINAL_CAPACITY_PER_SECOND).toFixed(2)),
     phases: [
       { rates: calm, seconds: 2 },
