@@ -1,4 +1,5 @@
 import { RateWindow, type RateWindowOptions } from './rate-window.ts';
+import { TurnPace } from './turn-pace.ts';
 
 /** Turns for so long are taken at once, so that a Redis that takes as long does not slow the rate down. */
 const AHEAD_MS = 50;
@@ -20,6 +21,7 @@ export class RateLimit {
   readonly #stepMs: number;
   readonly #mostAhead: number;
   readonly #window: RateWindow;
+  readonly #pace: TurnPace;
   readonly #waiters = new Set<Waiter>();
   #isServing = false;
   #nextAt = Number.NEGATIVE_INFINITY;
@@ -29,11 +31,12 @@ export class RateLimit {
     this.#stepMs = 1000 / options.perSecond;
     this.#mostAhead = Math.ceil(AHEAD_MS / this.#stepMs);
     this.#window = new RateWindow(options);
+    this.#pace = new TurnPace(this.#stepMs);
   }
 
-  /** How long one who came now would wait at least, in milliseconds; more when other instances send too. */
+  /** How long one who came now would wait, in milliseconds, if the other instances go on as they do. */
   get expectedWaitMs(): number {
-    return Math.max(0, this.#nextAt - this.#now()) + this.#waiters.size * this.#stepMs;
+    return Math.max(0, this.#nextAt - this.#now()) + this.#waiters.size * this.#pace.ms;
   }
 
   /** Waits for its turn, which whoever waits behind gets when `signal` is aborted first. Never rejects. */
@@ -56,8 +59,11 @@ export class RateLimit {
 
   async #serve(): Promise<void> {
     this.#isServing = true;
+    const since = this.#now();
     while (this.#waiters.size > 0) {
-      const turns = await this.#window.take(Math.min(this.#waiters.size, this.#mostAhead));
+      const count = Math.min(this.#waiters.size, this.#mostAhead);
+      const turns = await this.#window.take(count);
+      this.#pace.learn(count, turns, since);
       for (const turnAt of turns.at) await this.#serveNext(turnAt);
       if (turns.at.length === 0) await this.#until(turns.windowEndsAt);
     }

@@ -1,7 +1,8 @@
 import { ConsecutiveBreaker, circuitBreaker, handleAll, TimeoutStrategy, timeout, wrap } from 'cockatiel';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 
-const WINDOW_MS = 1000;
+/** How long a window lasts, in milliseconds. */
+export const WINDOW_MS = 1000;
 
 /** A window in Redis, where all instances that know its key count in it. */
 export interface SharedWindow {

@@ -57,6 +57,8 @@ class FakeRedis {
   calls = 0;
   reply: <T>(answer: T) => Promise<T> = async (answer) => answer;
   readonly told: boolean[] = [];
+  /** So many turns of each window are gone before anybody here asks. */
+  othersTake = 0;
   #counter = { points: 0, until: 0 };
 
   get window(): SharedWindow {
@@ -65,7 +67,7 @@ class FakeRedis {
       runScript: async (_script, _keys, [points]) => {
         this.calls++;
         const now = performance.now();
-        if (now >= this.#counter.until) this.#counter = { points: 0, until: now + 1000 };
+        if (now >= this.#counter.until) this.#counter = { points: this.othersTake, until: now + 1000 };
         this.#counter.points += Number(points);
         return this.reply([this.#counter.points, Math.ceil(this.#counter.until - now)]);
       },
@@ -243,6 +245,51 @@ describe('with Redis', () => {
     const fleet = [limit(10, redis.window), limit(10, redis.window), limit(10, redis.window)];
     const turns = await saturate(fleet, 10_000);
     expect(mostWithin(turns, 300)).toBeLessThanOrEqual(5);
+  });
+
+  test.each([2, 5, 10])('each of %i instances can tell how long it will take', async (instances) => {
+    const redis = new FakeRedis();
+    const [subject = limit(10), ...others] = Array.from({ length: instances }, () => limit(10, redis.window));
+    for (const other of others) ask(other, 1000);
+    ask(subject, 30);
+    await vi.advanceTimersByTimeAsync(4500);
+    const told = subject.expectedWaitMs;
+    const askedAt = performance.now();
+    const turns = ask(subject, 1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const waited = (turns[0] ?? 0) - askedAt;
+    expect(told).toBeGreaterThan(0.6 * waited);
+    expect(told).toBeLessThan(1.7 * waited);
+  });
+
+  test('it takes no longer than it would alone when the others have gone', async () => {
+    const redis = new FakeRedis();
+    redis.othersTake = 8;
+    const subject = limit(10, redis.window);
+    ask(subject, 10);
+    await vi.advanceTimersByTimeAsync(2100);
+    expect(subject.expectedWaitMs).toBeGreaterThan(4 * 450);
+    redis.othersTake = 0;
+    await vi.advanceTimersByTimeAsync(4000);
+    ask(subject, 11);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(subject.expectedWaitMs).toBe(1100);
+  });
+
+  test('where others have all turns it takes seconds for each who waits, and nothing for who would be the first', async () => {
+    const redis = new FakeRedis();
+    redis.othersTake = 10;
+    const subject = limit(10, redis.window);
+    expect(subject.expectedWaitMs).toBe(0);
+    const turns = ask(subject, 5);
+    await vi.advanceTimersByTimeAsync(3500);
+    expect(turns).toEqual([]);
+    expect(subject.expectedWaitMs).toBeGreaterThanOrEqual(10_000);
+    expect(subject.expectedWaitMs).toBeLessThanOrEqual(20_000);
+    redis.othersTake = 0;
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(turns).toHaveLength(5);
+    expect(subject.expectedWaitMs).toBe(0);
   });
 
   test('that takes almost its budget the rate is reached all the same', async () => {
