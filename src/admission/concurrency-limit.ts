@@ -36,6 +36,11 @@ const HEADROOM = 1.25;
 const TOLERATED = { slowdown: 1.5, queued: 1.5 };
 /** The part of the way to a higher target that is gone at once: a lucky window is not capacity. */
 const GROWTH_STEP = 0.5;
+/**
+ * After a cut the limit doubles up to so much of what had proved good, as long as latency is within so much of its
+ * baseline (the slow start of RFC 5681): in steps of a request a limit of 4 would take many seconds to be 20 again.
+ */
+const REGROWTH = { factor: 2, share: 0.8, slowdown: 1.1 };
 /** So few under way hardly wait for each other, and halving them would turn away requests of an idle indexer. */
 const FEW = 4;
 const USED_SHARE = 0.75;
@@ -71,6 +76,9 @@ export class ConcurrencyLimit {
   readonly #baselines = new LatencyBaselines();
   readonly #errors = new ErrorShare();
   #limit: number;
+  /** The most under way with which the indexer was not slow. */
+  #proved = 0;
+  #isRegrown = false;
   #probe: Probe | undefined;
   #nextProbeAt: number | undefined;
   #probeIntervalMs = PROBE_INTERVAL_MS.shortest;
@@ -212,9 +220,22 @@ export class ConcurrencyLimit {
   #adjust(window: SampleWindow): void {
     const useful = this.#baselines.useful(window);
     const target = useful + Math.max(1, useful * (HEADROOM - 1));
-    if (this.#isSlow(window)) this.#limit = this.#clamp(target);
-    else if (target > this.#limit) this.#limit = this.#clamp(this.#limit + (target - this.#limit) * GROWTH_STEP);
+    if (this.#isSlow(window)) {
+      if (this.#isRegrown) this.#proved *= REGROWTH.share;
+      this.#isRegrown = false;
+      this.#limit = this.#clamp(target);
+    } else {
+      this.#proved = Math.max(this.#proved, window.meanInFlight);
+      if (target > this.#limit) this.#grow(target, useful * REGROWTH.slowdown > window.meanInFlight);
+    }
     this.#settle();
+  }
+
+  #grow(target: number, hardlyQueues: boolean): void {
+    const grown = this.#limit + (target - this.#limit) * GROWTH_STEP;
+    const regrown = hardlyQueues ? Math.min(this.#proved * REGROWTH.share, this.#limit * REGROWTH.factor) : 0;
+    this.#isRegrown = regrown > grown;
+    this.#limit = this.#clamp(Math.max(grown, regrown));
   }
 
   /** Whether the latency is surely, not by the chance of a few samples, more than queueing within the headroom. */

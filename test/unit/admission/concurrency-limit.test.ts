@@ -103,6 +103,25 @@ describe('the concurrency limit before an upstream that only gets slower', () =>
     });
   });
 
+  it.each(['a', 'b', 'c', 'd', 'e', 'f'])(
+    'serves half of the capacity whole three seconds after all was slow for a moment under overload (%s)',
+    (seed) => {
+      for (const slowdown of [4, 8]) {
+        const workers = 20;
+        const operation = one(someJitter);
+        const world = new SimulatedOverload({ limit: { ...limit, max: 64 }, workers, operations: [operation], seed });
+        world.arrive(5 * capacity(workers));
+        world.run(8000);
+        operation.serviceTime = uniform(slowdown * SERVICE_MS, 0.3);
+        expect(world.run(1500).lowestLimit).toBeLessThan(workers);
+        operation.serviceTime = someJitter;
+        world.arrive(0.5 * capacity(workers));
+        world.run(3000);
+        expect(world.run(3000).goodput).toBeGreaterThan(0.95 * 0.5 * capacity(workers));
+      }
+    },
+  );
+
   it('finds them also where there are fewer clients than it allows', () => {
     const workers = 5;
     const world = new SimulatedOverload({ limit: { ...limit, initial: 64 }, workers, operations: [one(someJitter)] });
