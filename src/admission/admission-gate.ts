@@ -75,11 +75,15 @@ export class AdmissionGate {
     return this.#options.limit.limit;
   }
 
+  /** Whether one who asks now need not wait. */
+  hasFree(operation: string): boolean {
+    return this.#inUse < this.limit && this.#mayHaveMore(operation);
+  }
+
   /** Waits for a permit until the signal is aborted. Never rejects: not getting one is an expected outcome. */
   async acquire(request: PermitRequest): Promise<Permit | Rejection> {
     if (request.signal.aborted) return 'abandoned';
-    const free = this.#inUse < this.limit && this.#mayHaveMore(request.operation);
-    return free ? this.#grant(request.operation) : this.#wait(request);
+    return this.hasFree(request.operation) ? this.#grant(request.operation) : this.#wait(request);
   }
 
   #wait({ operation, priority, signal }: PermitRequest): Promise<Permit | Rejection> {

@@ -39,9 +39,14 @@ export class ProcessGuard {
     return this.#load;
   }
 
-  /** Whether the last sample was above either bound. */
-  get exhausted(): boolean {
-    return this.#load.eventLoop > this.#options.maxEventLoop || this.#load.heap > this.#options.maxHeap;
+  /** Whether the event loop had no time to spare at the last sample. */
+  get isBusy(): boolean {
+    return this.#load.eventLoop > this.#options.maxEventLoop;
+  }
+
+  /** Whether the heap was nearly full at the last sample. */
+  get isFull(): boolean {
+    return this.#load.heap > this.#options.maxHeap;
   }
 
   /** Takes a sample now. */

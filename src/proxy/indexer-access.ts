@@ -39,12 +39,14 @@ export class IndexerAccess {
   }
 
   /**
-   * Why a call would not be sent: to be asked before it waits for anything. A call that goes with a client's key and not
-   * with `ourKey` neither heeds nor begins a pause: that is between the client and its provider.
+   * Why a call would not be sent: to be asked before it waits for anything. A busy process refuses who would have to wait
+   * (not `isFree`), and keeps the indexer at work with the others: what it sheds comes again at once, and if that were
+   * all, would keep it busy for good. A call that goes with a client's key and not with `ourKey` neither heeds nor begins
+   * a pause: that is between the client and its provider.
    */
-  refusal(operation: UpstreamOperation, ourKey = true): Refusal | undefined {
-    const { pause, breaker, rate, longestWaitMs } = this.#options;
-    if (this.#isExhausted) return EXHAUSTED;
+  refusal(operation: UpstreamOperation, isFree: boolean, ourKey = true): Refusal | undefined {
+    const { guard, pause, breaker, rate, longestWaitMs } = this.#options;
+    if (this.#isFull || (guard.isBusy && !isFree)) return EXHAUSTED;
     if (ourKey && pause.isPaused) return { reason: 'paused', waitMs: pause.remainingMs };
     if (breaker.isOpen(operation)) return { reason: 'breaker-open', waitMs: breaker.retryAfterMs(operation) };
     const waitMs = rate?.expectedWaitMs ?? 0;
@@ -60,7 +62,7 @@ export class IndexerAccess {
   ): Promise<Passage | Refusal | 'abandoned'> {
     const { pause, breaker, rate } = this.#options;
     if (rate !== undefined && (await rate.take(signal)) === 'abandoned') return 'abandoned';
-    if (this.#isExhausted) return EXHAUSTED;
+    if (this.#isFull) return EXHAUSTED;
     const pausePass = ourKey ? pause.admit() : undefined;
     if (pausePass === 'paused') return { reason: 'paused', waitMs: pause.remainingMs };
     const breakerPass = breaker.admit(operation, key);
@@ -82,9 +84,9 @@ export class IndexerAccess {
     };
   }
 
-  get #isExhausted(): boolean {
+  get #isFull(): boolean {
     const { guard, readingBytes, maxReadingBytes } = this.#options;
-    return guard.exhausted || readingBytes() > maxReadingBytes;
+    return guard.isFull || readingBytes() > maxReadingBytes;
   }
 
   /** Counts a call, once for both of its tries. */

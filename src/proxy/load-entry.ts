@@ -90,7 +90,7 @@ export class EntryLoader {
   ): Promise<Fetched | ProxyError | Followed> {
     const { gate, access, fetcher, report } = this.#options;
     const operation = call.operation.name;
-    const refusal = access.refusal(operation);
+    const refusal = access.refusal(operation, gate.hasFree(operation));
     if (refusal !== undefined) return this.#shed(call, refusal);
     const permit = await gate.acquire({ operation, priority: PRIORITY[look.found.state], signal: flight.signal });
     if (permit === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');

@@ -34,7 +34,8 @@ export class PassThrough {
 
   /** Throws when nothing would be sent now: to be asked before a client's body is read. */
   refuse(ourKey: boolean): void {
-    const refusal = this.#options.access.refusal(OPERATION, ourKey);
+    const { access, gate } = this.#options;
+    const refusal = access.refusal(OPERATION, gate.hasFree(OPERATION), ourKey);
     if (refusal !== undefined) throw this.#shed(refusal);
   }
 

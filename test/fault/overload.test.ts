@@ -158,11 +158,29 @@ describe('shares', () => {
 });
 
 describe('a process that is exhausted', () => {
-  it('sheds misses and sends nothing, answers what it has, and says that it lives', async () => {
+  it('keeps the indexer at work with those who need not wait, and sheds the others, while its event loop is busy', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using _ = await start({
+      env: { UPSTREAM_MAX_CONCURRENCY: '1' },
+      overrides: { admission: { maxEventLoop: 0 } },
+    });
+    vi.advanceTimersByTime(1000);
+    for (let round = 1; round <= 3; round++) {
+      const gate = world.indexer.hold();
+      const first = await world.proxy.sendIn(unknownTransaction());
+      await gate.arrived(1);
+      expectShed(await world.ask(nothingPending()));
+      gate.release();
+      expect((await first.answer).status).toBe(404);
+      expect(await shed('process-exhausted')).toBe(round);
+    }
+  });
+
+  it('sheds all misses and sends nothing when its heap is nearly full, answers what it has, and says that it lives', async () => {
     // It looks at itself when the test says so.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
-    await using _ = await start({ overrides: { lifetimes, admission: { maxEventLoop: 0 } } });
+    await using _ = await start({ overrides: { lifetimes, admission: { maxHeap: 0 } } });
     const [fresh, stale, tooOld] = [newestRound(world), parentOfSettled(world), childrenOfSettled(world)];
     for (const target of [fresh, stale, tooOld]) expect((await world.ask(target)).status).toBe(200);
     world.advance(30_000);

@@ -6,7 +6,7 @@ export interface Scenario {
   readonly kind: ScenarioKind;
   /** What is offered while the load lasts, as a multiple of the indexer's nominal capacity. */
   readonly load: number;
-  /** What toncache has answered before: a process that has just begun is slower. Not where something would break. */
+  /** What toncache has answered before: a process that has just begun is slower. Not where it would break things, or come back. */
   readonly warmUp: Phase | undefined;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
   readonly fault: IndexerFault | undefined;
@@ -77,7 +77,7 @@ interface Course {
 function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault }: Course): Scenario {
   return {
     kind,
-    warmUp: fault === undefined ? WARM_UP : undefined,
+    warmUp: fault === undefined && kind !== 'wallets' ? WARM_UP : undefined,
     load: Number((totalOf(rates) / NOMINAL_CAPACITY_PER_SECOND).toFixed(2)),
     phases: [
       { rates: calm, seconds: 2 },

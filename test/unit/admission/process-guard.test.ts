@@ -19,34 +19,34 @@ describe('by injected samples', () => {
     vi.useRealTimers();
   });
 
-  test.each<[string, ProcessLoad, boolean]>([
-    ['an idle process', IDLE, false],
-    ['one at both limits', { eventLoop: 0.98, heap: 0.85 }, false],
-    ['one whose event loop is above its limit', { eventLoop: 0.981, heap: 0 }, true],
-    ['one whose heap is above its limit', { eventLoop: 0, heap: 0.851 }, true],
-    ['one of which nothing is known', { eventLoop: Number.NaN, heap: Number.NaN }, false],
-  ])('%s', (_, sampled, exhausted) => {
+  test.each<[string, ProcessLoad, 'busy' | 'full' | undefined]>([
+    ['an idle process', IDLE, undefined],
+    ['one at both limits', { eventLoop: 0.98, heap: 0.85 }, undefined],
+    ['one whose event loop is above its limit', { eventLoop: 0.981, heap: 0 }, 'busy'],
+    ['one whose heap is above its limit', { eventLoop: 0, heap: 0.851 }, 'full'],
+    ['one of which nothing is known', { eventLoop: Number.NaN, heap: Number.NaN }, undefined],
+  ])('%s', (_, sampled, state) => {
     load = sampled;
     guard.update();
-    expect([guard.exhausted, guard.load]).toEqual([exhausted, sampled]);
+    expect([guard.isBusy, guard.isFull, guard.load]).toEqual([state === 'busy', state === 'full', sampled]);
   });
 
   test('looks by itself, as often as told, and is well again by itself', () => {
     load = { eventLoop: 1, heap: 0 };
     vi.advanceTimersByTime(LIMITS.sampleEveryMs - 1);
-    expect(guard.exhausted).toBe(false);
+    expect(guard.isBusy).toBe(false);
     vi.advanceTimersByTime(1);
-    expect(guard.exhausted).toBe(true);
+    expect(guard.isBusy).toBe(true);
     load = IDLE;
     vi.advanceTimersByTime(LIMITS.sampleEveryMs);
-    expect(guard.exhausted).toBe(false);
+    expect(guard.isBusy).toBe(false);
   });
 
   test('looks no more once it is closed', () => {
     guard.close();
     load = { eventLoop: 1, heap: 1 };
     vi.advanceTimersByTime(10 * LIMITS.sampleEveryMs);
-    expect([guard.exhausted, vi.getTimerCount()]).toEqual([false, 0]);
+    expect([guard.isBusy, vi.getTimerCount()]).toEqual([false, 0]);
   });
 });
 
