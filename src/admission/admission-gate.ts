@@ -3,10 +3,10 @@ import type { AnsweredRequest } from './sample-window.ts';
 import type { Priority, QueueRejection, Waiter, WaitQueue } from './wait-queue.ts';
 
 /**
- * How a permit's request ended. Only `answered` tells the latency of a healthy indexer; `ignored` tells nothing, and
- * `left` neither, but the indexer still works on what was given up.
+ * How a permit's request ended. Only `answered` tells the latency of a healthy indexer; `heard` that it is there;
+ * `ignored` tells nothing, and `left` neither, but the indexer still works on what was given up.
  */
-export type PermitOutcome = 'answered' | 'failed' | 'timed-out' | 'left' | 'ignored';
+export type PermitOutcome = 'answered' | 'failed' | 'timed-out' | 'heard' | 'left' | 'ignored';
 
 /** The right to have one request under way at the indexer. */
 export interface Permit {
@@ -31,6 +31,8 @@ export interface Limit {
   readonly limit: number;
   onAnswer(answered: AnsweredRequest): void;
   onFailure(failed: FailedRequest): void;
+  /** Something came from the indexer at this instant, whatever it was. */
+  onHeard(at: number): void;
 }
 
 export interface AdmissionGateOptions {
@@ -135,6 +137,7 @@ export class AdmissionGate {
     const at = now();
     const ended = { operation, latencyMs: at - startedAt, inFlight: this.#inUse, at };
     if (outcome === 'answered') limit.onAnswer(ended);
+    else if (outcome === 'heard') limit.onHeard(at);
     else if (outcome === 'failed') limit.onFailure({ ...ended, kind: 'error' });
     else if (outcome === 'timed-out') limit.onFailure({ ...ended, kind: 'timeout' });
   }

@@ -105,7 +105,7 @@ export class ConcurrencyLimit {
 
   /** Learns from an answer; the limit may change at any of them. */
   onAnswer(answered: AnsweredRequest): void {
-    this.#hear(answered.at);
+    this.onHeard(answered.at);
     this.#errors.add('answered');
     const window = this.#openWindow(answered);
     if (window === undefined) return;
@@ -126,7 +126,7 @@ export class ConcurrencyLimit {
     if (kind === 'timeout') {
       if (inFlight <= this.limit * USED_SHARE) return;
     } else {
-      this.#hear(at);
+      this.onHeard(at);
       if (!this.#healthy.has(operation)) return;
       this.#errors.add('failed');
       if (!this.#errors.isUnusual) return;
@@ -138,11 +138,13 @@ export class ConcurrencyLimit {
     if (this.#probe !== undefined) this.#probe = { limit: this.#probe.limit, before: undefined };
     if (kind === 'timeout' && silenceMs > latencyMs * SILENCE) this.#trustedShare *= TRUST_IN_SILENCE;
     else this.#limit = this.#clamp(this.#limit * CUT);
-    if (kind === 'timeout') this.#settle();
+    if (kind === 'error') return;
+    this.#endRegrowth();
+    this.#settle();
   }
 
-  /** Ends a silence. */
-  #hear(at: number): void {
+  /** Ends a silence: the indexer is there, though how long it took says nothing. */
+  onHeard(at: number): void {
     this.#lastHeardAt = at;
     if (this.#trustedShare === 1) return;
     this.#trustedShare = 1;
@@ -221,8 +223,7 @@ export class ConcurrencyLimit {
     const useful = this.#baselines.useful(window);
     const target = useful + Math.max(1, useful * (HEADROOM - 1));
     if (this.#isSlow(window)) {
-      if (this.#isRegrown) this.#proved *= REGROWTH.share;
-      this.#isRegrown = false;
+      this.#endRegrowth();
       this.#limit = this.#clamp(target);
     } else {
       this.#proved = Math.max(this.#proved, window.meanInFlight);
@@ -236,6 +237,12 @@ export class ConcurrencyLimit {
     const regrown = hardlyQueues ? Math.min(this.#proved * REGROWTH.share, this.#limit * REGROWTH.factor) : 0;
     this.#isRegrown = regrown > grown;
     this.#limit = this.#clamp(Math.max(grown, regrown));
+  }
+
+  /** What it had grown back to was too much. */
+  #endRegrowth(): void {
+    if (this.#isRegrown) this.#proved *= REGROWTH.share;
+    this.#isRegrown = false;
   }
 
   /** Whether the latency is surely, not by the chance of a few samples, more than queueing within the headroom. */

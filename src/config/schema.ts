@@ -159,7 +159,9 @@ const admission = z
     maxPassThrough: share
       .prefault(0.5)
       .meta(about('The most of the limit that what is passed through may have: its clients may read slowly.')),
-    maxEventLoop: share.prefault(0.98).meta(about('Above this share of busy time misses that would have to wait are shed.')),
+    maxEventLoop: share
+      .prefault(0.98)
+      .meta(about('Above this share of busy time misses that would have to wait are shed.')),
     maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are shed.')),
   })
   .prefault({});

@@ -184,5 +184,6 @@ function passageEndOf({ code, upstreamStatus = 0 }: ProxyError): PassageEnd {
 
 function permitOutcomeOf(error: ProxyError): PermitOutcome {
   if (error.code === 'upstream-timeout') return 'timed-out';
-  return passageEndOf(error) === 'failed' ? 'failed' : 'ignored';
+  if (passageEndOf(error) === 'failed') return 'failed';
+  return error.upstreamStatus !== undefined || error.code === 'upstream-too-large' ? 'heard' : 'ignored';
 }

@@ -56,7 +56,7 @@ export class PassThrough {
       const answer = await this.#send(request, permit, passage);
       outcome = undefined;
       // With the head there the query is over; how long the body streams is the client's doing as well.
-      return { ...answer, end: () => permit.end('ignored') };
+      return { ...answer, end: () => permit.end('heard') };
     } catch (error) {
       if (error instanceof ProxyError && !signal.aborted && error.wentForward) {
         outcome = error.code === 'upstream-timeout' ? 'timed-out' : 'ignored';

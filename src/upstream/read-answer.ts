@@ -63,8 +63,9 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It had to wait for a connection, longer than anybody waits for it.
-    if (this.#givenUp !== undefined) controller.abort(this.#givenUp);
+    // It had to wait for a connection, longer than anybody waits for it. Thrown, this leaves the connection to the next;
+    // an abort would end it.
+    if (this.#givenUp !== undefined) throw this.#givenUp;
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

@@ -187,6 +187,8 @@ export class UpstreamClient {
 }
 
 async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: number): Promise<Buffer> {
+  // Where the status says all there is no body, and where there is none nothing was compressed.
+  if (body.length === 0) return body;
   const name = encoding?.trim().toLowerCase() ?? 'identity';
   if (name === 'identity' || name === '') return body;
   if (name !== 'gzip' && name !== 'br') {

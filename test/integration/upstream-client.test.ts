@@ -65,6 +65,7 @@ describe('a request', () => {
     for (const socket of waiting.splice(0)) answers(socket);
     expect((await third).status).toBe(200);
     expect(upstream.heads.map((head) => /seqno=(\d)/.exec(head)?.[1])).toEqual(['7', '9']);
+    expect(upstream.connections).toBe(1);
   });
 
   it('holds the bytes of its answer until that is complete, or given up', async () => {
@@ -99,6 +100,22 @@ describe('a request', () => {
     await expect.poll(() => cut).toBe(true);
     expect(client.readingBytes).toBe(0);
   });
+
+  it.each([
+    [429, 'gzip'],
+    [429, 'deflate'],
+    [401, 'br'],
+    [302, 'gzip'],
+  ])(
+    'has its answer with a status that says all (%i), in whatever encoding (%s) the rest is',
+    async (status, encoding) => {
+      await using upstream = await startScriptedUpstream((socket) => {
+        socket.write(`HTTP/1.1 ${status} X\r\nContent-Encoding: ${encoding}\r\nContent-Length: 3\r\n\r\nxyz`);
+      });
+      await using client = clientOf(upstream.url);
+      expect(await client.fetch()).toMatchObject({ status, body: Buffer.alloc(0) });
+    },
+  );
 
   it('is not answered by a status that announces another', async () => {
     await using upstream = await startScriptedUpstream((socket) => {

@@ -269,6 +269,10 @@ class SetLimit implements Limit {
   onFailure(failed: Parameters<Limit['onFailure']>[0]): void {
     this.told.push(failed);
   }
+
+  onHeard(at: number): void {
+    this.told.push({ heardAt: at });
+  }
 }
 
 const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
@@ -517,6 +521,14 @@ describe('on the fake clock', () => {
       admitted.permits[2]?.permit.end('timed-out');
       await vi.advanceTimersByTimeAsync(REST_MS);
       expect(limit.told).toMatchObject([{ kind: 'error' }, { kind: 'timeout' }]);
+    });
+
+    test('learns that the indexer is there from an answer that tells nothing else', async () => {
+      const limit = new SetLimit(3);
+      const admitted = new Admitted(openSharedGate(limit));
+      await admitted.ask('any');
+      admitted.permits[0]?.permit.end('heard');
+      expect(limit.told).toEqual([{ heardAt: Date.now() }]);
     });
   });
 });

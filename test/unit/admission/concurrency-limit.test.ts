@@ -312,6 +312,15 @@ describe('failures', () => {
     expect(tested.limit).toBe(20);
   });
 
+  it('in whose time anything was heard of the indexer cut it as usual', () => {
+    const tested = new ConcurrencyLimit(limit);
+    for (let at = 1000; at < 20_000; at += 1000) {
+      tested.onHeard(at);
+      tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at });
+      expect(tested.limit).toBeGreaterThanOrEqual(Math.floor(20 * 0.7 ** Math.ceil(at / 5000)));
+    }
+  });
+
   it('count as hearing of the indexer when they are errors', () => {
     const tested = new ConcurrencyLimit(limit);
     tested.onFailure({ kind: 'timeout', operation: 'adjacent', latencyMs: 5000, inFlight: 20, at: 5000 });
