@@ -19,8 +19,8 @@ export interface ProcessGuardOptions {
 }
 
 /**
- * Watches the process itself. While it is exhausted misses are shed, which are most of its work; hits and `/healthz` are
- * still answered.
+ * Watches the process itself. While its event loop is busy misses that would have to wait are shed, while its heap is
+ * nearly full all of them; hits and `/healthz` are still answered.
  */
 export class ProcessGuard {
   readonly #options: ProcessGuardOptions;

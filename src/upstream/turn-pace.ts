@@ -13,11 +13,11 @@ export class TurnPace {
   readonly #stepMs: number;
   #ms: number;
   #windowEndsAt = Number.NEGATIVE_INFINITY;
-  #isSpent = false;
-  /** In the window that lasts now, and in those before it that were spent. */
+  /** In the window that lasts now; `#waitedMs` is 0 until it is spent. */
   #turns = 0;
-  #earlier = { turns: 0, waitedMs: 0 };
   #waitedMs = 0;
+  /** In the spent ones before it, the older the less. */
+  #earlier = { turns: 0, waitedMs: 0 };
 
   /** `stepMs`: from one turn to the next, whoever has them. */
   constructor(stepMs: number) {
@@ -34,7 +34,6 @@ export class TurnPace {
     if (windowEndsAt - this.#windowEndsAt > WINDOW_MS / 2) this.#beginWindow(windowEndsAt);
     this.#turns += at.length;
     if (at.length === asked) return;
-    this.#isSpent = true;
     this.#waitedMs = Math.min(WINDOW_MS, windowEndsAt - waitingSince);
     const turns = this.#earlier.turns + this.#turns;
     this.#ms = Math.max(this.#stepMs, (this.#earlier.waitedMs + this.#waitedMs) / Math.max(LEAST_TURNS, turns));
@@ -43,7 +42,7 @@ export class TurnPace {
   /** What was learnt is void after a window that was not spent: there was enough for all. */
   #beginWindow(endsAt: number): void {
     const isFollowing = endsAt - this.#windowEndsAt < 2 * WINDOW_MS;
-    if (isFollowing && this.#isSpent) {
+    if (isFollowing && this.#waitedMs > 0) {
       const { turns, waitedMs } = this.#earlier;
       this.#earlier = { turns: (turns + this.#turns) * FADING, waitedMs: (waitedMs + this.#waitedMs) * FADING };
     } else {
@@ -51,7 +50,6 @@ export class TurnPace {
       this.#ms = this.#stepMs;
     }
     this.#windowEndsAt = endsAt;
-    this.#isSpent = false;
     this.#turns = 0;
     this.#waitedMs = 0;
   }
