@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Chain } from './chain.ts';
+import type { Chain } from '../simulator/chain.ts';
 import type { ClientCall } from './client-call.ts';
 import { excerpt, firstDifference } from './first-difference.ts';
 import { type Truth, truthsOf } from './ground-truth.ts';

@@ -1,5 +1,5 @@
-import type { Account } from './accounts.ts';
-import { type AddressSpellings, addressSpellings, type HashSpellings, hashSpellings } from './spellings.ts';
+import type { Account } from '../simulator/accounts.ts';
+import { type AddressSpellings, addressSpellings, type HashSpellings, hashSpellings } from '../simulator/spellings.ts';
 
 /** What a client wants to know, apart from how it writes that. Hashes are canonical. */
 export type ClientCall =

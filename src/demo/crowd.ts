@@ -1,10 +1,10 @@
-import type { Account } from './accounts.ts';
-import type { Chain } from './chain.ts';
+import type { Account } from '../simulator/accounts.ts';
+import type { Chain } from '../simulator/chain.ts';
+import type { SeededRandom } from '../simulator/seeded-random.ts';
 import { Client, type HeardAnswer } from './client.ts';
 import type { Spelling } from './client-call.ts';
 import { explore } from './explorer.ts';
 import { scan } from './scanner.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import { transfer } from './wallet.ts';
 
 /** What the clients know of the world beside the proxy's answers. */

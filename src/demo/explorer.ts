@@ -1,8 +1,8 @@
-import type { Chain } from './chain.ts';
+import type { Chain } from '../simulator/chain.ts';
+import type { SeededRandom } from '../simulator/seeded-random.ts';
 import type { Client } from './client.ts';
 import type { ClientCall } from './client-call.ts';
 import type { World } from './crowd.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
 const BETWEEN_CLICKS_MS = 150;
 const MOST_CLICKS = 4;

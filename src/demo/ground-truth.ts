@@ -1,11 +1,11 @@
-import type { Chain } from './chain.ts';
+import type { Chain } from '../simulator/chain.ts';
+import type { Dialect } from '../simulator/dialect.ts';
+import { accountsIn, renderAddressBook, renderMetadata } from '../simulator/render-address-book.ts';
+import { renderBlock } from '../simulator/render-block.ts';
+import { expandActionTypes, renderTrace } from '../simulator/render-trace.ts';
+import { renderTransaction } from '../simulator/render-transaction.ts';
+import { knownTransactions, type Trace, type Transaction } from '../simulator/trace.ts';
 import type { ClientCall } from './client-call.ts';
-import type { Dialect } from './dialect.ts';
-import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
-import { renderBlock } from './render-block.ts';
-import { expandActionTypes, renderTrace } from './render-trace.ts';
-import { renderTransaction } from './render-transaction.ts';
-import { knownTransactions, type Trace, type Transaction } from './trace.ts';
 
 /** The right answer to a call for a while: from `fromAt` until `untilAt`, epoch ms. */
 export interface Truth {

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Indexer } from '../simulator/indexer.ts';
+import { SeededRandom } from '../simulator/seeded-random.ts';
+import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
 import { chooseRedis } from './choose-redis.ts';
 import { Client, type HeardAnswer } from './client.ts';
 import { targetOf } from './client-call.ts';
 import { Crowd } from './crowd.ts';
 import { curlLines, type Examples, examplesOf, firstCalls, popularAccounts } from './examples.ts';
-import type { Indexer } from './indexer.ts';
 import { Score } from './score.ts';
 import type { Counts, Screen } from './screen.ts';
-import { SeededRandom } from './seeded-random.ts';
-import { BLOCK_MS, simulateIndexer } from './simulate-indexer.ts';
 import { startProxy } from './start-proxy.ts';
 
 /** How a demo is run. */

@@ -1,4 +1,4 @@
-import type { Chain } from './chain.ts';
+import type { Chain } from '../simulator/chain.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { HeardAnswer } from './client.ts';
 import { Standstill } from './standstill.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../demo/spellings.ts';
+import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../simulator/spellings.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { AnsweredSet } from './asker.ts';
 import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failed, rateLimited } from '../../src/demo/faults.ts';
+import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { parseCacheStatus } from './cache-status.ts';
 import { childrenOfSettled, newestRound, nothingPending, pendingTrace, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { failed } from '../../src/demo/faults.ts';
-import type { Transaction } from '../../src/demo/trace.ts';
+import { failed } from '../../src/simulator/faults.ts';
+import type { Transaction } from '../../src/simulator/trace.ts';
 import { childrenOfSettled, sendTrace, settledParent, targetOf } from './questions.ts';
 import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
 

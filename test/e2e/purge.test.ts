@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/demo/chain.ts';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
-import { addressSpellings, hashSpellings } from '../../src/demo/spellings.ts';
+import { Chain } from '../../src/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
 import type { Answered, Asking } from '../support/http-client.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';

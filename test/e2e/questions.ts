@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Trace, Transaction } from '../../src/demo/trace.ts';
+import type { Trace, Transaction } from '../../src/simulator/trace.ts';
 import type { World } from './world.ts';
 
 type Values = Readonly<Record<string, string | number | readonly string[]>>;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DIALECTS as TRAITS } from '../../src/demo/dialect.ts';
-import { addressSpellings, hashSpellings } from '../../src/demo/spellings.ts';
+import { DIALECTS as TRAITS } from '../../src/simulator/dialect.ts';
+import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
 import { sendTrace, settledParent, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fault, failed, garbage, rateLimited, redirect, refusedKey, withoutList } from '../../src/demo/faults.ts';
+import {
+  type Fault,
+  failed,
+  garbage,
+  rateLimited,
+  redirect,
+  refusedKey,
+  withoutList,
+} from '../../src/simulator/faults.ts';
 import { newestRound, nothingPending, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 

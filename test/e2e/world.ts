@@ -1,8 +1,8 @@
 import { expect, inject, vi } from 'vitest';
-import { Chain, type ChainOptions } from '../../src/demo/chain.ts';
-import type { Dialect } from '../../src/demo/dialect.ts';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
-import type { LoggedRequest } from '../../src/demo/request-log.ts';
+import { Chain, type ChainOptions } from '../../src/simulator/chain.ts';
+import type { Dialect } from '../../src/simulator/dialect.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';

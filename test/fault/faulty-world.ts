@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Fault } from '../../src/demo/faults.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
 import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from '../e2e/world.ts';
 
 /** A fixed limit, and a queue in which one may wait as long as one likes: nothing depends on how fast the machine is. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { failed, rateLimited } from '../../src/demo/faults.ts';
-import { startIndexer } from '../../src/demo/indexer.ts';
+import { failed, rateLimited } from '../../src/simulator/faults.ts';
+import { startIndexer } from '../../src/simulator/indexer.ts';
 import {
   childrenOfSettled,
   newestRound,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { startIndexer } from '../../src/demo/indexer.ts';
+import { startIndexer } from '../../src/simulator/indexer.ts';
 import { ask, exchange, send } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 

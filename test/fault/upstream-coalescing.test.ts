@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { failed } from '../../src/demo/faults.ts';
+import { failed } from '../../src/simulator/faults.ts';
 import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';

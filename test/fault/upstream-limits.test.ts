@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { failed, rateLimited } from '../../src/demo/faults.ts';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { failed, rateLimited } from '../../src/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { GuardedUpstream } from '../support/guarded-upstream.ts';
 
 let indexer: Indexer;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { ask, exchange, send } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { RateLimit } from '../../src/upstream/rate-limit.ts';
 import type { SharedWindow } from '../../src/upstream/rate-window.ts';
 import { UpstreamClient } from '../../src/upstream/upstream-client.ts';

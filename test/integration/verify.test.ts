@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/demo/chain.ts';
-import type { Dialect } from '../../src/demo/dialect.ts';
-import { failed, rateLimited, refusedKey, withoutList } from '../../src/demo/faults.ts';
-import { type Indexer, startIndexer } from '../../src/demo/indexer.ts';
+import { Chain } from '../../src/simulator/chain.ts';
+import type { Dialect } from '../../src/simulator/dialect.ts';
+import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { parseArguments } from '../../src/verify/parse-arguments.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 

@@ -1,5 +1,5 @@
-import type { Indexer } from '../../src/demo/indexer.ts';
 import { ProxyError } from '../../src/errors.ts';
+import type { Indexer } from '../../src/simulator/indexer.ts';
 import { type BreakerTransition, type CallOutcome, OperationBreaker } from '../../src/upstream/operation-breaker.ts';
 import { RateLimit } from '../../src/upstream/rate-limit.ts';
 import { RetryBudget } from '../../src/upstream/retry-budget.ts';

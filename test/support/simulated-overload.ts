@@ -1,5 +1,5 @@
 import { ConcurrencyLimit, type ConcurrencyLimitOptions } from '../../src/admission/concurrency-limit.ts';
-import { SeededRandom } from '../../src/demo/seeded-random.ts';
+import { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { type ServiceTime, SimulatedTime, SimulatedUpstream } from './simulated-upstream.ts';
 
 /** One kind of request: its part of the load and what it costs, which may change under way. */

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/demo/seeded-random.ts';
+import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 
 /** Simulated time: actions happen in order of their instant, and no real time passes. */
 export class SimulatedTime {

@@ -38,9 +38,10 @@ const mayImport: Record<string, readonly string[]> = {
   'open-indexer.ts': [...parts, 'config (types)'],
   'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'config', 'telemetry'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
-  demo: [...parts, 'config', 'telemetry', 'app.ts'],
+  simulator: [],
+  demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
   // An encoder of spellings that shares nothing with the parser it is held against.
-  verify: [...parts, 'config', 'telemetry', 'app.ts', 'demo'],
+  verify: [...parts, 'config', 'telemetry', 'app.ts', 'simulator', 'demo'],
 };
 
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */

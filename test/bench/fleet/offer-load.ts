@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as after } from 'node:timers/promises';
-import type { Chain } from '../../../src/demo/chain.ts';
-import { SeededRandom } from '../../../src/demo/seeded-random.ts';
+import type { Chain } from '../../../src/simulator/chain.ts';
+import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
 import { nextTarget } from './questions.ts';
 
 export interface LoadOptions {

@@ -1,5 +1,5 @@
-import type { Chain } from '../../../src/demo/chain.ts';
-import type { SeededRandom } from '../../../src/demo/seeded-random.ts';
+import type { Chain } from '../../../src/simulator/chain.ts';
+import type { SeededRandom } from '../../../src/simulator/seeded-random.ts';
 
 /** Of all requests: those of wallets that wait for a trace, and those of scanners at the head; the rest walks trees. */
 const PENDING_SHARE = 0.5;

@@ -1,5 +1,5 @@
-import { failed } from '../../../src/demo/faults.ts';
-import { startIndexer } from '../../../src/demo/indexer.ts';
+import { failed } from '../../../src/simulator/faults.ts';
+import { startIndexer } from '../../../src/simulator/indexer.ts';
 import { chainOf, chainStart } from './calls.ts';
 import type { IndexerFault } from './scenarios.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { answer } from '../../../src/demo/answer.ts';
-import { Chain, type ChainOptions } from '../../../src/demo/chain.ts';
 import { checkAnswer } from '../../../src/demo/check-answer.ts';
 import { type ClientCall, headersOf, targetOf } from '../../../src/demo/client-call.ts';
-import { Question } from '../../../src/demo/question.ts';
-import type { Trace, Transaction } from '../../../src/demo/trace.ts';
+import { answer } from '../../../src/simulator/answer.ts';
+import { Chain, type ChainOptions } from '../../../src/simulator/chain.ts';
+import { Question } from '../../../src/simulator/question.ts';
+import type { Trace, Transaction } from '../../../src/simulator/trace.ts';
 
 const START = 1_800_000_000_000;
 const DIRECTIONS = [{}, { direction: 'in' }, { direction: 'out' }] as const;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Accounts } from '../../../src/demo/accounts.ts';
 import { type ClientCall, headersOf, type QueryStyle, type Spelling, targetOf } from '../../../src/demo/client-call.ts';
-import { digest } from '../../../src/demo/seeded-random.ts';
-import { addressSpellings, hashSpellings } from '../../../src/demo/spellings.ts';
 import { parseTarget } from '../../../src/http/parse-request.ts';
+import { Accounts } from '../../../src/simulator/accounts.ts';
+import { digest } from '../../../src/simulator/seeded-random.ts';
+import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { parseCall } from '../../../src/ton/parse-call.ts';

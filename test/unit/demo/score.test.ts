@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { answer } from '../../../src/demo/answer.ts';
-import { Chain } from '../../../src/demo/chain.ts';
 import type { HeardAnswer } from '../../../src/demo/client.ts';
-import { Question } from '../../../src/demo/question.ts';
 import { Score, type WrongAnswer } from '../../../src/demo/score.ts';
+import { answer } from '../../../src/simulator/answer.ts';
+import { Chain } from '../../../src/simulator/chain.ts';
+import { Question } from '../../../src/simulator/question.ts';
 
 const START = 1_800_000_000_000;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressSpellings, decodeAddress } from '../../../src/demo/spellings.ts';
+import { addressSpellings, decodeAddress } from '../../../src/simulator/spellings.ts';
 import { parseAddress } from '../../../src/ton/address.ts';
 import { ACCOUNT, ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE } from './requests.ts';
 

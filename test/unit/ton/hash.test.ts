@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeHash, hashSpellings } from '../../../src/demo/spellings.ts';
+import { decodeHash, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { parseHash } from '../../../src/ton/hash.ts';
 import { HASH, HASH_HEX, HASH_URL } from './requests.ts';
 

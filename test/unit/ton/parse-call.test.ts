@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressSpellings } from '../../../src/demo/spellings.ts';
+import { addressSpellings } from '../../../src/simulator/spellings.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import {

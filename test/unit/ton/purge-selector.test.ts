@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressSpellings, hashSpellings } from '../../../src/demo/spellings.ts';
 import { ProxyError } from '../../../src/errors.ts';
+import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { parsePurge, tagsOfKey } from '../../../src/ton/purge-selector.ts';
 import { type Meaning, meanings } from './meaning.ts';

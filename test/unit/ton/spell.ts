@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { addressSpellings, hashSpellings } from '../../../src/demo/spellings.ts';
+import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import type { Meaning } from './meaning.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../../src/demo/accounts.ts';
-import { type BlockId, blockOf, masterchainBlock, shardBlocks } from '../../../src/demo/blocks.ts';
-import { Chain, type ChainOptions } from '../../../src/demo/chain.ts';
-import { renderBlock } from '../../../src/demo/render-block.ts';
-import { renderTransaction } from '../../../src/demo/render-transaction.ts';
-import { finalityAt, type Trace, type Transaction } from '../../../src/demo/trace.ts';
+import type { Account } from '../../../src/simulator/accounts.ts';
+import { type BlockId, blockOf, masterchainBlock, shardBlocks } from '../../../src/simulator/blocks.ts';
+import { Chain, type ChainOptions } from '../../../src/simulator/chain.ts';
+import { renderBlock } from '../../../src/simulator/render-block.ts';
+import { renderTransaction } from '../../../src/simulator/render-transaction.ts';
+import { finalityAt, type Trace, type Transaction } from '../../../src/simulator/trace.ts';
 
 const START = 1_800_000_000_000;
 

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import type { Indexer } from '../../../src/demo/indexer.ts';
+import type { Indexer } from '../../../src/simulator/indexer.ts';
 
 /** An answer as it came over the wire, not decompressed. */
 export interface Answered {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../../../src/demo/spellings.ts';
+import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../../../src/simulator/spellings.ts';
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
 const workchain = fc.constantFrom(0, -1, 1, -128, 127);

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../../src/demo/chain.ts';
+import { Chain } from '../../../src/simulator/chain.ts';
 import {
   type Fault,
   failed,
@@ -9,9 +9,9 @@ import {
   redirect,
   refusedKey,
   withoutList,
-} from '../../../src/demo/faults.ts';
-import { type Indexer, startIndexer } from '../../../src/demo/indexer.ts';
-import { Workers } from '../../../src/demo/workers.ts';
+} from '../../../src/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
+import { Workers } from '../../../src/simulator/workers.ts';
 import { ask, askJson } from './ask-indexer.ts';
 
 const INFO = '/api/v3/masterchainInfo';

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../../src/demo/chain.ts';
-import type { Dialect } from '../../../src/demo/dialect.ts';
-import { type Indexer, startIndexer } from '../../../src/demo/indexer.ts';
-import { addressSpellings, hashSpellings } from '../../../src/demo/spellings.ts';
-import type { Trace } from '../../../src/demo/trace.ts';
+import { Chain } from '../../../src/simulator/chain.ts';
+import type { Dialect } from '../../../src/simulator/dialect.ts';
+import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
+import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
+import type { Trace } from '../../../src/simulator/trace.ts';
 import { ask, askJson } from './ask-indexer.ts';
 
 const START = 1_800_000_000_000;
