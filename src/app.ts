@@ -7,6 +7,7 @@ import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
+import { BodyReader } from './http/body-reader.ts';
 import { listen } from './http/listen.ts';
 import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
@@ -24,6 +25,7 @@ import { Metrics } from './telemetry/metrics.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { tagsOfKey } from './ton/purge-selector.ts';
+import { RetryBudget } from './upstream/retry-budget.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
@@ -31,6 +33,8 @@ export interface AppOptions {
   readonly logger: Logger;
   /** Epoch milliseconds. When given, the clock of Redis is not followed. */
   readonly now?: () => number;
+  /** Milliseconds that only go forward, by which durations are measured. */
+  readonly monotonic?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
 }
@@ -50,10 +54,9 @@ export interface App {
 }
 
 /** The only place where components are built and connected. */
-export function createApp({ settings, logger, now: ownNow, random = Math.random }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { settings, logger, now: ownNow, monotonic = () => performance.now(), random = Math.random } = options;
   const { upstream, http, coalescing, network } = settings;
-  // Monotonic, and counted from the epoch: instances before one indexer probe its latency at the same moments.
-  const monotonic = () => performance.timeOrigin + performance.now();
   const log = new EventLog(logger);
   const onRedisEvent = (event: RedisTierEvent) => {
     metrics.onRedisEvent(event);
@@ -88,9 +91,10 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
-    permitsInUse: () => indexer.gate.inUse,
-    queued: () => indexer.gate.queued,
-    limit: () => indexer.gate.limit,
+    inFlight: () => indexer.admission.inFlight + indexer.passThroughAdmission.inFlight,
+    waiting: () => indexer.admission.waiting + indexer.passThroughAdmission.waiting,
+    limit: () => indexer.admission.limit,
+    expectedWaitMs: (operation) => indexer.admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
     usesRedis: redis !== undefined,
@@ -104,12 +108,14 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   const onBug = (error: unknown) => report({ name: 'bug', error });
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, report });
-  const { gate, access, client } = indexer;
+  const { admission, client } = indexer;
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
   const fetcher = new EntryFetcher({
     cache,
-    access,
+    admission,
     upstream: client,
+    retries: new RetryBudget({ now: monotonic }),
+    pauseMs: indexer.pauseMs,
     policies: policiesOf(settings),
     random,
     monotonic,
@@ -117,8 +123,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   });
   const loader = new EntryLoader({
     cache,
-    gate,
-    access,
+    admission,
     fetcher,
     leases: redis?.leases,
     redisBudgetMs: settings.redis.budget,
@@ -146,8 +151,18 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
 
   let ready = false;
   const passThrough = new PassThroughServer({
-    passThrough: new PassThrough({ gate, access, upstream: client, random, monotonic, report }),
-    maxBodyBytes: settings.passThrough.maxBodySize,
+    passThrough: new PassThrough({
+      admission: indexer.passThroughAdmission,
+      upstream: client,
+      maxTransfers: settings.passThrough.maxTransfers,
+      random,
+      monotonic,
+      report,
+    }),
+    bodies: new BodyReader({
+      maxBodyBytes: settings.passThrough.maxBodySize,
+      maxReadingBytes: settings.passThrough.maxReading,
+    }),
     ourKey: upstream.apiKey,
     sharesOurKey: settings.passThrough.sharedKey,
   });

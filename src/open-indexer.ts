@@ -1,34 +1,38 @@
-import { AdmissionGate } from './admission/admission-gate.ts';
-import { ConcurrencyLimit } from './admission/concurrency-limit.ts';
-import { fixedLimit } from './admission/fixed-limit.ts';
+import { Admission } from './admission/admission.ts';
+import { Backlog } from './admission/backlog.ts';
+import { Breaker, type BreakerOptions } from './admission/breaker.ts';
+import type { Guard } from './admission/guard.ts';
+import { PathBreakers } from './admission/path-breakers.ts';
+import { Pause } from './admission/pause.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
-import { WaitQueue } from './admission/wait-queue.ts';
+import { RateLimit } from './admission/rate-limit.ts';
+import { SharedRate } from './admission/shared-rate.ts';
+import { Slots } from './admission/slots.ts';
 import type { Settings } from './config/schema.ts';
-import type { ProxyEvent, UpstreamOperation } from './proxy/events.ts';
-import { IndexerAccess } from './proxy/indexer-access.ts';
+import type { ProxyEvent } from './proxy/events.ts';
 import type { RedisScripting } from './redis/connect.ts';
-import { OPERATION_NAMES } from './ton/operations.ts';
-import { OperationBreaker } from './upstream/operation-breaker.ts';
-import { RateLimit } from './upstream/rate-limit.ts';
-import { RetryBudget } from './upstream/retry-budget.ts';
+import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
-import { UpstreamPause } from './upstream/upstream-pause.ts';
 
 /** How often the process looks at itself, in milliseconds. */
 const GUARD_EVERY_MS = 500;
 
-/** The way to the indexer: whoever has a permit of the gate and is let in by the access may use the client. */
+/** The way to the indexer: whoever has a ticket may use the client. */
 export interface OpenIndexer {
-  readonly gate: AdmissionGate;
-  readonly access: IndexerAccess;
+  /** For the three operations. */
+  readonly admission: Admission;
+  /** For what is passed through. */
+  readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
+  /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
+  readonly pauseMs: () => number;
   /** Requests under way fail. */
   close(): Promise<void>;
 }
 
 export interface OpenIndexerOptions {
   readonly settings: Settings;
-  /** Where the instances that share a rate count; absent without Redis. */
+  /** Where instances share a rate; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -39,104 +43,116 @@ export interface OpenIndexerOptions {
 
 /** Builds it; nothing is connected before the first request. */
 export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
-  const { settings, now, monotonic } = options;
-  const { upstream, admission } = settings;
-  const client = new UpstreamClient({
-    baseUrl: new URL(upstream.url),
-    apiKey: upstream.apiKey,
-    timeoutMs: upstream.timeout,
-    maxConnections: upstream.maxConcurrency,
-    maxBodyBytes: upstream.maxBodySize,
-    keepAliveMs: upstream.keepAlive,
-    connectionLifetimeMs: upstream.connectionLifetime,
-    now,
+  const { settings, now, monotonic, report } = options;
+  const { upstream, admission, passThrough } = settings;
+  const client = openClient(settings, now);
+  const processGuard = new ProcessGuard({ maxHeap: admission.maxHeap, sampleEveryMs: GUARD_EVERY_MS });
+  const pause = new Pause({
+    defaultMs: upstream.pause,
+    longestMs: upstream.longestPause,
+    now: monotonic,
+    wallNow: now,
+    onTransition: (transition) => report({ name: 'pause', ...transition }),
   });
-  const guard = new ProcessGuard({
-    maxEventLoop: admission.maxEventLoop,
-    maxHeap: admission.maxHeap,
-    sampleEveryMs: GUARD_EVERY_MS,
-  });
-  const access = new IndexerAccess({
-    guard,
-    readingBytes: () => client.readingBytes,
-    maxReadingBytes: upstream.maxReading,
-    pause: createPause(options),
-    breaker: createBreaker(options),
-    rate: createRateLimit(options),
-    retries: new RetryBudget({ now: monotonic }),
-    // The other half is for the answer.
-    longestWaitMs: upstream.timeout / 2,
-  });
+  const breakers = openBreakers(options);
+  const pathBreakers = new PathBreakers(breakerOptions(options), ({ state }) =>
+    report({ name: 'breaker', operation: 'passThrough', state }),
+  );
+  // The other half of a client's time is for the answer.
+  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
+  const shared = {
+    isMemoryFull: () => processGuard.isFull || client.readingBytes > upstream.maxReading,
+    rate: openRateLimit(options),
+    patienceMs,
+    holdAfterTimeoutMs: admission.holdAfterTimeout,
+    now: monotonic,
+  };
+  const openBacklog = () =>
+    new Backlog({
+      patienceMs,
+      shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+      maxWaiting: admission.maxQueue,
+      now: monotonic,
+    });
   return {
-    gate: createGate(settings, monotonic),
-    access,
+    admission: new Admission({
+      ...shared,
+      slots: new Slots({ max: upstream.maxConcurrency, shares: admission.shares, now: monotonic }),
+      backlog: openBacklog(),
+      guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
+    }),
+    passThroughAdmission: new Admission({
+      ...shared,
+      slots: new Slots({ max: passThrough.maxConcurrency, shares: {}, now: monotonic }),
+      backlog: openBacklog(),
+      guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
+    }),
     client,
+    pauseMs: () => pause.retryAfterMs,
     close: async () => {
-      guard.close();
+      processGuard.close();
       await client.close();
     },
   };
 }
 
-function createGate({ admission, upstream }: Settings, now: () => number): AdmissionGate {
-  const max = upstream.maxConcurrency;
-  return new AdmissionGate({
-    limit: admission.adaptive
-      ? new ConcurrencyLimit({ initial: Math.min(admission.initialConcurrency, max), min: 1, max })
-      : fixedLimit(max),
-    shares: admission.shares,
-    caps: { passThrough: admission.maxPassThrough },
-    queue: new WaitQueue({
-      maxWaiting: admission.maxQueue,
-      targetMs: admission.queueTarget,
-      intervalMs: admission.queueInterval,
-      now,
-    }),
-    restAfterTimeoutMs: admission.restAfterTimeout,
+function openClient({ upstream, passThrough }: Settings, now: () => number): UpstreamClient {
+  return new UpstreamClient({
+    baseUrl: new URL(upstream.url),
+    apiKey: upstream.apiKey,
+    timeoutMs: upstream.timeout,
+    maxConnections: upstream.maxConcurrency,
+    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+    maxBodyBytes: upstream.maxBodySize,
+    keepAliveMs: upstream.keepAlive,
+    connectionLifetimeMs: upstream.connectionLifetime,
     now,
   });
 }
 
-function createPause({ settings: { upstream }, now, report }: OpenIndexerOptions): UpstreamPause {
-  return new UpstreamPause({
-    defaultMs: upstream.pause,
-    longestMs: upstream.longestPause,
-    now,
-    onTransition: (transition) => report({ name: 'pause', ...transition }),
-  });
-}
-
-function createBreaker({
-  settings,
-  monotonic,
-  random,
-  report,
-}: OpenIndexerOptions): OperationBreaker<UpstreamOperation> {
-  const { breaker, passThrough } = settings;
-  return new OperationBreaker<UpstreamOperation>({
-    // What is never asked for would stay cut off for ever once the indexer was gone.
-    operations: [...OPERATION_NAMES, ...(passThrough.enabled ? (['passThrough'] as const) : [])],
-    failureShare: breaker.failureShare,
-    leastKeys: breaker.leastKeys,
+function breakerOptions({ settings: { breaker }, monotonic, random }: OpenIndexerOptions): BreakerOptions {
+  return {
+    failureRate: breaker.failureRate,
+    minimumThroughput: breaker.minimumThroughput,
     windowMs: breaker.window,
-    restMs: breaker.rest,
-    longestRestMs: breaker.longestRest,
+    openMs: breaker.openDuration,
+    longestOpenMs: breaker.longestOpenDuration,
     now: monotonic,
     random,
-    onTransition: ({ operation, state }) => report({ name: 'breaker', operation, state }),
-  });
+  };
 }
 
-function createRateLimit({ settings, scripting, monotonic, report }: OpenIndexerOptions): RateLimit | undefined {
+/** One for each operation. An indexer that cannot be reached is a failure of all of them. */
+function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly Guard[]> {
+  const all = new Map<OperationName, readonly [Breaker]>();
+  const countForAll = (key: string) => {
+    for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
+  };
+  for (const operation of OPERATION_NAMES) {
+    const breaker = new Breaker(
+      breakerOptions(options),
+      ({ state }) => options.report({ name: 'breaker', operation, state }),
+      countForAll,
+    );
+    all.set(operation, [breaker]);
+  }
+  return all;
+}
+
+function openRateLimit({ settings, scripting, monotonic, report }: OpenIndexerOptions): RateLimit | undefined {
   const { upstream, redis, network } = settings;
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
-  const shared = scripting && {
-    key: `toncache:rate:${network}`,
-    runScript: scripting.runScript,
-    budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
-    onShared: (isShared: boolean) => report({ name: 'rate-shared', shared: isShared }),
-  };
-  return new RateLimit({ perSecond, shared, now: monotonic });
+  const shared =
+    scripting &&
+    new SharedRate({
+      key: `toncache:rate:${network}`,
+      runScript: scripting.runScript,
+      budgetMs: redis.budget,
+      failuresToOpen: redis.failuresToOpen,
+      openMs: redis.retryAfter,
+      now: monotonic,
+      onShared: (isShared) => report({ name: 'rate-shared', shared: isShared }),
+    });
+  return new RateLimit({ perSecond, reserveShared: shared?.reserve, now: monotonic });
 }

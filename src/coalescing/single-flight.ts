@@ -2,6 +2,8 @@
 export interface Flight {
   /** Aborted when nobody waits any longer and the flight is not kept. */
   readonly signal: AbortSignal;
+  /** Called when somebody joins a flight that another began. Set by the load, where it matters who waits. */
+  onFollowed?: (() => void) | undefined;
   /** From here on the flight runs to its end, whoever waits here: others may wait for it too. */
   keep(): void;
   /** It is under way upstream, which is waited for from now on: the flight is kept, and its answer is read and stored. */
@@ -24,6 +26,7 @@ export interface SingleFlightOptions<T> {
 }
 
 interface Active<T> {
+  readonly flight: Flight;
   readonly landing: Promise<T>;
   readonly abort: AbortController;
   joinableUntil: number;
@@ -59,6 +62,7 @@ export class SingleFlight<T> {
     const flight = followed ?? this.#start(key, load);
     const collapsed = followed !== undefined;
     flight.waiters++;
+    followed?.flight.onFollowed?.();
     try {
       const landing = flight.landing.then((value) => ({ state: 'landed' as const, value, collapsed }));
       const landed = await untilAborted(landing, signal);
@@ -77,7 +81,18 @@ export class SingleFlight<T> {
   #start(key: string, load: (flight: Flight) => Promise<T>): Active<T> {
     const abort = new AbortController();
     const { promise: landing, resolve, reject } = Promise.withResolvers<T>();
+    const own: Flight = {
+      signal: abort.signal,
+      keep: () => {
+        flight.kept = true;
+      },
+      depart: () => {
+        flight.kept = true;
+        flight.departed = true;
+      },
+    };
     const flight: Active<T> = {
+      flight: own,
       landing,
       abort,
       joinableUntil: this.#options.now() + this.#options.joinableMs,
@@ -88,16 +103,7 @@ export class SingleFlight<T> {
     };
     // With every waiter gone a failure still has to be seen by somebody, or it would end the process.
     landing.catch(() => {});
-    load({
-      signal: abort.signal,
-      keep: () => {
-        flight.kept = true;
-      },
-      depart: () => {
-        flight.kept = true;
-        flight.departed = true;
-      },
-    }).then(
+    load(own).then(
       (value) => {
         this.#land(key, flight, this.#options.restMs(value));
         resolve(value);

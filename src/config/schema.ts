@@ -108,7 +108,9 @@ const upstream = z.strictObject({
     ),
   maxConcurrency: integer(1, 10_000)
     .prefault(64)
-    .meta(about('The most requests at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' })),
+    .meta(
+      about('The most requests for the three operations at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' }),
+    ),
   requestsPerSecond: integer(1, 100_000)
     .optional()
     .meta(
@@ -130,49 +132,52 @@ const upstream = z.strictObject({
   longestPause: duration('1ms', '1h').prefault('60s').meta(about('The longest `Retry-After` that is believed.')),
 });
 
+const operationShare = (fraction: number) =>
+  share
+    .prefault(fraction)
+    .meta(about('Fraction of the slots for this operation. Three quarters of it are lent to the others while unused.'));
+
 const admission = z
   .strictObject({
-    adaptive: flag
-      .prefault(true)
-      .meta(about('Whether the limit follows what the indexer can take, up to `upstream.maxConcurrency`.')),
-    initialConcurrency: integer(1, 10_000).prefault(20).meta(about('The limit before anything is known.')),
-    maxQueue: integer(0, 100_000).prefault(256).meta(about('The most requests that wait for their turn.')),
-    queueTarget: duration('1ms', '1min')
-      .prefault('50ms')
-      .meta(about('How long a request may wait for its turn while the queue does not empty.')),
-    queueInterval: duration('1ms', '1min')
+    patience: duration('1ms', '5min')
+      .prefault('1.5s')
+      .meta(
+        about('How long a client waits for its turn at the indexer. Who would have to wait longer is refused at once.'),
+      ),
+    overloadedPatience: duration('1ms', '5min')
       .prefault('100ms')
-      .meta(about('A queue that was not empty for this long is overload.')),
-    restAfterTimeout: duration('0ms', '1min')
+      .meta(about('The same while others are being refused, and where a stale copy can be served instead.')),
+    maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for their turn.')),
+    holdAfterTimeout: duration('0ms', '1min')
       .prefault('1s')
-      .meta(about("How long a timed-out request still counts: the indexer's query goes on.")),
+      .meta(about('How long a request that timed out still counts: the indexer is still working on it.')),
     shares: z
       .strictObject({
-        pendingTraces: share.prefault(0.4).meta(about('The part of the limit that it is sure of.')),
-        adjacentTransactions: share.prefault(0.3).meta(about('The part of the limit that it is sure of.')),
-        masterchainBlockShards: share.prefault(0.2).meta(about('The part of the limit that it is sure of.')),
+        pendingTraces: operationShare(0.4),
+        adjacentTransactions: operationShare(0.3),
+        masterchainBlockShards: operationShare(0.2),
       })
       .refine((shares) => Object.values(shares).reduce((sum, part) => sum + part, 0) <= 1.000_001, {
         error: 'must not add up to more than 1',
       })
       .prefault({}),
-    maxPassThrough: share
-      .prefault(0.5)
-      .meta(about('The most of the limit that what is passed through may have: its clients may read slowly.')),
-    maxEventLoop: share
-      .prefault(0.98)
-      .meta(about('Above this share of busy time misses that would have to wait are shed.')),
-    maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are shed.')),
+    maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are refused.')),
   })
   .prefault({});
 
 const breaker = z
   .strictObject({
-    failureShare: share.prefault(0.5).meta(about('The share of failed calls that cuts an operation off.')),
-    leastKeys: integer(1, 100_000).prefault(20).meta(about('The fewest calls that say anything.')),
-    window: duration('100ms', '5min').prefault('10s').meta(about('Over which calls are counted.')),
-    rest: duration('10ms', '5min').prefault('2s').meta(about('How long an operation rests before one probe.')),
-    longestRest: duration('10ms', '1h').prefault('30s').meta(about('The rest doubles up to this.')),
+    failureRate: share
+      .prefault(0.5)
+      .meta(about('Fraction of failed requests of an operation that opens its circuit breaker.')),
+    minimumThroughput: integer(1, 100_000)
+      .prefault(20)
+      .meta(about('Fewest different keys asked for within the window before the circuit breaker may open.')),
+    window: duration('100ms', '5min').prefault('10s').meta(about('How long the outcome of a request counts.')),
+    openDuration: duration('10ms', '5min').prefault('2s').meta(about('How long it stays open before one trial.')),
+    longestOpenDuration: duration('10ms', '1h')
+      .prefault('30s')
+      .meta(about('Each failed trial doubles the open duration up to this.')),
   })
   .prefault({});
 
@@ -227,6 +232,15 @@ const passThrough = z
       }),
     ),
     maxBodySize: size('1KiB', '64MiB').prefault('1MiB').meta(about('The largest body of a request that is passed on.')),
+    maxReading: size('1KiB', '16GiB')
+      .prefault('64MiB')
+      .meta(about('The most bytes of request bodies being read at once; beyond it requests with a body get 503.')),
+    maxConcurrency: integer(1, 10_000)
+      .prefault(32)
+      .meta(about('The most requests passed through at the indexer at once, beside `upstream.maxConcurrency`.')),
+    maxTransfers: integer(1, 100_000)
+      .prefault(256)
+      .meta(about('The most answers on their way to clients at once; beyond it requests get 503.')),
   })
   .prefault({});
 

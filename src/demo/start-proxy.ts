@@ -28,10 +28,7 @@ export async function startProxy(options: ProxyOptions): Promise<{ readonly app:
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
     });
-    // The indexer and the crowd share this process: they keep it busier than a proxy alone may be, and its own
-    // stalls would be taken for an indexer that gets slower.
-    const admission = { ...settings.admission, adaptive: false, maxEventLoop: 1 };
-    const app = createApp({ settings: { ...settings, admission }, logger: createLogger('error', process.stderr) });
+    const app = createApp({ settings, logger: createLogger('error', process.stderr) });
     try {
       return { app, ...(await app.listen()) };
     } catch (error) {

@@ -3,18 +3,21 @@ import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../errors.ts';
 import type { PassThrough } from '../proxy/pass-through.ts';
 import { findOperation } from '../ton/operations.ts';
+import type { BodyReader } from './body-reader.ts';
 import type { Wait } from './open-waits.ts';
 import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
-import { isPassable } from './pass-through-target.ts';
+import { hasApiKey, isPassable } from './pass-through-target.ts';
 import { commonHeaders, type ResponseContext } from './send-response.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
+/** A signal for what does not wait. */
+const NEVER = new AbortController().signal;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 
 export interface PassThroughServerOptions {
   readonly passThrough: PassThrough;
-  readonly maxBodyBytes: number;
+  readonly bodies: BodyReader;
   /** The key of the cached operations, if there is one, and whether clients that bring none may go with it. */
   readonly ourKey: string | undefined;
   readonly sharesOurKey: boolean;
@@ -42,13 +45,15 @@ export class PassThroughServer {
 
   async serve({ request, response, target, openWait, requestId, closing }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
-    const { passThrough } = this.#options;
-    const key = this.#keyFor(request);
-    passThrough.refuse(key.isOurs);
-    const body = method === 'POST' ? await this.#read(request) : undefined;
+    const { passThrough, bodies } = this.#options;
+    const key = this.#keyFor(request, target);
+    const { withClientKey } = key;
+    passThrough.refuse({ target, withClientKey, signal: NEVER });
+    const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
+    const { signal } = wait;
     const headers = [...forwardedHeaders(request.headers), ...key.headers];
-    const answer = await passThrough.open({ method, target, headers, body, signal: wait.signal }, key.isOurs);
+    const answer = await passThrough.open({ target, withClientKey, signal }, { method, target, headers, body, signal });
     // The body has its own time: every pause of it is bounded, not the whole.
     wait.close();
     try {
@@ -87,30 +92,13 @@ export class PassThroughServer {
     return method;
   }
 
-  /** The key that a request goes with: the client's own before ours. */
-  #keyFor(request: IncomingMessage): { readonly isOurs: boolean; readonly headers: readonly string[] } {
+  /** The key that a request goes with: the client's own, as header or parameter, before ours. */
+  #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; headers: readonly string[] } {
     const { ourKey, sharesOurKey } = this.#options;
-    if (request.headers['x-api-key'] !== undefined) return { isOurs: false, headers: [] };
-    if (ourKey === undefined) return { isOurs: true, headers: [] };
-    return sharesOurKey ? { isOurs: true, headers: ['x-api-key', ourKey] } : { isOurs: false, headers: [] };
-  }
-
-  async #read(request: IncomingMessage): Promise<Buffer> {
-    const { maxBodyBytes } = this.#options;
-    const tooLarge = new ProxyError('body-too-large', `the body is too large; accepted: at most ${maxBodyBytes} bytes`);
-    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge;
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    try {
-      // Leaving the loop must not end the connection: the refusal is still to be sent on it.
-      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > maxBodyBytes) throw tooLarge;
-        chunks.push(chunk);
-      }
-    } catch (cause) {
-      throw cause instanceof ProxyError ? cause : new ProxyError('client-left', 'the body broke off', { cause });
-    }
-    return Buffer.concat(chunks, bytes);
+    if (request.headers['x-api-key'] !== undefined || hasApiKey(target)) return { withClientKey: true, headers: [] };
+    if (ourKey === undefined) return { withClientKey: false, headers: [] };
+    return sharesOurKey
+      ? { withClientKey: false, headers: ['x-api-key', ourKey] }
+      : { withClientKey: true, headers: [] };
   }
 }

@@ -24,3 +24,9 @@ export function isPassable(target: string): boolean {
   if (segments.at(-1) === '') segments.pop();
   return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
 }
+
+/** Whether a target names an API key (`api_key`, in any encoding), which counts like the header `X-Api-Key`. */
+export function hasApiKey(target: string): boolean {
+  const mark = target.indexOf('?');
+  return mark >= 0 && new URLSearchParams(target.slice(mark)).has('api_key');
+}

@@ -1,15 +1,12 @@
-import type { QueueRejection } from '../admission/wait-queue.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { OperationName } from '../ton/operations.ts';
+import type { ShedReason } from './overloaded.ts';
 
 /** What the indexer is asked for: the cached operations, and all that is passed through. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How a request was answered, in one word. */
 export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
-
-/** Why a request for the indexer was not sent. */
-export type ShedReason = QueueRejection | 'breaker-open' | 'deadline' | 'paused' | 'process-exhausted' | 'rate-limit';
 
 /** What happens on a request's way, for those who count and log. */
 export type ProxyEvent =

@@ -1,34 +1,39 @@
-import type { Permit, PermitOutcome } from '../admission/admission-gate.ts';
+import type { Admission, EntryRequest, Ticket } from '../admission/admission.ts';
+import type { Outcome } from '../admission/outcome.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { RetryBudget } from '../upstream/retry-budget.ts';
+import type { UpstreamAnswer, UpstreamClient } from '../upstream/upstream-client.ts';
 import type { Report } from './events.ts';
-import type { IndexerAccess, PassageEnd } from './indexer-access.ts';
 import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
-import { overloaded, type Refusal } from './overloaded.ts';
+import { outcomeOf } from './outcome-of.ts';
+import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
 export interface EntryFetcherOptions extends JudgeOptions {
   readonly cache: TieredCache;
-  readonly access: IndexerAccess;
+  readonly admission: Admission;
   readonly upstream: UpstreamClient;
+  readonly retries: RetryBudget;
+  /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
+  readonly pauseMs: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
 }
 
-/** One entry to be fetched, by a flight that has its permit and perhaps a lease. */
+/** One entry to be fetched, by a flight that has its ticket and perhaps a lease. */
 export interface Fetch {
   readonly call: Call;
-  readonly key: string;
+  readonly request: EntryRequest;
   readonly flight: Flight;
-  readonly permit: Permit;
+  readonly ticket: Ticket;
   readonly lease: Lease | undefined;
-  /** What the look-up before had found: too old to be served, but perhaps richer than what comes. */
+  /** What the look-up before had found: too old to be served, but perhaps better than what comes. */
   readonly known: Entry | undefined;
 }
 
@@ -37,20 +42,14 @@ export type Fetched =
   | { readonly from: 'memory'; readonly entry: Entry }
   | {
       readonly from: 'upstream';
-      /** What is kept now, if it is richer than what the indexer answered, or was asked for later. */
+      /** What is kept now, if it is better than what the indexer answered, or was asked for later. */
       readonly entry: Entry;
       /** What the indexer answered with. */
       readonly status: number;
       readonly stored: StoreOutcome['outcome'];
     };
 
-/** What came of asking the indexer, and how it went. */
-interface Asked {
-  readonly result: Entry | ProxyError;
-  readonly end: PassageEnd;
-}
-
-/** So often an answer is asked for that a purge took while it was under way. */
+/** An answer is asked for at most so often when a purge made it void while it was under way. */
 const MOST_ASKS = 3;
 
 /** Asks the indexer and stores what it says. Expected failures are values; a throw is a bug. */
@@ -61,15 +60,13 @@ export class EntryFetcher {
     this.#options = options;
   }
 
-  /** Ends the permit and the lease, whatever comes of it. */
+  /** Ends the ticket and the lease, whatever comes of it. */
   async fetch(fetch: Fetch): Promise<Fetched | ProxyError> {
-    const { permit, lease } = fetch;
-    let outcome: PermitOutcome = 'ignored';
+    const { lease } = fetch;
     try {
       const result = await this.#load(fetch);
       if (result instanceof ProxyError) {
-        outcome = permitOutcomeOf(result);
-        // A failure of the indexer is everybody's; what this process alone came to is nobody else's.
+        // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
         if (result.wentForward) lease?.fail(encodeFailure(result));
         else lease?.release();
         return result;
@@ -78,74 +75,84 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      outcome = 'answered';
       return this.#store(fetch, result);
     } catch (bug) {
       lease?.release();
       throw bug;
-    } finally {
-      permit.end(outcome);
     }
   }
 
-  /** The indexer's answer, asked for once more where it could not be reached and the budget allows it. */
-  async #load({
-    call,
-    key,
-    flight,
-    permit,
-    lease,
-  }: Fetch): Promise<Entry | ProxyError | (Fetched & { from: 'memory' })> {
-    const { access, cache } = this.#options;
-    const signal = lease === undefined ? flight.signal : AbortSignal.timeout(lease.remainingMs);
-    let unreachable = 0;
-    for (let asks = 1; ; asks++) {
-      const passage = await access.enter(call.operation.name, key, signal);
-      if (passage === 'abandoned') return this.#abandoned(call, lease);
-      if ('reason' in passage) return this.#shed(call, passage);
-      let asked: Asked | undefined;
-      try {
-        // The wait may have been long, and another flight may have stored the entry meanwhile.
-        const again = cache.lookInMemory(key);
-        if (again.state === 'fresh') return { from: 'memory', entry: again.entry };
-        flight.depart();
-        permit.sent();
-        if (asks === 1) access.countCall();
-        asked = await this.#ask(call, key, lease?.remainingMs);
-      } finally {
-        passage.end(asked?.end ?? 'unsent');
+  /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
+  async #load(fetch: Fetch): Promise<Entry | ProxyError | (Fetched & { from: 'memory' })> {
+    const { admission, cache, retries, pauseMs } = this.#options;
+    const { call, request } = fetch;
+    let ticket: Ticket | ProxyError = fetch.ticket;
+    for (let asks = 1, unreachable = 0; ; asks++) {
+      if (ticket instanceof ProxyError) return ticket;
+      // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
+      const again = cache.lookInMemory(request.key);
+      if (again.state === 'fresh') {
+        ticket.end('unsent');
+        return { from: 'memory', entry: again.entry };
       }
-      const { result } = asked;
+      const result = await this.#ask(fetch, ticket, asks === 1);
       if (!(result instanceof ProxyError)) {
-        // Whoever came after the purge must not get what was asked for before it.
-        if (asks < MOST_ASKS && cache.isPurged(result)) continue;
+        // Who came after the purge must not get what was asked for before it.
+        if (asks === MOST_ASKS || !cache.isPurged(result)) return result;
+      } else if (result.code === 'upstream-rate-limited') {
+        return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
+      } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
         return result;
       }
-      if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(access.pauseMs / 1000));
-      if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !access.mayRetry()) return result;
+      ticket = this.#ticket(call, await admission.enter({ ...request, priority: 'miss' }));
     }
   }
 
-  async #ask(call: Call, key: string, atMostMs = Number.POSITIVE_INFINITY): Promise<Asked> {
-    const { upstream, monotonic, report } = this.#options;
+  #ticket(call: Call, entered: Awaited<ReturnType<Admission['enter']>>): Ticket | ProxyError {
+    if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    return 'reason' in entered ? this.#shed(call, entered) : entered;
+  }
+
+  /** One request to the indexer; ends the ticket. */
+  async #ask({ call, request, flight, lease }: Fetch, ticket: Ticket, isFirst: boolean): Promise<Entry | ProxyError> {
+    const { upstream, retries, monotonic, report } = this.#options;
     const operation = call.operation.name;
+    const go = await ticket.send();
+    if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (go !== 'go') return this.#shed(call, go);
+    flight.depart();
+    if (isFirst) retries.countCall();
     const startedAt = monotonic();
+    let outcome: Outcome = 'abandoned';
+    let retryAfter: string | undefined;
     try {
-      const answer = await upstream.fetch({ operation, ...call.request }, atMostMs);
+      const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      const result = judgeAnswer(call, key, answer, this.#options);
-      if (!(result instanceof ProxyError)) return { result, end: answer.status === 200 ? 'ok' : 'ignored' };
-      if (result.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
-      const { code } = result;
-      if (code === 'upstream-invalid' || code === 'upstream-redirect')
-        report({ name: 'upstream-useless', operation, code });
-      const limited = result.code === 'upstream-rate-limited';
-      return { result, end: limited ? { limited: answer.retryAfter } : passageEndOf(result) };
+      retryAfter = answer.retryAfter;
+      const result = this.#judge(call, request.key, answer);
+      outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
+      return result;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
-      return { result: error, end: passageEndOf(error) };
+      outcome = outcomeOf(error);
+      return error;
+    } finally {
+      ticket.end(outcome, retryAfter);
     }
+  }
+
+  #judge(call: Call, key: string, answer: UpstreamAnswer): Entry | ProxyError {
+    const { report } = this.#options;
+    const operation = call.operation.name;
+    const result = judgeAnswer(call, key, answer, this.#options);
+    if (!(result instanceof ProxyError)) return result;
+    const { code } = result;
+    if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
+    if (code === 'upstream-invalid' || code === 'upstream-redirect') {
+      report({ name: 'upstream-useless', operation, code });
+    }
+    return result;
   }
 
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
@@ -163,27 +170,8 @@ export class EntryFetcher {
     };
   }
 
-  #abandoned(call: Call, lease: Lease | undefined): ProxyError {
-    return lease === undefined
-      ? new ProxyError('client-left', 'nobody waits for this answer')
-      : this.#shed(call, { reason: 'deadline', waitMs: 0 });
+  #shed(call: Call, shed: Shed): ProxyError {
+    this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
+    return overloaded(this.#options.random, shed);
   }
-
-  #shed(call: Call, refusal: Refusal): ProxyError {
-    this.#options.report({ name: 'shed', operation: call.operation.name, reason: refusal.reason });
-    return overloaded(this.#options.random, refusal);
-  }
-}
-
-/** A refusal is an answer: only what shows that the indexer is not well counts against it. */
-function passageEndOf({ code, upstreamStatus = 0 }: ProxyError): PassageEnd {
-  if (code === 'upstream-unreachable') return 'unreachable';
-  if (code === 'upstream-timeout' || code === 'upstream-invalid') return 'failed';
-  return code === 'upstream-error' && upstreamStatus >= 500 ? 'failed' : 'ignored';
-}
-
-function permitOutcomeOf(error: ProxyError): PermitOutcome {
-  if (error.code === 'upstream-timeout') return 'timed-out';
-  if (passageEndOf(error) === 'failed') return 'failed';
-  return error.upstreamStatus !== undefined || error.code === 'upstream-too-large' ? 'heard' : 'ignored';
 }

@@ -106,7 +106,7 @@ export class RequestHandler {
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not even asked: the whole time went by in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
-      error = overloaded(random, { reason: 'deadline', waitMs: 0 });
+      error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
     return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
   }

@@ -1,5 +1,5 @@
-import type { AdmissionGate } from '../admission/admission-gate.ts';
-import type { Priority } from '../admission/wait-queue.ts';
+import type { Admission, EntryRequest } from '../admission/admission.ts';
+import type { Priority } from '../admission/backlog.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { Claim, RedisLease } from '../coalescing/redis-lease.ts';
@@ -8,8 +8,7 @@ import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher, Fetched } from './fetch-entry.ts';
-import type { IndexerAccess } from './indexer-access.ts';
-import { overloaded, type Refusal } from './overloaded.ts';
+import { overloaded, type Shed } from './overloaded.ts';
 import { decodeFailure } from './shared-failure.ts';
 
 /** What one flight brings home. */
@@ -26,8 +25,7 @@ export type Load =
 
 export interface EntryLoaderOptions {
   readonly cache: TieredCache;
-  readonly gate: AdmissionGate;
-  readonly access: IndexerAccess;
+  readonly admission: Admission;
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: RedisLease | undefined;
@@ -46,7 +44,7 @@ interface Look {
   readonly budgetLeftMs: number;
 }
 
-/** The way of a miss: Redis, a permit, the lease, the indexer. Expected failures are values; a throw is a bug. */
+/** The way of a miss: Redis, a ticket for the indexer, the lease, the indexer. Expected failures are values; a throw is a bug. */
 export class EntryLoader {
   readonly #options: EntryLoaderOptions;
 
@@ -80,7 +78,7 @@ export class EntryLoader {
     }
   }
 
-  /** With a permit, so that whoever has the lease waits for nothing in this process any more. */
+  /** Takes the ticket before the lease: a lease holder still queued here would make every instance wait for our queue. */
   async #loadOrFollow(
     call: Call,
     key: string,
@@ -88,23 +86,23 @@ export class EntryLoader {
     look: Look,
     isFirst: boolean,
   ): Promise<Fetched | ProxyError | Followed> {
-    const { gate, access, fetcher, report } = this.#options;
+    const { admission, fetcher, report } = this.#options;
     const operation = call.operation.name;
-    const refusal = access.refusal(operation, gate.hasFree(operation));
-    if (refusal !== undefined) return this.#shed(call, refusal);
-    const permit = await gate.acquire({ operation, priority: PRIORITY[look.found.state], signal: flight.signal });
-    if (permit === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    if (typeof permit === 'string') return this.#shed(call, { reason: permit, waitMs: 0 });
+    const request: EntryRequest = { operation, key, priority: PRIORITY[look.found.state], signal: flight.signal };
+    flight.onFollowed = () => admission.raise(request);
+    const ticket = await admission.enter(request);
+    if (ticket === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if ('reason' in ticket) return this.#shed(call, ticket);
     const claim = await this.#claim(key, look, isFirst);
     if (claim === undefined || claim.state === 'load') {
-      // What others wait for is loaded, whoever waits here.
+      // Other instances wait for what is loaded under a lease, whoever waits here.
       if (claim !== undefined) flight.keep();
       const known = 'entry' in look.found ? look.found.entry : undefined;
-      return fetcher.fetch({ call, key, flight, permit, lease: claim?.lease, known });
+      return fetcher.fetch({ call, request, flight, ticket, lease: claim?.lease, known });
     }
-    permit.end('ignored');
+    ticket.end('unsent');
     if (claim.state !== 'taken') return claim;
-    // The load that it waits for is under way.
+    // Another instance is loading it already.
     flight.depart();
     report({ name: 'followed', operation });
     return claim.landed();
@@ -129,9 +127,9 @@ export class EntryLoader {
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
 
-  #shed(call: Call, refusal: Refusal): ProxyError {
-    this.#options.report({ name: 'shed', operation: call.operation.name, reason: refusal.reason });
-    return overloaded(this.#options.random, refusal);
+  #shed(call: Call, shed: Shed): ProxyError {
+    this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
+    return overloaded(this.#options.random, shed);
   }
 }
 

@@ -1,27 +1,31 @@
+import type { Refusal, RefusalReason } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
-import type { ShedReason } from './events.ts';
 
-/** Why nothing is sent now, and for how long at least, in milliseconds (0 when that is not known). */
-export interface Refusal {
-  readonly reason: ShedReason;
-  readonly waitMs: number;
-}
+/** Why a request was not sent to the indexer: refused, or its deadline passed before it was its turn. */
+export type ShedReason = RefusalReason | 'deadline';
 
 const MESSAGES: Record<ShedReason, string> = {
-  'breaker-open': 'the indexer fails and is left alone for a while',
-  deadline: 'the indexer had no time for this request before its deadline',
-  paused: 'the indexer asked for a pause',
-  'process-exhausted': 'the proxy has no more to give at the moment',
-  'queue-full': 'too many requests for the indexer are waiting',
-  'rate-limit': 'the rate that the indexer allows is used up',
-  'waited-too-long': 'too many requests for the indexer are waiting',
+  'breaker-open': 'circuit breaker open: the indexer is failing',
+  deadline: 'the proxy is overloaded: the deadline passed before the indexer was asked',
+  'expected-wait': 'the proxy is overloaded: the wait for the indexer would be too long',
+  memory: 'the proxy is overloaded: it has hardly any memory left',
+  paused: 'the indexer asked for a pause (429)',
+  'queue-full': 'the proxy is overloaded: too many requests wait for the indexer',
+  'rate-limit': 'the rate limit of the indexer is used up',
+  'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 
+/** A {@link Refusal}, or a deadline that passed. */
+export interface Shed {
+  readonly reason: ShedReason;
+  readonly retryAfterMs: Refusal['retryAfterMs'];
+}
+
 /**
- * The failure of a request that was shed: `Retry-After` is the known wait, else 1 to 3 seconds at random, so that those
- * who were shed together do not come back together.
+ * The failure of a request that was not sent: 503. `Retry-After` follows from what is known of the wait; without that it
+ * is 1 to 3 seconds at random, so that those who were refused together do not come back together.
  */
-export function overloaded(random: () => number, { reason, waitMs }: Refusal): ProxyError {
-  const retryAfterSeconds = waitMs > 0 ? Math.ceil(waitMs / 1000) : 1 + Math.floor(random() * 3);
+export function overloaded(random: () => number, { reason, retryAfterMs }: Shed): ProxyError {
+  const retryAfterSeconds = retryAfterMs > 0 ? Math.ceil(retryAfterMs / 1000) : 1 + Math.floor(random() * 3);
   return new ProxyError('overloaded', MESSAGES[reason], { retryAfterSeconds });
 }

@@ -1,20 +1,32 @@
-import type { AdmissionGate, Permit, PermitOutcome } from '../admission/admission-gate.ts';
+import type { Admission, EntryRequest, Ticket } from '../admission/admission.ts';
+import type { Outcome } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../upstream/upstream-client.ts';
 import type { Report } from './events.ts';
-import type { IndexerAccess, Passage, PassageEnd } from './indexer-access.ts';
-import { overloaded, type Refusal } from './overloaded.ts';
+import { outcomeOf } from './outcome-of.ts';
+import { overloaded, type Shed } from './overloaded.ts';
 
 export interface PassThroughOptions {
-  readonly gate: AdmissionGate;
-  readonly access: IndexerAccess;
+  /** Its own, so that what is passed through never takes a slot from the cached operations. */
+  readonly admission: Admission;
   readonly upstream: UpstreamClient;
+  /** The most answers that may be on their way to clients at once. */
+  readonly maxTransfers: number;
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
 }
 
-/** An answer under way: its permit is given back when `end` is called, which must happen once its body has ended. */
+/** A request that is to be passed through. */
+export interface Passing {
+  /** Path and query, byte for byte. */
+  readonly target: string;
+  /** Whether it goes with the client's own API key. */
+  readonly withClientKey: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** An answer under way; `end` is to be called once its body has ended. */
 export interface OpenedAnswer extends ForwardedAnswer {
   readonly end: () => void;
 }
@@ -22,77 +34,91 @@ export interface OpenedAnswer extends ForwardedAnswer {
 const OPERATION = 'passThrough';
 
 /**
- * Sends what is not cached to the indexer, within the same bounds as everything else. Its methods throw a
- * {@link ProxyError}; a request is never sent twice.
+ * Sends what is not cached to the indexer. Its methods throw a {@link ProxyError}; a request is never sent twice. With
+ * the head of an answer the indexer's query is over and its slot is free; the answer then counts as a transfer, as how
+ * long that takes is decided by the client.
  */
 export class PassThrough {
   readonly #options: PassThroughOptions;
+  #transfers = 0;
 
   constructor(options: PassThroughOptions) {
     this.#options = options;
   }
 
+  /** Answers on their way to clients now. */
+  get transfers(): number {
+    return this.#transfers;
+  }
+
   /** Throws when nothing would be sent now: to be asked before a client's body is read. */
-  refuse(ourKey: boolean): void {
-    const { access, gate } = this.#options;
-    const refusal = access.refusal(OPERATION, gate.hasFree(OPERATION), ourKey);
+  refuse(passing: Passing): void {
+    const { admission, maxTransfers } = this.#options;
+    if (this.#transfers >= maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
+    const refusal = admission.refusal(requestOf(passing));
     if (refusal !== undefined) throw this.#shed(refusal);
   }
 
-  /** `ourKey`: whether the request goes with the key of the cached operations. */
-  async open(request: ForwardRequest, ourKey: boolean): Promise<OpenedAnswer> {
-    const { access, gate } = this.#options;
-    const { signal } = request;
-    const permit = await gate.acquire({ operation: OPERATION, priority: 'miss', signal });
-    if (permit === 'abandoned') throw signal.reason;
-    if (typeof permit === 'string') throw this.#shed({ reason: permit, waitMs: 0 });
-    let outcome: PermitOutcome | undefined = 'ignored';
-    try {
-      const passage = await access.enter(OPERATION, request.target, signal, ourKey);
-      if (passage === 'abandoned') throw signal.reason;
-      if ('reason' in passage) throw this.#shed(passage);
-      // Whoever gives up from here on leaves a query behind that the indexer still works on.
-      outcome = 'left';
-      const answer = await this.#send(request, permit, passage);
-      outcome = undefined;
-      // With the head there the query is over; how long the body streams is the client's doing as well.
-      return { ...answer, end: () => permit.end('heard') };
-    } catch (error) {
-      if (error instanceof ProxyError && !signal.aborted && error.wentForward) {
-        outcome = error.code === 'upstream-timeout' ? 'timed-out' : 'ignored';
-      }
-      throw error;
-    } finally {
-      if (outcome !== undefined) permit.end(outcome);
-    }
+  /** Sends a request when it is its turn, and returns once the head of its answer is there. */
+  async open(passing: Passing, forward: ForwardRequest): Promise<OpenedAnswer> {
+    const ticket = await this.#options.admission.enter(requestOf(passing));
+    if (ticket === 'abandoned') throw passing.signal.reason;
+    if ('reason' in ticket) throw this.#shed(ticket);
+    return this.#send(forward, ticket);
   }
 
-  async #send(request: ForwardRequest, permit: Permit, passage: Passage): Promise<ForwardedAnswer> {
+  async #send(request: ForwardRequest, ticket: Ticket): Promise<OpenedAnswer> {
     const { upstream, monotonic, report } = this.#options;
+    const go = await ticket.send();
+    if (go === 'abandoned') throw request.signal.reason;
+    if (go !== 'go') throw this.#shed(go);
     const startedAt = monotonic();
-    let end: PassageEnd = 'unsent';
+    let outcome: Outcome = 'abandoned';
+    let retryAfter: string | undefined;
     try {
-      permit.sent();
       const answer = await upstream.forward(request);
       const { status, headers } = answer;
       report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
-      end = status === 429 ? { limited: [headers['retry-after']].flat()[0] } : status >= 500 ? 'failed' : 'ok';
-      return answer;
+      retryAfter = [headers['retry-after']].flat()[0];
+      outcome = outcomeOfStatus(status);
+      return this.#transfer(answer);
     } catch (error) {
+      // A client that leaves says nothing about the indexer, which is still working on its request.
       if (error instanceof ProxyError && !request.signal.aborted) {
-        // One path that resets its connections must not cut off the operations: it counts for what is passed alone.
-        end = 'failed';
+        outcome = outcomeOf(error);
         const { code, cause } = error;
         report({ name: 'upstream-failed', operation: OPERATION, code, ms: monotonic() - startedAt, cause });
       }
       throw error;
     } finally {
-      passage.end(end);
+      ticket.end(outcome, retryAfter);
     }
   }
 
-  #shed(refusal: Refusal): ProxyError {
-    this.#options.report({ name: 'shed', operation: OPERATION, reason: refusal.reason });
-    return overloaded(this.#options.random, refusal);
+  #transfer(answer: ForwardedAnswer): OpenedAnswer {
+    this.#transfers++;
+    let ended = false;
+    return {
+      ...answer,
+      end: () => {
+        if (!ended) this.#transfers--;
+        ended = true;
+      },
+    };
   }
+
+  #shed(shed: Shed): ProxyError {
+    this.#options.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
+    return overloaded(this.#options.random, shed);
+  }
+}
+
+function requestOf({ target, withClientKey, signal }: Passing): EntryRequest {
+  return { operation: OPERATION, key: target, priority: 'miss', signal, withClientKey };
+}
+
+function outcomeOfStatus(status: number): Outcome {
+  if (status === 429) return 'rate-limited';
+  if (status >= 500) return 'server-error';
+  return status >= 400 ? 'client-error' : 'answered';
 }

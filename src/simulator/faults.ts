@@ -6,6 +6,8 @@ export type Fault =
   | ({ readonly kind: 'answer' } & Answer)
   /** No answer, ever; the connection stays open. */
   | { readonly kind: 'hang' }
+  /** The true answer, that much later, ms. */
+  | { readonly kind: 'late'; readonly ms: number }
   /** The connection is reset (RST) before the first byte of an answer. */
   | { readonly kind: 'reset' }
   /** The true answer, and the connection closed after half of its body. */

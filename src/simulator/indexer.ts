@@ -130,6 +130,7 @@ export class Indexer {
       await this.#gateOf(operation)?.pass();
       await this.#work(signal);
       if (fault?.kind === 'hang') return void (await left);
+      if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
       const turn = this.faults.shuffle ? this.requests.total : 0;
       const question = new Question({ method, target, headers, body }, this.chain, this.dialect);

@@ -16,7 +16,7 @@ export class EventLog {
   readonly #logger: Logger;
   #indexer: 'answers' | 'fails' | 'refuses-key' = 'answers';
   #goodInARow = 0;
-  readonly #cutOff = new Set<UpstreamOperation>();
+  readonly #openBreakers = new Set<UpstreamOperation>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -55,12 +55,12 @@ export class EventLog {
         break;
       case 'pause':
         if (event.state === 'begun')
-          this.#logger.warn({ ms: event.ms }, 'the indexer asks for a pause (429): misses wait for its end');
-        else this.#logger.info('the indexer answers again after its pause');
+          this.#logger.warn({ ms: event.ms }, 'the indexer asked for a pause (429): misses are refused until it ends');
+        else this.#logger.info('pause ended: the indexer answers again');
         break;
       case 'rate-shared':
-        if (event.shared) this.#logger.info('the rate is counted in Redis again');
-        else this.#logger.warn('Redis does not count the rate: this process keeps to the whole of it alone');
+        if (event.shared) this.#logger.info('rate limit is shared through Redis again');
+        else this.#logger.warn('rate limit is not shared: Redis fails, so this process uses the whole rate by itself');
         break;
       case 'bug':
         this.#logger.error({ err: event.error }, 'this should not happen: please report it');
@@ -114,11 +114,11 @@ export class EventLog {
   /** It opens again after each failed probe, which is nothing new. */
   #breakerIs({ operation, state }: Extract<ProxyEvent, { name: 'breaker' }>): void {
     if (state === 'closed') {
-      this.#cutOff.delete(operation);
-      this.#logger.info({ operation }, 'the indexer is asked again');
-    } else if (!this.#cutOff.has(operation)) {
-      this.#cutOff.add(operation);
-      this.#logger.warn({ operation }, 'the indexer fails: cut off for a while');
+      this.#openBreakers.delete(operation);
+      this.#logger.info({ operation }, 'circuit breaker closed');
+    } else if (!this.#openBreakers.has(operation)) {
+      this.#openBreakers.add(operation);
+      this.#logger.warn({ operation }, 'circuit breaker opened');
     }
   }
 

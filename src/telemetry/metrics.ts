@@ -2,14 +2,19 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { OperationName } from '../ton/operations.ts';
 
 /** What is read when the page is asked for. */
 export interface MetricSources {
   readonly memoryBytes: () => number;
   readonly memoryEntries: () => number;
-  readonly permitsInUse: () => number;
-  readonly queued: () => number;
+  /** Requests at the indexer. */
+  readonly inFlight: () => number;
+  /** Requests that wait for their turn at the indexer. */
+  readonly waiting: () => number;
   readonly limit: () => number;
+  /** How long a miss of an operation would wait for its turn. */
+  readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
   /** Whether there is a Redis at all. */
@@ -19,12 +24,8 @@ export interface MetricSources {
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-const BREAKERS: readonly UpstreamOperation[] = [
-  'pendingTraces',
-  'adjacentTransactions',
-  'masterchainBlockShards',
-  'passThrough',
-];
+const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 
 /** The counters, in a registry of their own: what happens is told by events, what is so is read at each scrape. */
 export class Metrics {
@@ -69,7 +70,7 @@ export class Metrics {
 
   readonly #breakerOpen = new Gauge({
     name: 'toncache_breaker_open',
-    help: 'Whether an operation is cut off from the indexer (1) after failures.',
+    help: 'Whether the circuit breaker of an operation is open (1).',
     labelNames: ['operation'],
     registers: [this.#registry],
   });
@@ -91,13 +92,18 @@ export class Metrics {
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
-    this.#gauge(
-      'upstream_in_flight',
-      'Permits out: requests that wait for the rate, are at the indexer, or were given up there of late.',
-      sources.permitsInUse,
-    );
-    this.#gauge('upstream_concurrency_limit', 'Permits that may be out.', sources.limit);
-    this.#gauge('upstream_queued', 'Loads that wait for their turn at the indexer.', sources.queued);
+    this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
+    this.#gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
+    this.#gauge('upstream_queued', 'Requests that wait for their turn at the indexer.', sources.waiting);
+    new Gauge({
+      name: 'toncache_upstream_expected_wait_seconds',
+      help: 'How long a miss that came now would wait for its turn at the indexer.',
+      labelNames: ['operation'],
+      registers: [this.#registry],
+      collect() {
+        for (const operation of OPERATIONS) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
+      },
+    });
     this.#gauge(
       'redis_clock_offset_seconds',
       "How far the clock of Redis is ahead of this machine's.",

@@ -14,6 +14,8 @@ export interface UpstreamClientOptions {
   /** From sending a request to the last byte of its answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxConnections: number;
+  /** Connections for what is passed through: slow readers hold them, so that the others have their own. */
+  readonly maxForwardConnections: number;
   /** The largest body that is read, before and after decompression. */
   readonly maxBodyBytes: number;
   /** How long an idle connection is kept: must be below the indexer's own, or a request meets a closing connection. */
@@ -73,6 +75,7 @@ const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
   readonly #pool: Pool;
+  readonly #forwardPool: Pool;
   readonly #basePath: string;
   #readingBytes = 0;
   #closed = false;
@@ -80,19 +83,8 @@ export class UpstreamClient {
   constructor(options: UpstreamClientOptions) {
     this.#options = options;
     this.#basePath = options.baseUrl.pathname.replace(/\/$/, '');
-    this.#pool = new Pool(options.baseUrl.origin, {
-      connections: options.maxConnections,
-      pipelining: 1,
-      keepAliveTimeout: options.keepAliveMs,
-      keepAliveMaxTimeout: options.keepAliveMs,
-      clientTtl: options.connectionLifetimeMs,
-      autoSelectFamily: true,
-      allowH2: false,
-      connectTimeout: options.timeoutMs,
-      // One timer covers the whole request; undici's own would only add two more.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    this.#pool = this.#openPool(options.maxConnections);
+    this.#forwardPool = this.#openPool(options.maxForwardConnections);
   }
 
   /** Bytes of answers that are being read and not yet complete. */
@@ -132,7 +124,7 @@ export class UpstreamClient {
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
     const { timeoutMs } = this.#options;
     try {
-      const response = await this.#pool.request({
+      const response = await this.#forwardPool.request({
         method,
         path: this.#basePath + target,
         headers: [...headers],
@@ -152,7 +144,24 @@ export class UpstreamClient {
   /** Ends all connections; requests under way fail. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pool.destroy();
+    await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
+  }
+
+  #openPool(connections: number): Pool {
+    const { baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#options;
+    return new Pool(baseUrl.origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+      clientTtl: connectionLifetimeMs,
+      autoSelectFamily: true,
+      allowH2: false,
+      connectTimeout: timeoutMs,
+      // One timer covers the whole request; undici's own would only add two more.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   }
 
   async #read(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {

@@ -24,9 +24,6 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const EVERY_HIT_FROM_REDIS = { redis: { budget: '1s' }, lifetimes: { adjacentGrowing: { beforeRedis: '0ms' } } };
 
-/** The server is saturated on purpose: it must not shed for that what it would have to ask the indexer for. */
-const NO_GUARD = { admission: { adaptive: false, maxEventLoop: 1, queueTarget: '1min', queueInterval: '1min' } };
-
 const machine = describeMachine();
 console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}; a minute...\n`);
 await mkdir(RESULTS, { recursive: true });
@@ -43,12 +40,10 @@ await writeFile(file, `${JSON.stringify({ machine, hits, misses }, undefined, 2)
 console.log(`\nsaved in ${file}`);
 
 async function memoryHits(): Promise<Hits[]> {
-  return withConfig(NO_GUARD, async (CONFIG_FILE) => {
-    await using server = await startToncache({ UPSTREAM_URL: indexerUrl, CONFIG_FILE }, nodeArgs);
-    const rows: Hits[] = [];
-    for (const sizeKb of SIZES_KB) rows.push(await measureHits(server, 'memory', sizeKb));
-    return rows;
-  });
+  await using server = await startToncache({ UPSTREAM_URL: indexerUrl }, nodeArgs);
+  const rows: Hits[] = [];
+  for (const sizeKb of SIZES_KB) rows.push(await measureHits(server, 'memory', sizeKb));
+  return rows;
 }
 
 /**
@@ -56,7 +51,7 @@ async function memoryHits(): Promise<Hits[]> {
  * keeps too, or Redis would be left alone now and then and memory measured instead.
  */
 async function redisHits(): Promise<Hits[]> {
-  return withConfig({ ...NO_GUARD, ...EVERY_HIT_FROM_REDIS }, async (CONFIG_FILE) => {
+  return withConfig(EVERY_HIT_FROM_REDIS, async (CONFIG_FILE) => {
     await using redis = await startRedis();
     const settings = { UPSTREAM_URL: indexerUrl, REDIS_URL: redis.url, CONFIG_FILE };
     await using server = await startToncache(settings, nodeArgs);

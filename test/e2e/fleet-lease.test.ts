@@ -95,7 +95,11 @@ describe('what the holder of a lease came to by itself', () => {
       },
       { instances: 0 },
     );
-    const limited = await fleet.add({ ...PATIENT, upstream: { requestsPerSecond: 1, timeout: 20_000 } });
+    const limited = await fleet.add({
+      ...PATIENT,
+      upstream: { requestsPerSecond: 1, timeout: 20_000 },
+      admission: { patience: 20_000 },
+    });
     await fleet.add(PATIENT);
     await fleet.add(PATIENT);
     // The burst is spent by the call that brings the pause; the next one waits for the rate with its lease in hand.
@@ -158,7 +162,11 @@ describe('what the holder of a lease came to by itself', () => {
 describe('a load that others wait for', () => {
   it('is not cancelled when all its own clients leave', async () => {
     await using fleet = await Fleet.start(() => children('a'), { instances: 0 });
-    const holder = await fleet.add({ ...PATIENT, upstream: { requestsPerSecond: 1, timeout: 20_000 } });
+    const holder = await fleet.add({
+      ...PATIENT,
+      upstream: { requestsPerSecond: 1, timeout: 20_000 },
+      admission: { patience: 20_000 },
+    });
     const other = await fleet.add(PATIENT);
     await holder.ask(someChildren());
     // These are before it in the queue for the rate: there is time to leave.
@@ -180,7 +188,7 @@ describe('a load that others wait for', () => {
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
       instances: 0,
     });
-    const busy = await fleet.add({ ...PATIENT, upstream: { maxConcurrency: 1 }, admission: { queueInterval: 60_000 } });
+    const busy = await fleet.add({ ...PATIENT, upstream: { maxConcurrency: 1 } });
     const free = await fleet.add(PATIENT);
     const first = busy.ask(someMessage());
     await fleet.untilAsked(1);

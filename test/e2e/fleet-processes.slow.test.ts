@@ -10,7 +10,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripte
 import { someNetwork } from '../support/some-network.ts';
 
 /** A machine that is busy with other things must not look like a Redis that fails. */
-const PATIENT = { redis: { budget: '10s', commandTimeout: '10s' }, admission: { maxEventLoop: 1 } };
+const PATIENT = { redis: { budget: '10s', commandTimeout: '10s' } };
 
 let dir: string;
 beforeAll(async () => {

@@ -26,7 +26,10 @@ export const WORLDS: readonly WorldKind[] = DIALECTS.flatMap((dialect) => [
 export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 
 /** What is told to a proxy of a world; the rest is the world's. */
-export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now'>;
+export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic'> & {
+  /** Durations stand still as well until the test advances the clock. */
+  readonly stopsTime?: boolean;
+};
 
 export interface WorldOptions extends WorldKind {
   readonly chain?: Partial<ChainOptions>;
@@ -56,6 +59,7 @@ export class World implements AsyncDisposable {
   readonly network: string;
   /** The proxies' clock, epoch ms. */
   now: number;
+  readonly #startedAt: number;
   /** How far the indexer's clock, and the chain with it, is behind. */
   #indexerIsBehindMs = 0;
   readonly #proxies: RunningProxy[] = [];
@@ -65,6 +69,7 @@ export class World implements AsyncDisposable {
     this.indexer = indexer;
     this.network = someNetwork();
     this.now = now;
+    this.#startedAt = now;
   }
 
   static async start({ chain, proxy, ...kind }: WorldOptions): Promise<World> {
@@ -89,7 +94,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Another proxy, of this world's network and before this world's indexer unless told otherwise. */
-  async addProxy({ env, overrides, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
+  async addProxy({ env, overrides, stopsTime = false, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
     const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
@@ -97,6 +102,7 @@ export class World implements AsyncDisposable {
       env: { NETWORK: this.network, ...redis, ...env },
       overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
       now: () => this.now,
+      monotonic: () => (stopsTime ? 0 : performance.now()) + this.now - this.#startedAt,
     });
     this.#proxies.push(proxy);
     if (this.kind.tiers !== 'memory alone') await untilRedisIsUsed(proxy);

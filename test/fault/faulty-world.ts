@@ -2,14 +2,8 @@ import { expect } from 'vitest';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from '../e2e/world.ts';
 
-/** A fixed limit, and a queue in which one may wait as long as one likes: nothing depends on how fast the machine is. */
-export const PATIENT_ADMISSION = {
-  adaptive: false,
-  queueInterval: 3_600_000,
-  restAfterTimeout: 0,
-  maxEventLoop: 1,
-  maxHeap: 1,
-};
+/** Clients wait as long as they like: nothing depends on how fast the machine is. */
+export const PATIENT_ADMISSION = { patience: 3_600_000, holdAfterTimeout: 0, maxHeap: 1 };
 
 /** A world whose keys do not rest after a failure: the next request asks the indexer again. */
 export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {

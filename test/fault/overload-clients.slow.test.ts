@@ -1,8 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { failed } from '../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
@@ -104,15 +101,6 @@ describe('600 MB of answers through a cache of 64 MiB', () => {
   const LIMIT_MIB = 350;
   const CLIENTS = 8;
 
-  /** A file of settings that leaves nothing to the speed of the machine. */
-  async function settingsFile(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'toncache-overload-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const path = join(folder, 'settings.json');
-    await writeFile(path, JSON.stringify({ admission: { adaptive: false, maxEventLoop: 1 } }));
-    return path;
-  }
-
   it.each([
     ['1 MiB', MIB, true],
     ['4 MiB, each too large for it', 4 * MIB, false],
@@ -122,7 +110,6 @@ describe('600 MB of answers through a cache of 64 MiB', () => {
     await using proxy = await ProxyProcess.start({
       UPSTREAM_URL: indexer.url,
       MEMORY_MAX_SIZE: '64MiB',
-      CONFIG_FILE: await settingsFile(),
     });
     const value = async (name: string): Promise<number> => {
       const { text } = await ask(proxy.adminUrl, '/metrics');
@@ -231,8 +218,8 @@ describe('whatever the indexer does', () => {
         upstreamUrl: indexer.url,
         env: { UPSTREAM_TIMEOUT: `${DEADLINE_MS}ms`, UPSTREAM_MAX_CONCURRENCY: '4' },
         overrides: {
-          admission: { ...PATIENT_ADMISSION, queueTarget: 50, queueInterval: 100, restAfterTimeout: 1000, maxQueue: 8 },
-          breaker: { rest: 300, longestRest: 1000 },
+          admission: { ...PATIENT_ADMISSION, patience: 100, holdAfterTimeout: 1000, maxQueue: 8 },
+          breaker: { openDuration: 300, longestOpenDuration: 1000 },
           lifetimes: { shardsFinal: times(600_000) },
         },
       });

@@ -29,8 +29,8 @@ async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise
   return world;
 }
 
-/** A queue as it is by default, which is overloaded soon. */
-const IMPATIENT_QUEUE = { queueTarget: 50, queueInterval: 100 };
+/** Clients that give up soon. */
+const IMPATIENT = { patience: 100 };
 
 const NEVER = { env: { UPSTREAM_TIMEOUT: '60s' } };
 
@@ -71,7 +71,7 @@ describe('an indexer that hangs', () => {
   it('keeps nobody waiting who is not at the indexer: they are shed, and told when to come again', async () => {
     await using _ = await start({
       ...NEVER,
-      overrides: { upstream: { maxConcurrency: 2 }, admission: { ...IMPATIENT_QUEUE, maxQueue: 30 } },
+      overrides: { upstream: { maxConcurrency: 2 }, admission: { ...IMPATIENT, maxQueue: 30 } },
     });
     world.indexer.faults.inject({ kind: 'hang' });
     const stuck = await Promise.all([1, 2].map(() => world.proxy.sendIn(unknownTransaction())));
@@ -91,7 +91,7 @@ describe('an indexer that hangs', () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), shardsFinal: times(1000, 0, 0) };
     await using _ = await start({
       ...NEVER,
-      overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { ...IMPATIENT_QUEUE, maxQueue: 30 } },
+      overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { ...IMPATIENT, maxQueue: 30 } },
     });
     const [allowed, notAllowed] = [parentOfSettled(world), newestRound(world)];
     const { text } = await world.ask(allowed);
@@ -106,32 +106,53 @@ describe('an indexer that hangs', () => {
 });
 
 describe('a full queue', () => {
-  it('turns a refresh away for a miss with a copy, and that for one without, which is served', async () => {
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000), shardsFinal: times(1000, 1000, 0) };
+  it('refuses who comes; a client whose copy may still be served gets it', async () => {
+    const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
     await using _ = await start({
       ...NEVER,
       overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { maxQueue: 1 } },
     });
-    const [withCopy, refreshed] = [parentOfSettled(world), newestRound(world)];
+    const withCopy = parentOfSettled(world);
     const { text } = await world.ask(withCopy);
+    world.advance(1500);
+    const gate = world.indexer.hold();
+    const holder = await world.proxy.sendIn(unknownTransaction());
+    await gate.arrived(1);
+    const waiting = await world.proxy.sendIn(nothingPending());
+    await queued(1);
+
+    expect(await world.ask(withCopy)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
+    expectShed(await world.ask(unknownTransaction()));
+    expect(await shed('queue-full')).toBe(2);
+
+    gate.release();
+    expect([(await holder.answer).status, (await waiting.answer).status]).toEqual([404, 200]);
+    expect(world.forwarded).toHaveLength(3);
+  });
+});
+
+describe('a refresh in the queue', () => {
+  it('has the priority of a miss from the moment in which a client waits for it', async () => {
+    const lifetimes = { shardsFinal: times(1000, 1000, 0) };
+    await using _ = await start({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
+    const refreshed = newestRound(world);
     await world.ask(refreshed);
     world.advance(1500);
     const gate = world.indexer.hold();
     const holder = await world.proxy.sendIn(unknownTransaction());
     await gate.arrived(1);
-
     expect(await world.ask(refreshed)).toMatchObject({ status: 200, cache: { hit: true } });
     await queued(1);
-    const withCopyAnswer = await world.proxy.sendIn(withCopy);
-    await expect.poll(() => shed('queue-full')).toBe(1);
-    expect(await world.proxy.metric('toncache_shed_total', { operation: 'masterchainBlockShards' })).toBe(1);
-    const without = await world.proxy.sendIn(nothingPending());
-    expect(await withCopyAnswer.answer).toMatchObject({ status: 200, text });
-    expectShed(await world.ask(unknownTransaction()));
-
+    // The copy is too old to be served from now on.
+    world.advance(600);
+    const joined = await world.proxy.sendIn(refreshed);
+    const later = await world.proxy.sendIn(nothingPending());
+    await queued(2);
+    gate.release(1);
+    await gate.arrived(2);
+    expect(world.forwarded.map(({ target }) => target.includes('masterchainBlockShards')).at(-1)).toBe(true);
     gate.release();
-    expect([(await holder.answer).status, (await without.answer).status]).toEqual([404, 200]);
-    expect(world.forwarded).toHaveLength(4);
+    for (const { answer } of [holder, joined, later]) await answer;
   });
 });
 
@@ -158,24 +179,6 @@ describe('shares', () => {
 });
 
 describe('a process that is exhausted', () => {
-  it('keeps the indexer at work with those who need not wait, and sheds the others, while its event loop is busy', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    await using _ = await start({
-      env: { UPSTREAM_MAX_CONCURRENCY: '1' },
-      overrides: { admission: { maxEventLoop: 0 } },
-    });
-    vi.advanceTimersByTime(1000);
-    for (let round = 1; round <= 3; round++) {
-      const gate = world.indexer.hold();
-      const first = await world.proxy.sendIn(unknownTransaction());
-      await gate.arrived(1);
-      expectShed(await world.ask(nothingPending()));
-      gate.release();
-      expect((await first.answer).status).toBe(404);
-      expect(await shed('process-exhausted')).toBe(round);
-    }
-  });
-
   it('sheds all misses and sends nothing when its heap is nearly full, answers what it has, and says that it lives', async () => {
     // It looks at itself when the test says so.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -196,7 +199,7 @@ describe('a process that is exhausted', () => {
       expect((await world.proxy.askAdmin('/readyz')).status).toBe(200);
     }
     expect(world.forwarded).toHaveLength(before);
-    expect(await shed('process-exhausted')).toBe(12);
+    expect(await shed('memory')).toBe(12);
   });
 });
 
@@ -217,7 +220,7 @@ describe('the breaker', () => {
     (await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())))).map(({ status }) => status);
 
   it('of an operation that fails opens, and the other operations go on as ever', async () => {
-    await using _ = await start({ overrides: { breaker: { rest: 60_000, longestRest: 60_000 } } });
+    await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
     world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     expect(await pending(20)).toEqual(Array(20).fill(500));
     const shedNow = await world.ask(nothingPending());
@@ -234,7 +237,7 @@ describe('the breaker', () => {
   });
 
   it('asks again by itself after the rest, and closes with the first success', async () => {
-    await using _ = await start({ overrides: { breaker: { rest: 50, longestRest: 200 } } });
+    await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     await pending(20);
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
@@ -246,7 +249,9 @@ describe('the breaker', () => {
 
   it('serves what is stale where the class allows it', async () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
-    await using _ = await start({ overrides: { lifetimes, breaker: { rest: 60_000, longestRest: 60_000 } } });
+    await using _ = await start({
+      overrides: { lifetimes, breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
+    });
     const target = parentOfSettled(world);
     const { text } = await world.ask(target);
     world.advance(2000);
@@ -276,7 +281,7 @@ describe('the breaker', () => {
       upstreamUrl: indexer.url,
       overrides: {
         admission: PATIENT_ADMISSION,
-        breaker: { rest: 300, longestRest: 300 },
+        breaker: { openDuration: 300, longestOpenDuration: 300 },
         coalescing: { restAfterFailure: 0 },
       },
     });
@@ -367,7 +372,7 @@ describe('a second try', () => {
   });
 
   it('is made for a tenth of the calls and once a second', async () => {
-    await using _ = await start({ overrides: { breaker: { leastKeys: 100_000 } } });
+    await using _ = await start({ overrides: { breaker: { minimumThroughput: 100_000 } } });
     world.indexer.faults.inject({ kind: 'reset' });
     const startedAt = performance.now();
     for (let time = 0; time < 100; time++) expect((await world.ask(unknownTransaction())).status).toBe(502);
@@ -418,7 +423,7 @@ describe('bytes of answers being read', () => {
   }
 
   const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
-    proxy.metric('toncache_shed_total', { reason: 'process-exhausted' });
+    proxy.metric('toncache_shed_total', { reason: 'memory' });
 
   it('are bound: while they are too many misses are shed and hits served, and then all goes on', async () => {
     await using reading = await startReading(10, 0);

@@ -1,13 +1,16 @@
 import { expect, test, vi } from 'vitest';
+import { RateLimit } from '../../src/admission/rate-limit.ts';
+import { SharedRate } from '../../src/admission/shared-rate.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { RateLimit } from '../../src/upstream/rate-limit.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 
 const PER_SECOND = 100;
 const BUDGET_MS = 50;
+const LONGEST_WAIT_MS = 60_000;
 const { signal } = new AbortController();
+const now = () => performance.now();
 
 /** A limit on a Redis of its own, and whom it was told to share the rate with. */
 async function limitOn(redis: RedisServer) {
@@ -15,23 +18,25 @@ async function limitOn(redis: RedisServer) {
   const told: boolean[] = [];
   const subject = new RateLimit({
     perSecond: PER_SECOND,
-    shared: {
+    reserveShared: new SharedRate({
       key: 'toncache:rate',
       runScript: connection.runScript,
       budgetMs: BUDGET_MS,
-      breaker: { faults: 3, restMs: 200 },
+      failuresToOpen: 3,
+      openMs: 200,
+      now,
       onShared: (shared) => told.push(shared),
-    },
-    now: () => performance.now(),
+    }).reserve,
+    now,
   });
-  const turns: number[] = [];
+  const slots: number[] = [];
   const take = async (times: number) => {
     for (let time = 0; time < times; time++) {
-      expect(await subject.take(signal)).toBe('go');
-      turns.push(performance.now());
+      expect(await subject.take(signal, LONGEST_WAIT_MS)).toBe('go');
+      slots.push(performance.now());
     }
   };
-  /** Takes turns until that was told last. */
+  /** Takes slots until that was told last. */
   const takeUntil = (shared: boolean) =>
     vi.waitFor(
       async () => {
@@ -40,7 +45,7 @@ async function limitOn(redis: RedisServer) {
       },
       { timeout: 20_000, interval: 1 },
     );
-  return { connection, subject, told, turns, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
+  return { connection, subject, told, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
 }
 
 test('Redis that is killed is done without, and shared again when it is back', async () => {
@@ -54,10 +59,10 @@ test('Redis that is killed is done without, and shared again when it is back', a
   await limited.takeUntil(true);
   await limited.take(20);
   expect(limited.told).toEqual([false, true]);
-  expect(mostWithin(limited.turns, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
+  expect(mostWithin(limited.slots, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
 });
 
-test('Redis that hangs holds turns up by its budget a few times, and then no more', async () => {
+test('Redis that hangs holds slots up by its budget a few times, and then no more', async () => {
   await using redis = await startRedis();
   await using limited = await limitOn(redis);
   await limited.take(5);
@@ -80,21 +85,23 @@ test('Redis that takes no writes is done without', async () => {
   expect(limited.told).toEqual([false]);
 });
 
-test('Redis that was never there is done without from the first turn on', async () => {
+test('Redis that was never there is done without from the first slot on', async () => {
   const connection = connectRedis({ url: 'redis://127.0.0.1:1', connectTimeoutMs: 500, commandTimeoutMs: 500 });
   await expect(connection.runScript('return 1', [], [])).rejects.toThrow('not connected');
   const subject = new RateLimit({
     perSecond: PER_SECOND,
-    shared: {
+    reserveShared: new SharedRate({
       key: 'toncache:rate',
       runScript: connection.runScript,
       budgetMs: BUDGET_MS,
-      breaker: { faults: 3, restMs: 60_000 },
+      failuresToOpen: 3,
+      openMs: 60_000,
+      now,
       onShared: () => {},
-    },
-    now: () => performance.now(),
+    }).reserve,
+    now,
   });
-  const outcomes = await Promise.all(Array.from({ length: 30 }, () => subject.take(signal)));
+  const outcomes = await Promise.all(Array.from({ length: 30 }, () => subject.take(signal, LONGEST_WAIT_MS)));
   expect(outcomes).toEqual(Array.from({ length: 30 }, () => 'go'));
   await connection.close();
 });

@@ -152,7 +152,7 @@ describe('beyond the queue', () => {
 
 it('a request whose time went by in the queue is shed then, and gives its place up', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  await start(1, 1, { overrides: { admission: { restAfterTimeout: 30_000 } } });
+  await start(1, 1, { overrides: { admission: { holdAfterTimeout: 30_000 } } });
   const gate = world.indexer.hold();
   const holder = await world.proxy.sendIn(unknownTransaction());
   await gate.arrived(1);

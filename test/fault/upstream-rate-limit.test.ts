@@ -7,7 +7,7 @@ import { answering, expectFailure, startFaultyWorld } from './faulty-world.ts';
 let world: World;
 
 beforeEach(async () => {
-  world = await startFaultyWorld();
+  world = await startFaultyWorld({ stopsTime: true });
 });
 
 afterEach(() => world[Symbol.asyncDispose]());

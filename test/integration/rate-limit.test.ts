@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { RateLimit } from '../../src/admission/rate-limit.ts';
+import { SharedRate } from '../../src/admission/shared-rate.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { RateLimit } from '../../src/upstream/rate-limit.ts';
-import type { SharedWindow } from '../../src/upstream/rate-window.ts';
 import { UpstreamClient } from '../../src/upstream/upstream-client.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { mostWithin } from '../support/sliding-count.ts';
@@ -33,6 +33,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
     apiKey: undefined,
     timeoutMs: 30_000,
     maxConnections: 16,
+    maxForwardConnections: 1,
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 4000,
     connectionLifetimeMs: 300_000,
@@ -40,7 +41,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   });
   connections.defer(() => client.close());
   const keepAsking = async () => {
-    while ((await rateLimit.take(signal)) === 'go') {
+    while ((await rateLimit.take(signal, LONGEST_WAIT_MS)) === 'go') {
       await client.fetch({ operation: 'masterchainBlockShards', query: [['seqno', '1']], headers: [] });
     }
   };
@@ -50,26 +51,29 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   const askers = Array.from({ length: 16 }, keepAsking);
 }
 
-async function windowOf(key: string): Promise<SharedWindow> {
+async function sharedRate(key: string): Promise<SharedRate> {
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return { key, runScript, budgetMs: 5000, breaker: { faults: 3, restMs: 1000 }, onShared: () => {} };
+  return new SharedRate({ key, runScript, budgetMs: 5000, failuresToOpen: 3, openMs: 1000, now, onShared: () => {} });
 }
 
+const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
+
+/** The most requests in any second, where each may be late by less than a step. */
+const mostIn = (seconds: number, perSecond: number) => seconds * perSecond + 2;
 
 test.each([
   [1, 3],
   [10, 30],
   [25, 60],
-  [1000, 2500],
-])('the indexer never gets more than twice %i requests in a second', { timeout: 60_000 }, async (perSecond, count) => {
+])('the indexer never gets more than %i requests in a second', { timeout: 60_000 }, async (perSecond, count) => {
   const ending = new AbortController();
-  instance(new RateLimit({ perSecond, shared: undefined, now }), ending.signal);
+  instance(new RateLimit({ perSecond, now }), ending.signal);
   await indexer.requests.arrived(count);
   ending.abort();
-  expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(2 * perSecond);
+  expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(mostIn(1, perSecond));
 });
 
 test.each([
@@ -82,22 +86,40 @@ test.each([
     const ending = new AbortController();
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
-      instance(new RateLimit({ perSecond, shared: await windowOf(key), now }), ending.signal);
+      const { reserve } = await sharedRate(key);
+      instance(new RateLimit({ perSecond, reserveShared: reserve, now }), ending.signal);
     }
     await indexer.requests.arrived(count);
     ending.abort();
-    expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(2 * perSecond);
-    expect(mostWithin(arrivals, 3000)).toBeLessThanOrEqual(4 * perSecond);
+    expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(mostIn(1, perSecond));
+    expect(mostWithin(arrivals, 3000)).toBeLessThanOrEqual(mostIn(3, perSecond));
   },
 );
 
-test('a window in Redis is of its key alone, and gone a second after its last turn', async () => {
+test('a shared rate is of its key alone, and its key is gone when its next slot is free', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
-  const { signal } = new AbortController();
-  expect(await new RateLimit({ perSecond: 10, shared: await windowOf(key), now }).take(signal)).toBe('go');
-  expect(await new RateLimit({ perSecond: 10, shared: await windowOf(`${key}:other`), now }).take(signal)).toBe('go');
-  expect(String(await connection.getBuffer(key))).toBe('1');
-  await expect.poll(() => connection.getBuffer(key)).toBeUndefined();
+  const [one, other] = [await sharedRate(key), await sharedRate(`${key}:other`)];
+  expect(await one.reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await other.reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await connection.getBuffer(key)).toBeDefined();
+  await expect.poll(() => connection.getBuffer(key), { timeout: 10_000 }).toBeUndefined();
+});
+
+test('a slot that is too far away is not reserved', async () => {
+  const rate = await sharedRate(`test:rate:${randomUUID()}`);
+  await rate.reserve(10_000, 60_000);
+  for (let time = 0; time < 2; time++) {
+    const { state, waitMs } = (await rate.reserve(10_000, 5000)) ?? {};
+    expect([state, waitMs]).toEqual(['too-long', expect.closeTo(10_000, -3)]);
+  }
+});
+
+test.each(['rubbish', '9'.repeat(20), '-1', ''])('a rate whose key holds %j begins anew', async (rubbish) => {
+  const key = `test:rate:${randomUUID()}`;
+  const connection = await connectedScripting(redisUrl);
+  connections.defer(() => connection.close());
+  await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [rubbish]);
+  expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
 });

@@ -21,6 +21,7 @@ function clientOf(url: string, options: Partial<UpstreamClientOptions> = {}) {
     baseUrl: new URL(url),
     apiKey: undefined,
     timeoutMs: 20_000,
+    maxForwardConnections: 4,
     maxConnections: 8,
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 10_000,

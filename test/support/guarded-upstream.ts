@@ -1,57 +1,42 @@
+import type { Outcome } from '../../src/admission/outcome.ts';
+import { loadSettings } from '../../src/config/load.ts';
 import { ProxyError } from '../../src/errors.ts';
+import { openIndexer } from '../../src/open-indexer.ts';
+import type { ProxyEvent } from '../../src/proxy/events.ts';
+import { outcomeOf } from '../../src/proxy/outcome-of.ts';
 import type { Indexer } from '../../src/simulator/indexer.ts';
-import { type BreakerTransition, type CallOutcome, OperationBreaker } from '../../src/upstream/operation-breaker.ts';
-import { RateLimit } from '../../src/upstream/rate-limit.ts';
 import { RetryBudget } from '../../src/upstream/retry-budget.ts';
-import { type UpstreamAnswer, UpstreamClient } from '../../src/upstream/upstream-client.ts';
-import { UpstreamPause } from '../../src/upstream/upstream-pause.ts';
 
 export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
 
 /** How a call ended: a status, a failure's code, or why it was not sent. */
-export type Ended = number | ProxyError['code'] | 'paused' | 'open';
+export type Ended = number | string;
 
-/** Everything that stands between a miss and the indexer but the permit, on a clock that a test turns. */
+/** The way to an indexer as the proxy opens it, on a clock that a test turns. */
 export class GuardedUpstream implements AsyncDisposable {
   /** What the clock shows, in milliseconds. */
   nowMs = 1_700_000_000_000;
-  readonly transitions: BreakerTransition<Operation>[] = [];
-  readonly pause: UpstreamPause;
-  readonly breaker: OperationBreaker<Operation>;
+  /** States of circuit breakers as they changed. */
+  readonly transitions: { readonly operation: string; readonly state: string }[] = [];
+  readonly #opened: ReturnType<typeof openIndexer>;
   readonly #budget: RetryBudget;
-  readonly #rateLimit: RateLimit;
-  readonly #client: UpstreamClient;
-  /** Of a round that exists. */
+  /** Of a block that exists. */
   readonly #seqno: string;
   #calls = 0;
 
-  constructor(indexer: Indexer, { timeoutMs = 5000 } = {}) {
+  constructor(indexer: Indexer, { timeout = '5s' } = {}) {
     this.#seqno = `${indexer.chain.headSeqno}`;
     const now = () => this.nowMs;
-    this.pause = new UpstreamPause({ defaultMs: 1000, longestMs: 60_000, now, onTransition: () => {} });
-    this.breaker = new OperationBreaker<Operation>({
-      operations: ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'],
-      failureShare: 0.5,
-      leastKeys: 20,
-      windowMs: 10_000,
-      restMs: 2000,
-      longestRestMs: 30_000,
-      now,
-      random: () => 0,
-      onTransition: (transition) => this.transitions.push(transition),
-    });
+    const { settings } = loadSettings({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: timeout, UPSTREAM_RPS: '1000' });
+    const report = (event: ProxyEvent) => {
+      if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
+    };
+    this.#opened = openIndexer({ settings, scripting: undefined, now, monotonic: now, random: () => 0, report });
     this.#budget = new RetryBudget({ now });
-    this.#rateLimit = new RateLimit({ perSecond: 1000, shared: undefined, now: () => performance.now() });
-    this.#client = new UpstreamClient({
-      baseUrl: new URL(indexer.url),
-      apiKey: undefined,
-      timeoutMs,
-      maxConnections: 64,
-      maxBodyBytes: 1024 * 1024,
-      keepAliveMs: 4000,
-      connectionLifetimeMs: 300_000,
-      now: Date.now,
-    });
+  }
+
+  get pauseMs(): number {
+    return this.#opened.pauseMs();
   }
 
   /** Sends a call of a key that no other call has. */
@@ -70,41 +55,39 @@ export class GuardedUpstream implements AsyncDisposable {
     return ended === 'upstream-unreachable' && this.#budget.tryTake() ? this.#once(operation, key) : ended;
   }
 
+  /** After how many milliseconds an operation may be called again, when it may not be now. */
+  retryAfterMs(operation: Operation): number | undefined {
+    const signal = new AbortController().signal;
+    return this.#opened.admission.refusal({ operation, key: 'any', priority: 'miss', signal })?.retryAfterMs;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#client.close();
+    await this.#opened.close();
   }
 
   async #once(operation: Operation, key: string): Promise<Ended> {
-    if (this.pause.isPaused) return 'paused';
-    if (this.breaker.isOpen(operation)) return 'open';
-    await this.#rateLimit.take(new AbortController().signal);
-    const pausePass = this.pause.admit();
-    if (pausePass === 'paused') return 'paused';
-    const breakerPass = this.breaker.admit(operation, key);
-    if (breakerPass === 'open') {
-      pausePass.unanswered();
-      return 'open';
-    }
-    const result = await this.#send(operation);
-    if (result instanceof ProxyError) pausePass.unanswered();
-    else if (result.status === 429) pausePass.limited(result.retryAfter);
-    else pausePass.answered();
-    breakerPass.end(outcomeOf(result));
-    return result instanceof ProxyError ? result.code : result.status;
-  }
-
-  async #send(operation: Operation): Promise<UpstreamAnswer | ProxyError> {
+    const { admission, client } = this.#opened;
+    const signal = new AbortController().signal;
+    const ticket = await admission.enter({ operation, key, priority: 'miss', signal });
+    if (ticket === 'abandoned') return ticket;
+    if ('reason' in ticket) return ticket.reason;
+    const go = await ticket.send();
+    if (go !== 'go') return go === 'abandoned' ? go : go.reason;
     try {
-      return await this.#client.fetch({ operation, query: [['seqno', this.#seqno]], headers: [] });
+      const query = [['seqno', this.#seqno]] as const;
+      const { status, retryAfter } = await client.fetch({ operation, query, headers: [] });
+      ticket.end(outcomeOfStatus(status), retryAfter);
+      return status;
     } catch (error) {
-      if (error instanceof ProxyError) return error;
-      throw error;
+      if (!(error instanceof ProxyError)) throw error;
+      ticket.end(outcomeOf(error));
+      return error.code;
     }
   }
 }
 
-function outcomeOf(result: UpstreamAnswer | ProxyError): CallOutcome {
-  if (result instanceof ProxyError) return result.code === 'upstream-unreachable' ? 'unreachable' : 'failed';
-  if (result.status === 200) return 'ok';
-  return result.status >= 500 ? 'failed' : 'ignored';
+function outcomeOfStatus(status: number): Outcome {
+  if (status === 200) return 'answered';
+  if (status === 429) return 'rate-limited';
+  return status >= 500 ? 'server-error' : 'client-error';
 }

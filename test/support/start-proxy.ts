@@ -17,6 +17,7 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: Overrides;
   readonly now?: () => number;
+  readonly monotonic?: () => number;
   /** Default: always 0, which is no jitter. */
   readonly random?: () => number;
 }
@@ -29,11 +30,17 @@ export interface LogLine {
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { upstreamUrl, env = {}, overrides = {}, now, random = () => 0 } = options;
+  const { upstreamUrl, env = {}, overrides = {}, now, monotonic, random = () => 0 } = options;
   const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
-  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...(now && { now }), random });
+  const app = createApp({
+    settings: withOverrides(settings, overrides),
+    logger,
+    ...(now && { now }),
+    ...(monotonic && { monotonic }),
+    random,
+  });
   return new RunningProxy(app, await app.listen(), lines);
 }
 
@@ -42,9 +49,7 @@ function withOverrides(settings: Settings, overrides: Overrides): Settings {
   return {
     ...settings,
     upstream: { ...upstream, ...overrides.upstream },
-    // Tests share their process with the proxy: they keep it busier than a proxy alone may be, and its own stalls would
-    // be taken for an indexer that gets slower.
-    admission: { ...admission, adaptive: false, maxEventLoop: 1, ...overrides.admission },
+    admission: { ...admission, ...overrides.admission },
     breaker: { ...breaker, ...overrides.breaker },
     passThrough: { ...passThrough, ...overrides.passThrough },
     redis: { ...redis, ...overrides.redis },

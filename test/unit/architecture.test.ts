@@ -52,8 +52,7 @@ const packagePlaces: Record<string, readonly string[]> = {
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts'],
-  'rate-limiter-flexible': ['upstream/'],
+  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'admission/path-breakers.ts'],
 };
 
 const environmentPlaces = ['main.ts', 'demo/main.ts', 'verify/main.ts'];

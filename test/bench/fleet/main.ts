@@ -11,6 +11,8 @@ import { offerLoad } from './offer-load.ts';
 
 const SIZES = [1, 2, 4];
 const PER_SECOND = 200;
+/** Of a worker of the indexer. */
+const SERVICE_MS = 50;
 const SECONDS = 10;
 /** Processes that were just started compile what they run. */
 const WARM_UP_SECONDS = 5;
@@ -41,7 +43,7 @@ for (let round = 0; round < ROUNDS; round++) {
 console.log(tableOf(runs));
 
 async function run(instances: number, shared: boolean): Promise<Run> {
-  await using indexer = await startBusyIndexer();
+  await using indexer = await startBusyIndexer(SERVICE_MS);
   await using redis = await startRedis();
   await using fleet = new AsyncDisposableStack();
   const settings = { UPSTREAM_URL: indexer.url, ...(shared ? { REDIS_URL: redis.url } : {}) };

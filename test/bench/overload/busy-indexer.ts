@@ -3,8 +3,8 @@ import { startIndexer } from '../../../src/simulator/indexer.ts';
 import { chainOf, chainStart } from './calls.ts';
 import type { IndexerFault } from './scenarios.ts';
 
-// A process: an indexer of 20 workers that take 50 ms for a request, first come first served. It tells where it is, and
-// then ten times a second how much it has to do. The argument, if there is one, says what goes wrong.
+// A process: an indexer of 20 workers, first come first served. It tells where it is, and then ten times a second how much
+// it has to do. Its arguments: how long a worker takes for a request, in milliseconds, and what goes wrong, if anything.
 
 /** The first line. */
 export interface Listening {
@@ -23,7 +23,8 @@ export interface Sample {
   readonly cpuMs: number;
 }
 
-const WORKERS = { count: 20, serviceMs: 50 };
+const WORKERS = { count: 20, serviceMs: Number(process.argv[2]) };
+const SLOW_MS = 4800;
 const BETWEEN_SAMPLES_MS = 100;
 /** On the average; at even intervals of a service time a retry would meet the next one too often. */
 const BETWEEN_RESETS_MS = 50;
@@ -31,7 +32,7 @@ const BETWEEN_RESETS_MS = 50;
 const startAt = chainStart();
 const indexer = await startIndexer({ chain: chainOf(startAt) });
 indexer.faults.workers = WORKERS;
-goWrong(process.argv[2] as IndexerFault | undefined);
+goWrong(process.argv[3] as IndexerFault | undefined);
 tell({ url: indexer.url, startAt: indexer.chain.clock.startAt } satisfies Listening);
 
 setInterval(() => {
@@ -44,6 +45,8 @@ setInterval(() => {
 function goWrong(fault: IndexerFault | undefined): void {
   const scope = { operation: 'pendingTraces' } as const;
   if (fault === 'failing') indexer.faults.inject(failed(500), scope);
+  if (fault === 'hang') indexer.faults.inject({ kind: 'hang' }, scope);
+  if (fault === 'slow') indexer.faults.inject({ kind: 'late', ms: SLOW_MS }, scope);
   if (fault === 'resets') reset();
 
   function reset(): void {

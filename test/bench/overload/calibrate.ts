@@ -13,6 +13,7 @@ export interface Calibration {
 }
 
 const SECONDS = 3;
+const NOMINAL_SERVICE_MS = 50;
 /** Twice the indexer's workers. */
 const OPEN_AT_INDEXER = 40;
 const OPEN_AT_READY_SERVER = 64;
@@ -34,7 +35,7 @@ async function generatorAlone(): Promise<Saturation> {
 }
 
 async function capacityOfIndexer(): Promise<number> {
-  await using indexer = await startBusyIndexer();
+  await using indexer = await startBusyIndexer(NOMINAL_SERVICE_MS);
   const { answersPerSecond } = await saturate({ port: portOf(indexer.url), open: OPEN_AT_INDEXER, seconds: SECONDS });
   return answersPerSecond;
 }

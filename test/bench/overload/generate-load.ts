@@ -29,6 +29,8 @@ export interface LoadResult {
   readonly tallied: readonly Tallied[];
 }
 
+const NO_RATES = { hot: 0, pendingTraces: 1, adjacentTransactions: 0, masterchainBlockShards: 0 };
+
 const order: LoadOrder = JSON.parse(process.argv[2] ?? '');
 const { phases, walletsRetry } = order;
 const random = new SeededRandom('overload');
@@ -44,6 +46,7 @@ const loop = new OpenLoop({
   phases,
   schedule,
   walletsRetry,
+  nextCall: (phase) => calls.next(phases[phase]?.rates ?? NO_RATES),
   onBorder: (phase) => {
     const { user, system } = process.cpuUsage();
     tell({ phase, cpuMs: (user + system) / 1000 });

@@ -43,8 +43,8 @@ export class IndexerProcess implements AsyncDisposable {
 }
 
 /** Starts it, with what goes wrong there; resolves when it listens. */
-export async function startBusyIndexer(fault?: IndexerFault): Promise<IndexerProcess> {
-  const args = fault === undefined ? [] : [fault];
+export async function startBusyIndexer(serviceMs: number, fault?: IndexerFault): Promise<IndexerProcess> {
+  const args = [String(serviceMs), ...(fault === undefined ? [] : [fault])];
   const process = launch(new URL('./busy-indexer.ts', import.meta.url), { args, nodeArgs: ENDS_WITH_PARENT });
   return new IndexerProcess(process, await process.next((line) => line as Listening));
 }

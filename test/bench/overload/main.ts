@@ -6,7 +6,7 @@ import { drawChart } from './draw-chart.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import { type Run, runScenario } from './run-scenario.ts';
 import { NOMINAL_CAPACITY_PER_SECOND, nameOf, type Scenario } from './scenarios.ts';
-import { doubtsAbout, tableOfCpu, tableOfOperations, tableOfRuns } from './tables.ts';
+import { doubtsAbout, tableOfCpu, tableOfOperations, tableOfOrdinaryLoads, tableOfRuns } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -47,9 +47,13 @@ async function bench({ trials, isWhole }: Options): Promise<void> {
     runs.push(await runScenario(mode, scenario, AbortSignal.any([ending.signal, limitOf(scenario)])));
   }
 
-  for (const table of [tableOfRuns(runs, capacityPerSecond), tableOfOperations(runs), tableOfCpu(runs)]) {
-    console.log(`\n${table}`);
-  }
+  const tables = [
+    tableOfOrdinaryLoads(runs),
+    tableOfRuns(runs, capacityPerSecond),
+    tableOfOperations(runs),
+    tableOfCpu(runs),
+  ];
+  for (const table of tables) if (table !== undefined) console.log(`\n${table}`);
   console.log();
   const doubts = doubtsAbout(runs);
   if (doubts !== undefined) console.log(`${doubts}\n`);

@@ -17,30 +17,43 @@ export interface ToncacheSettings {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Everything that can be switched off, off: a fixed bound and a queue in which one waits up to the deadline. */
-const SIMPLE = {
-  admission: {
-    adaptive: false,
-    queueTarget: '1min',
-    queueInterval: '1min',
-    shares: { pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 },
-  },
-  breaker: { leastKeys: 100_000 },
-};
+const NO_SHARES = { shares: { pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 } };
+/** Clients wait half of their time for a slot, whatever the backlog. */
+const NO_REFUSALS = { patience: '1min', overloadedPatience: '1min' };
+const NO_BREAKER = { breaker: { minimumThroughput: 100_000 } };
 
-const QUEUE = { ...SIMPLE.admission, queueTarget: '50ms', queueInterval: '100ms' };
-const SHARES = { adaptive: false };
-
-/** One line of the chart each, in the order of its colours. Each step has those before it. */
+/** One line of the chart each, in the order of its colours. Each step has those before it; the last is as shipped. */
 export const MODES: readonly Mode[] = [
-  { name: 'direct', comparedIn: ['steady', 'resets', 'spike', 'wallets'] },
-  { name: 'simple', toncache: { file: SIMPLE }, comparedIn: ['steady', 'spike', 'wallets'] },
   {
-    name: 'queue',
-    toncache: { file: { ...SIMPLE, admission: QUEUE } },
-    comparedIn: ['steady', 'flood', 'spike', 'wallets'],
+    name: 'direct',
+    comparedIn: ['steady', 'resets', 'spike', 'wallets', 'burst', 'closed-loop', 'pages', 'slow', 'hang'],
   },
-  { name: 'shares', toncache: { file: { ...SIMPLE, admission: SHARES } }, comparedIn: ['flood', 'failing'] },
-  { name: 'breaker', toncache: { file: { admission: SHARES } }, comparedIn: ['steady', 'failing', 'spike', 'wallets'] },
-  { name: 'adaptive', toncache: {}, comparedIn: ['steady', 'flood', 'failing', 'resets', 'spike', 'wallets'] },
+  {
+    name: 'bound',
+    toncache: { file: { ...NO_BREAKER, admission: { ...NO_REFUSALS, ...NO_SHARES } } },
+    comparedIn: ['steady', 'spike', 'wallets', 'slow', 'hang'],
+  },
+  {
+    name: 'patience',
+    toncache: { file: { ...NO_BREAKER, admission: NO_SHARES } },
+    comparedIn: ['steady', 'flood', 'slow', 'hang'],
+  },
+  { name: 'shares', toncache: { file: NO_BREAKER }, comparedIn: ['flood', 'failing', 'slow', 'hang'] },
+  {
+    name: 'shipped',
+    toncache: {},
+    comparedIn: [
+      'steady',
+      'flood',
+      'failing',
+      'resets',
+      'spike',
+      'wallets',
+      'burst',
+      'closed-loop',
+      'pages',
+      'slow',
+      'hang',
+    ],
+  },
 ];

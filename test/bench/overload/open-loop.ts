@@ -1,3 +1,4 @@
+import type { Call } from './calls.ts';
 import type { Connections } from './connections.ts';
 import { judge, type Outcome } from './outcome.ts';
 import { bordersOf, type Due, type Phase } from './schedule.ts';
@@ -9,6 +10,8 @@ export interface OpenLoopOptions {
   /** In the order of being due. */
   readonly schedule: readonly Due[];
   readonly walletsRetry: boolean;
+  /** The next call of a client that asks on. */
+  readonly nextCall: (phase: number) => Call;
   /** Told when a phase begins, by its number; and once more when the last one has ended. */
   readonly onBorder: (phase: number) => void;
 }
@@ -25,7 +28,10 @@ const TICK_MS = 1;
 const RETRY_AFTER_MS = 100;
 const MOST_RETRIES = 20;
 
-/** Sends each request when it is due, however many are unanswered, and leaves it two seconds after that. */
+/**
+ * Sends each request when it is due, however many are unanswered, and leaves it two seconds after that. A client of a
+ * closed loop asks on when it was answered, or 100 ms after anything else.
+ */
 export class OpenLoop {
   readonly #options: OpenLoopOptions;
   readonly #borders: readonly number[];
@@ -97,7 +103,15 @@ export class OpenLoop {
     const phaseStart = this.#borders[due.phase] ?? 0;
     if (outcome.kind === 'right') this.#tallies[this.#phaseAt(nowMs)]?.answered(due.call, outcome.fromCache);
     this.#tallies[due.phase]?.ended(due.call, outcome, due.dueMs - phaseStart, nowMs - due.dueMs);
-    if (outcome.kind !== 'right') this.#askAgain(due, nowMs + RETRY_AFTER_MS);
+    if (due.asksOn === true) this.#askOn(due.phase, nowMs + (outcome.kind === 'right' ? 0 : RETRY_AFTER_MS));
+    else if (outcome.kind !== 'right') this.#askAgain(due, nowMs + RETRY_AFTER_MS);
+  }
+
+  #askOn(phase: number, dueMs: number): void {
+    if (dueMs >= (this.#borders[phase + 1] ?? 0)) return;
+    const due = { call: this.#options.nextCall(phase), dueMs, phase, retries: 0, asksOn: true };
+    if (dueMs <= this.#nowMs) this.#send(due, dueMs);
+    else this.#retries.push(due);
   }
 
   #askAgain({ call, retries }: Due, dueMs: number): void {

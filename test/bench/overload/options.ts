@@ -25,7 +25,7 @@ const SECONDS = 8;
 /** The chain has enough to ask for as long as this at the highest load. */
 const MOST_SECONDS = 30;
 const HIGHEST_LOAD = 10;
-const KINDS: readonly ScenarioKind[] = ['steady', 'flood', 'failing', 'resets'];
+const KINDS: readonly ScenarioKind[] = SCENARIO_KINDS.filter((kind) => kind !== 'spike' && kind !== 'wallets');
 
 /** What can be said, by example and with what holds without it. */
 export const USAGE = `usage: npm run bench:overload -- [options]

@@ -44,7 +44,7 @@ interface Reading {
 
 /** Runs a scenario with processes of its own, all of which have ended when it returns; `signal` ends it early. */
 export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortSignal): Promise<Run> {
-  await using indexer = await startBusyIndexer(scenario.fault);
+  await using indexer = await startBusyIndexer(scenario.serviceMs, scenario.fault);
   await using toncache = mode.toncache && (await startMode(mode.toncache, indexer.url));
   const order: LoadOrder = {
     port: portOf(toncache?.url ?? indexer.url),

@@ -10,18 +10,39 @@ export interface Scenario {
   readonly warmUp: Phase | undefined;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
   readonly fault: IndexerFault | undefined;
+  /** How long one of the indexer's 20 workers takes for a request. */
+  readonly serviceMs: number;
+  /** What sets it apart from others of its kind with the same load. */
+  readonly detail?: string;
 }
 
-/** What befalls `pendingTraces` at the indexer: each is answered with 500, or 20 connections a second are reset. */
-export type IndexerFault = 'failing' | 'resets';
+/**
+ * What befalls `pendingTraces` at the indexer: each is answered with 500, 20 connections a second are reset, each takes
+ * 4.8 s, or none is answered. Those that take long hold no worker.
+ */
+export type IndexerFault = 'failing' | 'resets' | 'slow' | 'hang';
 
 /**
  * `steady`: a load that stays; `spike`: a short one; `wallets`: those who ask for `pendingTraces` ask again 100 ms
  * after anything but an answer, up to 20 times, so that the load is the higher the less it is answered; `flood`: one
  * operation is asked for far too often, the others are not; `failing`: one operation fails, the others alone are nearly
- * all that the indexer can answer; `resets`: connections break at the indexer.
+ * all that the indexer can answer; `resets`: connections break at the indexer; `burst`: many at once, up to a second of
+ * the indexer's work; `closed-loop`: clients that ask again as soon as they were answered; `pages`: 30 at once, four
+ * times a second; `slow`, `hang`: one operation takes 4.8 s, or is not answered, and the others are asked for now and then.
  */
-export const SCENARIO_KINDS = ['steady', 'flood', 'failing', 'resets', 'spike', 'wallets'] as const;
+export const SCENARIO_KINDS = [
+  'steady',
+  'flood',
+  'failing',
+  'resets',
+  'spike',
+  'wallets',
+  'burst',
+  'closed-loop',
+  'pages',
+  'slow',
+  'hang',
+] as const;
 export type ScenarioKind = (typeof SCENARIO_KINDS)[number];
 
 /** 20 workers that take 50 ms. */
@@ -32,6 +53,13 @@ const CALM = even(0.5);
 /** Nothing of the operation that is about to fail. */
 const OTHERS_CALM: Rates = { hot: 0, pendingTraces: 0, adjacentTransactions: 100, masterchainBlockShards: 100 };
 const FLOOD: Rates = { hot: 0, pendingTraces: 1200, adjacentTransactions: 50, masterchainBlockShards: 50 };
+const ONE_STUCK: Rates = { hot: 0, pendingTraces: 26, adjacentTransactions: 20, masterchainBlockShards: 20 };
+const MIXED: Rates = { hot: 0, pendingTraces: 4, adjacentTransactions: 3, masterchainBlockShards: 3 };
+const WORKERS = 20;
+const SERVICE_MS = 50;
+const SERVICE_TIMES_MS = [20, SERVICE_MS];
+const BURSTS = [50, 200];
+const CLIENTS = [30, 100, 300];
 const FAILING: Rates = { hot: 0, pendingTraces: 200, adjacentTransactions: 180, masterchainBlockShards: 180 };
 
 /** The scenarios of a kind; `loads` and `seconds` are for those that leave them open. */
@@ -49,12 +77,39 @@ export function scenariosOf(kind: ScenarioKind, loads: readonly number[], second
       return [scenario(kind, FAILING, { seconds, calm: OTHERS_CALM, fault: kind })];
     case 'resets':
       return [scenario(kind, even(0.9), { seconds, calm: OTHERS_CALM, fault: kind })];
+    case 'slow':
+    case 'hang':
+      return [scenario(kind, ONE_STUCK, { seconds: Math.max(seconds, 20), calm: OTHERS_CALM, fault: kind })];
+    case 'burst':
+      return SERVICE_TIMES_MS.flatMap((serviceMs) =>
+        [...BURSTS, capacityOf(serviceMs)].map((size) =>
+          cold(kind, serviceMs, `${size} at once`, { rates: MIXED, seconds: 4, bursts: { size, everyMs: 4000 } }),
+        ),
+      );
+    case 'closed-loop':
+      return SERVICE_TIMES_MS.flatMap((serviceMs) =>
+        CLIENTS.map((clients) => cold(kind, serviceMs, `${clients} clients`, { rates: MIXED, seconds, clients })),
+      );
+    case 'pages':
+      return [cold(kind, SERVICE_MS, '30 every 250 ms', { rates: MIXED, seconds, bursts: { size: 30, everyMs: 250 } })];
   }
 }
 
 /** As tables name it. */
-export function nameOf({ kind, load }: Scenario): string {
-  return kind === 'steady' ? `${load}x` : `${kind} ${load}x`;
+export function nameOf({ kind, load, detail, serviceMs }: Scenario): string {
+  if (kind === 'steady') return `${load}x`;
+  return detail === undefined ? `${kind} ${load}x` : `${kind}, ${detail}, ${serviceMs} ms`;
+}
+
+/** Requests a second that the indexer can answer. */
+function capacityOf(serviceMs: number): number {
+  return (WORKERS * 1000) / serviceMs;
+}
+
+/** A load that meets a process that has just begun, and nothing before or after it. */
+function cold(kind: ScenarioKind, serviceMs: number, detail: string, phase: Phase): Scenario {
+  const idle: Phase = { rates: MIXED, seconds: 1, bursts: { size: 1, everyMs: 1000 } };
+  return { kind, serviceMs, detail, load: 1, warmUp: undefined, phases: [idle, phase, idle], fault: undefined };
 }
 
 /** A tenth of the requests is hot, the rest is spread over the operations. */
@@ -77,6 +132,7 @@ interface Course {
 function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault }: Course): Scenario {
   return {
     kind,
+    serviceMs: SERVICE_MS,
     warmUp: fault === undefined && kind !== 'wallets' ? WARM_UP : undefined,
     load: Number((totalOf(rates) / NOMINAL_CAPACITY_PER_SECOND).toFixed(2)),
     phases: [

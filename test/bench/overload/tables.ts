@@ -4,13 +4,15 @@ import { nameOf, type ScenarioKind } from './scenarios.ts';
 
 const NONE = '';
 const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
-const UNEVEN: ReadonlySet<ScenarioKind> = new Set(['flood', 'failing', 'resets']);
+const UNEVEN: ReadonlySet<ScenarioKind> = new Set(['flood', 'failing', 'resets', 'slow', 'hang']);
+/** Loads that the indexer could answer: nobody should be refused. */
+const ORDINARY: ReadonlySet<ScenarioKind> = new Set(['burst', 'closed-loop', 'pages']);
 /** A generator later than this had no processor when it needed one, and neither had those that it measures. */
 const TOO_LATE_MS = 50;
 
 /** What clients and the indexer saw while the load lasted. Rates are a second, times in milliseconds. */
-export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): string {
-  return markdownTable(
+export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): string | undefined {
+  return tableUnlessEmpty(
     [
       'mode, load',
       'offered/s',
@@ -28,33 +30,56 @@ export function tableOfRuns(runs: readonly Run[], capacityPerSecond: number): st
       'whole after s',
       'errors',
     ],
-    runs.map(({ mode, scenario, load, after, maxAtIndexer }) => {
-      const rate = (count: number) => (count / load.seconds).toFixed(0);
-      return [
-        `${mode}, ${nameOf(scenario)}`,
-        rate(load.requests),
-        rate(load.rightMisses + load.rightHits),
-        rate(load.rightMisses),
-        rate(load.rightHits),
-        `${((100 * load.rightByIndexer) / load.seconds / capacityPerSecond).toFixed(0)} %`,
-        rate(load.sheds),
-        milliseconds(load.shedP99Ms),
-        milliseconds(load.hitP99Ms),
-        milliseconds(load.missP99Ms),
-        milliseconds(load.anyP99Ms),
-        rate(load.left),
-        `${maxAtIndexer}`,
-        after.wholeAfterMs === undefined ? `> ${after.seconds - 1}` : (after.wholeAfterMs / 1000).toFixed(1),
-        errorsOf(load.errors),
-      ];
-    }),
+    runs
+      .filter(({ scenario }) => !ORDINARY.has(scenario.kind))
+      .map(({ mode, scenario, load, after, maxAtIndexer }) => {
+        const rate = (count: number) => (count / load.seconds).toFixed(0);
+        return [
+          `${mode}, ${nameOf(scenario)}`,
+          rate(load.requests),
+          rate(load.rightMisses + load.rightHits),
+          rate(load.rightMisses),
+          rate(load.rightHits),
+          `${((100 * load.rightByIndexer) / load.seconds / capacityPerSecond).toFixed(0)} %`,
+          rate(load.sheds),
+          milliseconds(load.shedP99Ms),
+          milliseconds(load.hitP99Ms),
+          milliseconds(load.missP99Ms),
+          milliseconds(load.anyP99Ms),
+          rate(load.left),
+          `${maxAtIndexer}`,
+          after.wholeAfterMs === undefined ? `> ${after.seconds - 1}` : (after.wholeAfterMs / 1000).toFixed(1),
+          errorsOf(load.errors),
+        ];
+      }),
+  );
+}
+
+/** Of loads that the indexer could answer: how many were not answered. */
+export function tableOfOrdinaryLoads(runs: readonly Run[]): string | undefined {
+  return tableUnlessEmpty(
+    ['mode, load', 'requests', 'answered', 'refused', 'left or failed', 'miss p99 ms', 'at indexer'],
+    runs
+      .filter(({ scenario }) => ORDINARY.has(scenario.kind))
+      .map(({ mode, scenario, load, maxAtIndexer }) => {
+        const answered = Object.values(load.uniqueBy).reduce((sum, { right }) => sum + right, 0);
+        return [
+          `${mode}, ${nameOf(scenario)}`,
+          `${load.requests}`,
+          `${answered}`,
+          `${load.sheds}`,
+          `${load.requests - answered - load.sheds}`,
+          milliseconds(load.missP99Ms),
+          `${maxAtIndexer}`,
+        ];
+      }),
   );
 }
 
 /** What became of each operation where they are not asked for alike, or one does not go as the others do. */
-export function tableOfOperations(runs: readonly Run[]): string {
+export function tableOfOperations(runs: readonly Run[]): string | undefined {
   const uneven = runs.filter(({ scenario }) => UNEVEN.has(scenario.kind));
-  return markdownTable(
+  return tableUnlessEmpty(
     ['mode, load', ...OPERATIONS.flatMap((operation) => [`${operation}/s`, 'right/s', 'of them'])],
     uneven.map(({ mode, scenario, load }) => [
       `${mode}, ${nameOf(scenario)}`,
@@ -68,8 +93,8 @@ export function tableOfOperations(runs: readonly Run[]): string {
 }
 
 /** Cores in use while the load lasted, and how late the generator was itself. */
-export function tableOfCpu(runs: readonly Run[]): string {
-  return markdownTable(
+export function tableOfCpu(runs: readonly Run[]): string | undefined {
+  return tableUnlessEmpty(
     ['cores in use', 'indexer', 'toncache', 'generator', 'others', 'idle', 'generator late p99 ms'],
     runs.map(({ mode, scenario, load, cpu }) => [
       `${mode}, ${nameOf(scenario)}`,
@@ -89,6 +114,10 @@ export function doubtsAbout(runs: readonly Run[]): string | undefined {
   if (doubtful.length === 0) return undefined;
   const names = doubtful.map(({ mode, scenario }) => `${mode}, ${nameOf(scenario)}`);
   return `The machine had too much else to do, the generator was late itself: do not rely on ${names.join('; ')}.`;
+}
+
+function tableUnlessEmpty(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
+  return rows.length === 0 ? undefined : markdownTable(head, rows);
 }
 
 function milliseconds(value: number | undefined): string {

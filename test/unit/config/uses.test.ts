@@ -16,8 +16,8 @@ test('the sidecar is small', () => {
 });
 
 test('the shared cache is large', () => {
-  const { memory, admission, redis } = load('shared');
-  expect([memory.maxSize, admission.maxQueue, redis.maxPendingWrites]).toEqual([SHARED_MEMORY, 1024, 1024]);
+  const { memory, upstream, redis } = load('shared');
+  expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWrites]).toEqual([SHARED_MEMORY, 128, 1024]);
 });
 
 test('behind a public provider requests are counted, and live answers live longer', () => {

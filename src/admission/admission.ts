@@ -1,0 +1,241 @@
+import type { Backlog, Priority, Waiter } from './backlog.ts';
+import type { Guard, Pass } from './guard.ts';
+import { HeldSlots } from './held-slots.ts';
+import type { Outcome, Refusal } from './outcome.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Slots } from './slots.ts';
+
+/** A request that wants to be sent to the indexer. */
+export interface EntryRequest {
+  readonly operation: string;
+  /** The cache key, or the path of what is passed through: what one failure says something about. */
+  readonly key: string;
+  readonly priority: Priority;
+  /** Ends every wait for this request. */
+  readonly signal: AbortSignal;
+  /** Whether it is sent with the client's own API key: rate limit and pause are between that client and its provider. */
+  readonly withClientKey?: boolean;
+}
+
+/** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
+export interface Ticket {
+  /**
+   * To be awaited right before the request is sent: waits for the rate limit and asks the circuit breakers once more.
+   * Anything but `go` has ended the ticket.
+   */
+  send(): Promise<'go' | 'abandoned' | Refusal>;
+  /** `retryAfter`: the header that came with `rate-limited`. */
+  end(outcome: Outcome, retryAfter?: string): void;
+}
+
+export interface AdmissionOptions {
+  readonly slots: Slots;
+  readonly backlog: Backlog;
+  /** Whether this process has hardly any memory left. */
+  readonly isMemoryFull: () => boolean;
+  /** What may forbid a request for a while, in the order in which it is asked. */
+  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
+  /** Absent when the rate is not limited. */
+  readonly rate: RateLimit | undefined;
+  /** No request is let in that would wait longer than this for the rate limit, in milliseconds. */
+  readonly patienceMs: number;
+  /** How long the slot of a request that was given up stays taken: see {@link HeldSlots}. */
+  readonly holdAfterTimeoutMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * The one door to the indexer. A request is refused on arrival, in the same turn of the event loop, or it gets a ticket
+ * in its turn:
+ *
+ * 1. memory, circuit breakers, rate limit and backlog are asked, and nothing is spent;
+ * 2. it takes a slot, or waits in the backlog for one;
+ * 3. `ticket.send()` takes the next slot in time of the rate limit, and the passes of the circuit breakers.
+ *
+ * A slot that becomes free is handed to a waiter and never released to be competed for, or a newcomer could take it
+ * while the waiter goes back to the end of the queue.
+ */
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #waiters = new Map<EntryRequest, Waiter>();
+  readonly #heldSlots: HeldSlots;
+  #inFlight = 0;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    const release = (operation: string) => this.#release(operation);
+    this.#heldSlots = new HeldSlots({ holdMs: options.holdAfterTimeoutMs, release });
+  }
+
+  /** Requests that were sent and have not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Slots taken: requests that may be sent, are in flight, or were given up a moment ago. */
+  get slotsInUse(): number {
+    return this.#options.slots.inUse;
+  }
+
+  /** Requests that wait for a slot. */
+  get waiting(): number {
+    return this.#options.backlog.size;
+  }
+
+  /** Slots in all. */
+  get limit(): number {
+    return this.#options.slots.max;
+  }
+
+  /** How long a miss that comes now would wait for a slot, in milliseconds; 0 while that is not known. */
+  expectedWaitMs(operation: string): number {
+    return this.#options.backlog.expectedWaitMs(operation) ?? 0;
+  }
+
+  /** Why a request would be refused if it came now; nothing is spent. To be asked before a client's body is read. */
+  refusal(request: EntryRequest): Refusal | undefined {
+    return this.#closedDoor(request) ?? this.#longWait(request);
+  }
+
+  /** Gives a ticket, at once or when it is its turn, or says why not. Never rejects. */
+  async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
+    const { slots, backlog } = this.#options;
+    const { operation, signal } = request;
+    if (signal.aborted) return 'abandoned';
+    slots.asked(operation);
+    const refusal = this.refusal(request);
+    if (refusal !== undefined) return refusal;
+    return backlog.hasWaiting(operation) || !slots.mayTake(operation) ? this.#wait(request) : this.#grant(request);
+  }
+
+  /** A client waits from now on for what was entered as a refresh. */
+  raise(request: EntryRequest): void {
+    const waiter = this.#waiters.get(request);
+    if (waiter !== undefined) this.#options.backlog.raise(waiter);
+  }
+
+  #closedDoor(request: EntryRequest): Refusal | undefined {
+    if (this.#options.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const guard = this.#options.guardsOf(request).find(({ isOpen }) => isOpen);
+    return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+  }
+
+  #longWait(request: EntryRequest): Refusal | undefined {
+    const { slots, backlog, patienceMs } = this.#options;
+    const { operation, priority } = request;
+    const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
+    if (rateWaitMs > patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
+    if (!backlog.hasWaiting(operation) && slots.mayTake(operation)) return undefined;
+    const refused = backlog.refuse(operation, priority);
+    return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
+  }
+
+  #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {
+    return withClientKey === true ? undefined : this.#options.rate;
+  }
+
+  #wait(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
+    const { backlog } = this.#options;
+    const { operation, priority, signal } = request;
+    return new Promise((resolve) => {
+      const leave = (outcome: Ticket | Refusal | 'abandoned') => {
+        this.#waiters.delete(request);
+        signal.removeEventListener('abort', onAbort);
+        resolve(outcome);
+      };
+      const waiter: Waiter = {
+        operation,
+        priority,
+        start: () => leave(this.#grant(request)),
+        giveUp: () => leave({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(operation) }),
+      };
+      const onAbort = () => {
+        backlog.remove(waiter);
+        leave('abandoned');
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.set(request, waiter);
+      backlog.add(waiter);
+    });
+  }
+
+  #grant(request: EntryRequest): Ticket {
+    const { slots, now } = this.#options;
+    const { operation } = request;
+    slots.take(operation);
+    let sent: { readonly passes: readonly Pass[]; readonly at: number } | undefined;
+    let ended = false;
+    const end: Ticket['end'] = (outcome, retryAfter) => {
+      if (ended) return;
+      ended = true;
+      for (const pass of sent?.passes ?? []) pass.end(outcome, retryAfter);
+      if (sent !== undefined) this.#inFlight--;
+      if (isAnswer(outcome)) this.#heldSlots.heard(operation, now());
+      if (sent !== undefined && isGivenUp(outcome)) this.#heldSlots.hold(operation, sent.at);
+      else this.#release(operation);
+    };
+    const send: Ticket['send'] = async () => {
+      const passes = await this.#takeRateAndPasses(request);
+      if (passes === 'abandoned' || 'reason' in passes) {
+        end('unsent');
+        return passes;
+      }
+      sent = { passes, at: now() };
+      this.#inFlight++;
+      return 'go';
+    };
+    return { send, end };
+  }
+
+  async #takeRateAndPasses(request: EntryRequest): Promise<readonly Pass[] | 'abandoned' | Refusal> {
+    if (request.signal.aborted) return 'abandoned';
+    const rate = this.#rateFor(request);
+    if (rate === undefined) return this.#takePasses(request);
+    const closed = this.#closedDoor(request);
+    if (closed !== undefined) return closed;
+    const taken = await rate.take(request.signal, this.#options.patienceMs);
+    if (taken === 'abandoned') return taken;
+    if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
+    const passes = this.#takePasses(request);
+    if ('reason' in passes) rate.giveBack();
+    return passes;
+  }
+
+  #takePasses(request: EntryRequest): readonly Pass[] | Refusal {
+    if (this.#options.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const passes: Pass[] = [];
+    for (const guard of this.#options.guardsOf(request)) {
+      const pass = guard.admit(request.key);
+      if (pass === undefined) {
+        for (const taken of passes) taken.end('unsent');
+        return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+      }
+      passes.push(pass);
+    }
+    return passes;
+  }
+
+  #release(operation: string): void {
+    const { slots, backlog } = this.#options;
+    slots.release(operation);
+    for (;;) {
+      const next = backlog.next(
+        (candidate) => slots.mayTake(candidate),
+        (candidate) => slots.isBelowShare(candidate),
+      );
+      if (next === undefined) return;
+      next.start();
+    }
+  }
+}
+
+function isAnswer(outcome: Outcome): boolean {
+  return (
+    outcome === 'answered' || outcome === 'client-error' || outcome === 'server-error' || outcome === 'rate-limited'
+  );
+}
+
+function isGivenUp(outcome: Outcome): boolean {
+  return outcome === 'timeout' || outcome === 'abandoned';
+}

@@ -1,0 +1,27 @@
+import { LRUCache } from 'lru-cache';
+import { Breaker, type BreakerOptions, type BreakerTransition } from './breaker.ts';
+
+/** Paths that are remembered; of more, those asked for last. */
+const MOST_PATHS = 300;
+
+/** A circuit breaker for each path that is passed through: what fails on one path says nothing about another. */
+export class PathBreakers {
+  readonly #options: BreakerOptions;
+  readonly #onTransition: (transition: BreakerTransition) => void;
+  readonly #breakers = new LRUCache<string, Breaker>({ max: MOST_PATHS });
+
+  constructor(options: BreakerOptions, onTransition: (transition: BreakerTransition) => void) {
+    this.#options = options;
+    this.#onTransition = onTransition;
+  }
+
+  /** The breaker of a request target, whose query does not matter. */
+  of(target: string): Breaker {
+    const [path = ''] = target.split('?', 1);
+    const known = this.#breakers.get(path);
+    if (known !== undefined) return known;
+    const breaker = new Breaker(this.#options, this.#onTransition);
+    this.#breakers.set(path, breaker);
+    return breaker;
+  }
+}

@@ -1,0 +1,85 @@
+import { Circuit } from './circuit.ts';
+import { type Guard, type Pass, passOf } from './guard.ts';
+
+/** A pause that follows a failed trial is longer than the one before by this factor. */
+const LONGER_EACH_TIME = 1.5;
+
+export interface PauseOptions {
+  /** How long a pause lasts when the indexer did not say, in milliseconds. */
+  readonly defaultMs: number;
+  /** The longest pause that is believed, in milliseconds. */
+  readonly longestMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Epoch milliseconds: `Retry-After` may be a date. */
+  readonly wallNow: () => number;
+  readonly onTransition: (transition: PauseTransition) => void;
+}
+
+/** A pause of that many milliseconds began, or the last of several ended: a trial was answered. */
+export type PauseTransition = { readonly state: 'begun'; readonly ms: number } | { readonly state: 'ended' };
+
+/**
+ * The pause that the indexer, or the provider in front of it, asks for with 429. Until its end nothing is sent; then one
+ * trial is, and the others follow when that was answered. Another 429 begins the next pause, longer than the one before.
+ */
+export class Pause implements Guard {
+  readonly reason = 'paused';
+  readonly #options: PauseOptions;
+  readonly #circuit: Circuit;
+  /** The length of the last pause, until a trial was answered. */
+  #lengthMs = 0;
+
+  constructor(options: PauseOptions) {
+    this.#options = options;
+    this.#circuit = new Circuit(options.now);
+  }
+
+  get isOpen(): boolean {
+    return this.#circuit.isOpen;
+  }
+
+  get retryAfterMs(): number {
+    return this.#circuit.retryAfterMs;
+  }
+
+  admit(): Pass | undefined {
+    const admitted = this.#circuit.admit();
+    if (admitted === 'open') return undefined;
+    const isTrial = admitted === 'trial';
+    return passOf((outcome, retryAfter) => {
+      if (isTrial) this.#circuit.forgetTrial();
+      if (outcome === 'rate-limited') this.#begin(retryAfter, isTrial);
+      // The others were sent before the pause began: their answers say nothing about its end.
+      else if (isTrial && (outcome === 'answered' || outcome === 'client-error')) this.#end();
+    });
+  }
+
+  #end(): void {
+    this.#lengthMs = 0;
+    this.#circuit.close();
+    this.#options.onTransition({ state: 'ended' });
+  }
+
+  #begin(retryAfter: string | undefined, afterTrial: boolean): void {
+    const { longestMs, onTransition } = this.#options;
+    const askedMs = this.#asked(retryAfter);
+    const ms = Math.min(longestMs, afterTrial ? Math.max(askedMs, this.#lengthMs * LONGER_EACH_TIME) : askedMs);
+    if (this.#lengthMs === 0) onTransition({ state: 'begun', ms });
+    this.#lengthMs = Math.max(this.#lengthMs, ms);
+    this.#circuit.open(ms);
+  }
+
+  /** By `Retry-After` (RFC 9110 10.2.3): seconds or a date. */
+  #asked(retryAfter: string | undefined): number {
+    const askedMs = this.#parse(retryAfter) ?? 0;
+    return askedMs > 0 ? askedMs : this.#options.defaultMs;
+  }
+
+  #parse(retryAfter: string | undefined): number | undefined {
+    if (retryAfter === undefined) return undefined;
+    if (/^\s*[0-9]+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000;
+    const at = Date.parse(retryAfter);
+    return Number.isNaN(at) ? undefined : at - this.#options.wallNow();
+  }
+}

@@ -1,0 +1,104 @@
+import { Fifo } from './fifo.ts';
+
+/** A slot in time for one request, or how long the next free one is away, in milliseconds, when that is too long. */
+export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: number };
+
+export interface RateLimitOptions {
+  /** Requests a second, a whole number from 1 up. */
+  readonly perSecond: number;
+  /**
+   * Reserves the next free slot among all instances that share the rate, if it is at most so far away. When they cannot
+   * be asked (`undefined`, or a failure), this instance keeps to the whole rate by itself.
+   */
+  readonly reserveShared?: ((stepMs: number, longestWaitMs: number) => Promise<Reserved | undefined>) | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** What waiting for the rate comes to: the request may be sent, its signal was aborted, or the wait would be too long. */
+export type Taken = 'go' | 'abandoned' | { readonly waitMs: number };
+
+/**
+ * At most so many requests a second, in even steps, first come, first served (GCRA: the generic cell rate algorithm with
+ * no burst):
+ *
+ *   slot = max(now, next free); next free = slot + 1000 / perSecond
+ *
+ * Slots belong to nobody: each is used by whoever has waited longest when it comes, so that one who leaves wastes none.
+ */
+export class RateLimit {
+  readonly #options: RateLimitOptions;
+  readonly #stepMs: number;
+  readonly #waiting = new Fifo<(taken: Taken) => void>();
+  #nextFreeAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RateLimitOptions) {
+    this.#options = options;
+    this.#stepMs = 1000 / options.perSecond;
+  }
+
+  /** How long one who came after `ahead` others that have no slot yet would wait, in milliseconds, as far as is known. */
+  expectedWaitMs(ahead: number): number {
+    return Math.max(0, this.#nextFreeAt - this.#options.now()) + ahead * this.#stepMs;
+  }
+
+  /** Waits for a slot, if it is at most `longestWaitMs` away, until `signal` is aborted. Never rejects. */
+  take(signal: AbortSignal, longestWaitMs: number): Promise<Taken> {
+    if (signal.aborted) return Promise.resolve('abandoned');
+    return new Promise((resolve) => {
+      let left: Taken | undefined;
+      const leave = (taken: Taken) => {
+        if (left !== undefined) return;
+        left = taken;
+        this.#waiting.remove(place);
+        signal.removeEventListener('abort', onAbort);
+        resolve(taken);
+      };
+      const onAbort = () => leave('abandoned');
+      const place = this.#waiting.push(leave);
+      signal.addEventListener('abort', onAbort, { once: true });
+      void this.#reserve(longestWaitMs).then(({ state, waitMs }) => {
+        if (state === 'reserved') this.#useAfter(waitMs);
+        // It went with the slot of another, which has none now.
+        else if (left === 'go') this.#waiting.first?.({ waitMs });
+        else leave({ waitMs });
+      });
+    });
+  }
+
+  /** A slot was not used: whoever has waited longest goes now. */
+  giveBack(): void {
+    this.#waiting.first?.('go');
+  }
+
+  async #reserve(longestWaitMs: number): Promise<Reserved> {
+    const shared = await this.#reserveShared(longestWaitMs);
+    if (shared === undefined) return this.#reserveAlone(longestWaitMs);
+    const ownMs = shared.state === 'reserved' ? this.#stepMs : 0;
+    this.#nextFreeAt = this.#options.now() + shared.waitMs + ownMs;
+    return shared;
+  }
+
+  async #reserveShared(longestWaitMs: number): Promise<Reserved | undefined> {
+    try {
+      return await this.#options.reserveShared?.(this.#stepMs, longestWaitMs);
+    } catch {
+      // Whoever waits must not hang on a bug.
+      return undefined;
+    }
+  }
+
+  #reserveAlone(longestWaitMs: number): Reserved {
+    const now = this.#options.now();
+    const slotAt = Math.max(now, this.#nextFreeAt);
+    const waitMs = slotAt - now;
+    if (waitMs > longestWaitMs) return { state: 'too-long', waitMs };
+    this.#nextFreeAt = slotAt + this.#stepMs;
+    return { state: 'reserved', waitMs };
+  }
+
+  #useAfter(waitMs: number): void {
+    if (waitMs <= 0) this.giveBack();
+    else setTimeout(() => this.giveBack(), Math.ceil(waitMs));
+  }
+}

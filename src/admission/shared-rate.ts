@@ -1,0 +1,83 @@
+import type { Reserved } from './rate-limit.ts';
+
+/** A next free slot that is further away was written by another clock, or is rubbish: the rate begins anew. */
+const LONGEST_MS = 60_000;
+
+/**
+ * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free slot. ARGV: the step and the
+ * longest wait, in milliseconds. Returns whether a slot was reserved, and how far away it is, in microseconds (Redis
+ * cuts numbers off to integers).
+ */
+const RESERVE = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + time[2] / 1000
+local stepMs, longestMs = tonumber(ARGV[1]), tonumber(ARGV[2])
+local known = redis.pcall('GET', KEYS[1])
+local nextMs = type(known) == 'string' and tonumber(known) or nowMs
+if nextMs < nowMs or nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
+local waitMs = nextMs - nowMs
+if waitMs > longestMs then return {0, waitMs * 1000} end
+redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs))
+return {1, waitMs * 1000}`;
+
+export interface SharedRateOptions {
+  readonly key: string;
+  /** Runs a script in Redis; may reject, and may take as long as it likes. */
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  /** What Redis has not answered by then is decided here, in milliseconds. */
+  readonly budgetMs: number;
+  /** After so many failures in a row Redis is not asked for `openMs`. */
+  readonly failuresToOpen: number;
+  readonly openMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Told when it changes: whether Redis decides for all instances, or this one alone for itself. */
+  readonly onShared: (shared: boolean) => void;
+}
+
+/** The slots of a rate that several instances share through Redis. */
+export class SharedRate {
+  readonly #options: SharedRateOptions;
+  #failures = 0;
+  #aloneUntil = Number.NEGATIVE_INFINITY;
+  #isShared = true;
+
+  constructor(options: SharedRateOptions) {
+    this.#options = options;
+  }
+
+  /** See {@link RateLimitOptions.reserveShared}. */
+  readonly reserve = async (stepMs: number, longestWaitMs: number): Promise<Reserved | undefined> => {
+    const { key, runScript, now, failuresToOpen, openMs } = this.#options;
+    if (now() < this.#aloneUntil) return undefined;
+    try {
+      const args = [String(stepMs), String(longestWaitMs)];
+      const reply = await this.#withinBudget(runScript(RESERVE, [key], args));
+      const [reserved, micros] = (reply as unknown[]).map(Number);
+      if (reserved === undefined || micros === undefined || Number.isNaN(reserved + micros)) throw new Error('rubbish');
+      this.#failures = 0;
+      this.#say(true);
+      return { state: reserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
+    } catch {
+      this.#failures++;
+      if (this.#failures >= failuresToOpen) this.#aloneUntil = now() + openMs;
+      this.#say(false);
+      return undefined;
+    }
+  };
+
+  #say(isShared: boolean): void {
+    if (isShared !== this.#isShared) this.#options.onShared(isShared);
+    this.#isShared = isShared;
+  }
+
+  async #withinBudget(reply: Promise<unknown>): Promise<unknown> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), this.#options.budgetMs);
+    try {
+      return await Promise.race([reply, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

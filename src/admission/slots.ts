@@ -1,0 +1,95 @@
+/** An operation that was not asked for within this time needs nothing to be kept free for it. */
+const RECENTLY_MS = 60_000;
+
+/** The part of an operation's share that is never lent to others while the operation is in use. */
+const NEVER_LENT = 1 / 4;
+
+export interface SlotsOptions {
+  /** The most requests that may be at the indexer at once. */
+  readonly max: number;
+  /** Fraction of the slots that belongs to each operation, 0 to 1; none where an operation is not named. */
+  readonly shares: Readonly<Record<string, number>>;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+interface Use {
+  inUse: number;
+  askedAt: number;
+}
+
+/**
+ * The slots for requests at the indexer. Each operation has a share. What it does not use is lent to the others, but
+ * for a quarter of the share that stays free as long as the operation was asked for within the last minute: an operation
+ * whose requests hang can take all that is lent to it, and the others still have slots of their own.
+ *
+ * An operation may start another request when a slot is free and
+ *
+ *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
+ */
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #uses = new Map<string, Use>();
+  #inUse = 0;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+  }
+
+  get max(): number {
+    return this.#options.max;
+  }
+
+  /** Slots taken now. */
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  /** Remembers that an operation is in use, whether or not it gets a slot. */
+  asked(operation: string): void {
+    this.#use(operation).askedAt = this.#options.now();
+  }
+
+  /** Whether an operation may take a slot now. */
+  mayTake(operation: string): boolean {
+    const recentlyAt = this.#options.now() - RECENTLY_MS;
+    let free = this.#options.max - this.#inUse;
+    // What was lent comes back slot by slot: two operations that wait for theirs must not keep a free one from each other.
+    if (this.#use(operation).inUse < this.#kept(operation)) return free > 0;
+    for (const [other, { inUse, askedAt }] of this.#uses) {
+      if (other !== operation && askedAt > recentlyAt) free -= Math.max(0, this.#kept(other) - inUse);
+    }
+    return free > 0;
+  }
+
+  /** Whether an operation has less than its share: then it goes before those that have theirs. */
+  isBelowShare(operation: string): boolean {
+    return this.#use(operation).inUse < this.#share(operation);
+  }
+
+  take(operation: string): void {
+    this.#use(operation).inUse++;
+    this.#inUse++;
+  }
+
+  release(operation: string): void {
+    this.#use(operation).inUse--;
+    this.#inUse--;
+  }
+
+  #kept(operation: string): number {
+    return Math.round(this.#share(operation) * NEVER_LENT);
+  }
+
+  #share(operation: string): number {
+    return this.#options.max * (this.#options.shares[operation] ?? 0);
+  }
+
+  #use(operation: string): Use {
+    const known = this.#uses.get(operation);
+    if (known !== undefined) return known;
+    const use = { inUse: 0, askedAt: Number.NEGATIVE_INFINITY };
+    this.#uses.set(operation, use);
+    return use;
+  }
+}

@@ -1,0 +1,118 @@
+import { vi } from 'vitest';
+import { Admission, type AdmissionOptions, type EntryRequest, type Ticket } from '../../src/admission/admission.ts';
+import { Backlog, type Priority } from '../../src/admission/backlog.ts';
+import type { Guard, Pass } from '../../src/admission/guard.ts';
+import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
+import { Slots } from '../../src/admission/slots.ts';
+
+export const PATIENCE_MS = 1500;
+export const HOLD_MS = 1000;
+
+export interface TestAdmissionOptions extends Partial<AdmissionOptions> {
+  readonly max?: number;
+  readonly maxWaiting?: number;
+  readonly shares?: Readonly<Record<string, number>>;
+}
+
+/** An admission on the fake timers of vitest. */
+export function openAdmission({
+  max = 2,
+  maxWaiting = 100,
+  shares = {},
+  ...options
+}: TestAdmissionOptions = {}): Admission {
+  const now = () => performance.now();
+  return new Admission({
+    slots: new Slots({ max, shares, now }),
+    backlog: new Backlog({ patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting, now }),
+    isMemoryFull: () => false,
+    guardsOf: () => [],
+    rate: undefined,
+    patienceMs: PATIENCE_MS,
+    holdAfterTimeoutMs: HOLD_MS,
+    now,
+    ...options,
+  });
+}
+
+/** A guard that does what a test says, and remembers how its passes ended. */
+export class FakeGuard implements Guard {
+  readonly reason: RefusalReason;
+  retryAfterMs = 0;
+  isOpen = false;
+  /** Refuses whoever has a ticket already, as a half-open circuit does. */
+  refusesTickets = false;
+  readonly keys: string[] = [];
+  readonly ended: (readonly [outcome: string, retryAfter: string | undefined])[] = [];
+
+  constructor(reason: RefusalReason) {
+    this.reason = reason;
+  }
+
+  admit(key: string): Pass | undefined {
+    if (this.isOpen || this.refusesTickets) return undefined;
+    this.keys.push(key);
+    return { end: (outcome, retryAfter) => void this.ended.push([outcome, retryAfter]) };
+  }
+}
+
+/** One that asks for a ticket, and what came of it so far. */
+export class Client {
+  readonly request: EntryRequest;
+  entered: Ticket | Refusal | 'abandoned' | undefined;
+  sent: Awaited<ReturnType<Ticket['send']>> | undefined;
+  isSending = false;
+  readonly #leaving = new AbortController();
+
+  constructor(admission: Admission, { operation = 'any', priority = 'miss', key = 'key' }: ClientOptions = {}) {
+    this.request = { operation, priority, key, signal: this.#leaving.signal };
+    void admission.enter(this.request).then((entered) => {
+      this.entered = entered;
+    });
+  }
+
+  /** `ticket`, why it was refused, `abandoned`, or undefined while this one waits. */
+  get said(): string | undefined {
+    if (this.entered === undefined || this.entered === 'abandoned') return this.entered;
+    return 'reason' in this.entered ? this.entered.reason : 'ticket';
+  }
+
+  get ticket(): Ticket {
+    const { entered } = this;
+    if (entered === undefined || entered === 'abandoned' || 'reason' in entered) throw new Error(`said ${this.said}`);
+    return entered;
+  }
+
+  /** Waits until it may be sent, or is refused. */
+  send(): void {
+    this.isSending = true;
+    void this.ticket.send().then((sent) => {
+      this.sent = sent;
+    });
+  }
+
+  leave(): void {
+    this.#leaving.abort(new Error('the client left'));
+  }
+}
+
+export interface ClientOptions {
+  readonly operation?: string;
+  readonly priority?: Priority;
+  readonly key?: string;
+}
+
+/** Lets all promises settle that can. */
+export const settle = () => vi.advanceTimersByTimeAsync(0);
+
+/** Clients that come one after the other, a millisecond apart. */
+export async function come(admission: Admission, count: number, options?: ClientOptions): Promise<Client[]> {
+  const clients: Client[] = [];
+  for (let n = 0; n < count; n++) {
+    clients.push(new Client(admission, options));
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  return clients;
+}
+
+export const said = (clients: readonly Client[]) => clients.map((client) => client.said);

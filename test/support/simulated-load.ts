@@ -1,0 +1,196 @@
+import { vi } from 'vitest';
+import { Admission, type Ticket } from '../../src/admission/admission.ts';
+import { Backlog, type Priority } from '../../src/admission/backlog.ts';
+import type { Refusal } from '../../src/admission/outcome.ts';
+import { Slots } from '../../src/admission/slots.ts';
+import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+
+/** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
+export interface SimulatedIndexer {
+  workers: number;
+  /** How long a request of an operation takes, in milliseconds. */
+  serviceMs: (operation: string, random: SeededRandom) => number;
+  /** Operations that do not share the workers; their requests take their time side by side. */
+  apart?: readonly string[];
+}
+
+/** What became of the requests of one operation. */
+export interface Counts {
+  served: number;
+  refused: number;
+  timedOut: number;
+  /** From a request to its end, in milliseconds. */
+  readonly latencies: number[];
+  /** From a request to its refusal, in milliseconds. */
+  readonly refusalLatencies: number[];
+  /** When requests were refused. */
+  readonly refusedAt: number[];
+  readonly servedAt: number[];
+}
+
+export interface SimulatedLoadOptions {
+  readonly indexer: SimulatedIndexer;
+  /** As shipped, unless a test is about another value. */
+  readonly maxConcurrency?: number;
+  readonly seed?: string;
+}
+
+/** As shipped. */
+const SHIPPED = {
+  maxConcurrency: 64,
+  patienceMs: 1500,
+  shortPatienceMs: 100,
+  maxWaiting: 10_000,
+  holdAfterTimeoutMs: 1000,
+  timeoutMs: 5000,
+  shares: { pendingTraces: 0.4, adjacentTransactions: 0.3, masterchainBlockShards: 0.2 },
+};
+
+/** Clients, the real admission and a simulated indexer, on the fake timers of vitest. */
+export class SimulatedLoad {
+  readonly admission: Admission;
+  readonly indexer: SimulatedIndexer;
+  readonly counts = new Map<string, Counts>();
+  /** The most requests that were at the indexer at once. */
+  mostAtIndexer = 0;
+  readonly #random: SeededRandom;
+  #atIndexer = 0;
+  #busy = 0;
+  readonly #queue: (() => void)[] = [];
+  #keys = 0;
+
+  constructor({ indexer, maxConcurrency = SHIPPED.maxConcurrency, seed = 'load' }: SimulatedLoadOptions) {
+    const now = () => performance.now();
+    this.indexer = indexer;
+    this.#random = new SeededRandom(seed);
+    this.admission = new Admission({
+      slots: new Slots({ max: maxConcurrency, shares: SHIPPED.shares, now }),
+      backlog: new Backlog({ ...SHIPPED, now }),
+      isMemoryFull: () => false,
+      guardsOf: () => [],
+      rate: undefined,
+      patienceMs: SHIPPED.patienceMs,
+      holdAfterTimeoutMs: SHIPPED.holdAfterTimeoutMs,
+      now,
+    });
+  }
+
+  /** So many requests at this moment. */
+  burst(count: number, operation = 'pendingTraces'): void {
+    for (let n = 0; n < count; n++) void this.ask(operation);
+  }
+
+  /** Requests by chance at this mean rate, for so long, whatever becomes of them. */
+  openLoop(perSecond: number, durationMs: number, operation = 'pendingTraces'): void {
+    for (let atMs = 0; ; ) {
+      atMs -= (Math.log(1 - this.#random.next()) * 1000) / perSecond;
+      if (atMs >= durationMs) return;
+      setTimeout(() => void this.ask(operation), atMs);
+    }
+  }
+
+  /** Clients that each ask again as soon as they were answered, and 100 ms after a refusal, for so long. */
+  closedLoop(clients: number, durationMs: number, operation = 'pendingTraces'): void {
+    const untilAt = performance.now() + durationMs;
+    const again = async (): Promise<void> => {
+      while (performance.now() < untilAt) {
+        const served = await this.ask(operation);
+        if (!served) await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    for (let n = 0; n < clients; n++) void again();
+  }
+
+  /** Lets time pass, timers and all that follows from them. */
+  async run(ms: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  of(operation = 'pendingTraces'): Counts {
+    const known = this.counts.get(operation);
+    if (known !== undefined) return known;
+    const counts: Counts = {
+      served: 0,
+      refused: 0,
+      timedOut: 0,
+      latencies: [],
+      refusalLatencies: [],
+      refusedAt: [],
+      servedAt: [],
+    };
+    this.counts.set(operation, counts);
+    return counts;
+  }
+
+  /** One request; whether it was served. */
+  async ask(operation: string, priority: Priority = 'miss'): Promise<boolean> {
+    const counts = this.of(operation);
+    const askedAt = performance.now();
+    const key = `key ${this.#keys++}`;
+    const signal = new AbortController().signal;
+    const ticket = await this.admission.enter({ operation, key, priority, signal });
+    if (!isTicket(ticket)) {
+      counts.refused++;
+      counts.refusedAt.push(performance.now());
+      counts.refusalLatencies.push(performance.now() - askedAt);
+      return false;
+    }
+    await ticket.send();
+    const served = await this.#atTheIndexer(operation);
+    ticket.end(served ? 'answered' : 'timeout');
+    if (!served) counts.timedOut++;
+    else {
+      counts.served++;
+      counts.servedAt.push(performance.now());
+      counts.latencies.push(performance.now() - askedAt);
+    }
+    return served;
+  }
+
+  #atTheIndexer(operation: string): Promise<boolean> {
+    this.mostAtIndexer = Math.max(this.mostAtIndexer, ++this.#atIndexer);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), SHIPPED.timeoutMs);
+    const shares = this.indexer.apart?.includes(operation) !== true;
+    const work = () => {
+      if (shares) this.#busy++;
+      setTimeout(
+        () => {
+          if (shares) this.#busy--;
+          this.#atIndexer--;
+          clearTimeout(timer);
+          resolve(true);
+          this.#workOn();
+        },
+        this.indexer.serviceMs(operation, this.#random),
+      );
+    };
+    if (shares) this.#queue.push(work);
+    else work();
+    this.#workOn();
+    return promise;
+  }
+
+  #workOn(): void {
+    while (this.#busy < this.indexer.workers) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      next();
+    }
+  }
+}
+
+/** The smallest latency that `part` (0 to 1) of all are not above. */
+export function quantile(latencies: readonly number[], part: number): number {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
+}
+
+/** A service time of this mean, plus or minus 30 %. */
+export function about(meanMs: number): SimulatedIndexer['serviceMs'] {
+  return (_, random) => Math.max(1, Math.round(meanMs * (0.7 + 0.6 * random.next())));
+}
+
+function isTicket(entered: Ticket | Refusal | 'abandoned'): entered is Ticket {
+  return typeof entered === 'object' && !('reason' in entered);
+}

@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Backlog } from '../../../src/admission/backlog.ts';
+import { Client, come, HOLD_MS, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
+
+const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** Ends the first ticket of an operation that is out; the client that had it. */
+async function end(clients: Client[], operation: string): Promise<void> {
+  const index = clients.findIndex((client) => client.said === 'ticket' && client.request.operation === operation);
+  const [client] = clients.splice(index, 1);
+  client?.ticket.end('answered');
+  await pass(1);
+}
+
+describe('a freed slot', () => {
+  test('goes to who has waited longest, before anyone who comes at that moment', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [holder, first, second] = await come(admission, 3);
+    holder?.ticket.end('answered');
+    const newcomer = new Client(admission);
+    await settle();
+    expect(said([first, second, newcomer].flatMap((client) => client ?? []))).toEqual(['ticket', undefined, undefined]);
+    first?.ticket.end('answered');
+    await settle();
+    expect([second?.said, newcomer.said, admission.slotsInUse]).toEqual(['ticket', undefined, 1]);
+  });
+
+  test('passes over who has left', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [holder, first, second] = await come(admission, 3);
+    first?.leave();
+    await settle();
+    expect([first?.said, admission.waiting]).toEqual(['abandoned', 1]);
+    holder?.ticket.end('answered');
+    await settle();
+    expect(second?.said).toBe('ticket');
+  });
+
+  test('is not lost when who waited leaves just after it was handed over', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [holder, waiter] = await come(admission, 2);
+    holder?.ticket.end('answered');
+    waiter?.leave();
+    await settle();
+    waiter?.send();
+    await settle();
+    expect([waiter?.sent, admission.slotsInUse]).toEqual(['abandoned', 0]);
+  });
+
+  test('is free once, however often its ticket is ended', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [holder, second, third] = await come(admission, 3);
+    holder?.ticket.end('answered');
+    holder?.ticket.end('answered');
+    await settle();
+    expect([second?.said, third?.said, admission.slotsInUse]).toEqual(['ticket', undefined, 1]);
+  });
+
+  test('goes to the miss first, and to a refresh last, but for one that a client waits for by now', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [holder] = await come(admission, 1);
+    const [refresh] = await come(admission, 1, { priority: 'refresh' });
+    const [raised] = await come(admission, 1, { priority: 'refresh' });
+    const [withFallback] = await come(admission, 1, { priority: 'miss-with-fallback' });
+    const [miss] = await come(admission, 1);
+    if (raised !== undefined) admission.raise(raised.request);
+    const order: string[] = [];
+    for (const [name, client] of Object.entries({ holder, miss, raised, withFallback, refresh })) {
+      if (client?.said === 'ticket') order.push(name);
+      client?.ticket.end('answered');
+      await settle();
+    }
+    expect(order).toEqual(['holder', 'miss', 'raised', 'withFallback', 'refresh']);
+  });
+});
+
+describe('a slot is held', () => {
+  test.each(['timeout', 'abandoned'] as const)(
+    'after a request that was sent and ended with %s, though somebody waits for it',
+    async (outcome) => {
+      const admission = openAdmission({ max: 1 });
+      const [first, second] = await come(admission, 2);
+      first?.send();
+      await settle();
+      first?.ticket.end(outcome);
+      expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 1]);
+      await pass(HOLD_MS - 1);
+      expect([second?.said, admission.waiting]).toEqual([undefined, 1]);
+      await pass(1);
+      expect([second?.said, admission.slotsInUse]).toEqual(['ticket', 1]);
+    },
+  );
+
+  test.each(['answered', 'client-error', 'server-error', 'rate-limited', 'unreachable', 'unsent'] as const)(
+    'for nobody after %s',
+    async (outcome) => {
+      const admission = openAdmission({ max: 1 });
+      const [first, second] = await come(admission, 2);
+      first?.send();
+      await settle();
+      first?.ticket.end(outcome);
+      await settle();
+      expect(second?.said).toBe('ticket');
+    },
+  );
+
+  test('for nobody when the request was never sent', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [first] = await come(admission, 1);
+    first?.ticket.end('abandoned');
+    expect(admission.slotsInUse).toBe(0);
+  });
+
+  test('one after the other while the operation does not answer at all, and free with its first answer', async () => {
+    const admission = openAdmission({ max: 4 });
+    const clients = await come(admission, 4);
+    for (const client of clients) client.send();
+    await settle();
+    const [last, ...silent] = clients;
+    for (const client of silent) client.ticket.end('timeout');
+    await pass(HOLD_MS);
+    expect(admission.slotsInUse).toBe(3);
+    last?.ticket.end('answered');
+    expect(admission.slotsInUse).toBe(0);
+  });
+});
+
+describe('requests in flight', () => {
+  test('count from the moment they are sent until they end', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [first, second] = await come(admission, 2);
+    const counts = [admission.inFlight];
+    first?.send();
+    await settle();
+    counts.push(admission.inFlight);
+    first?.ticket.end('answered');
+    await settle();
+    counts.push(admission.inFlight);
+    second?.send();
+    await settle();
+    counts.push(admission.inFlight);
+    expect(counts).toEqual([0, 1, 0, 1]);
+  });
+});
+
+describe('who waits', () => {
+  test('is told when its patience is over, with a time to wait that is a number', async () => {
+    const admission = openAdmission({ max: 1 });
+    const [, first] = await come(admission, 5);
+    await pass(PATIENCE_MS - 5);
+    expect(first?.said).toBeUndefined();
+    await pass(1);
+    expect(first?.entered).toEqual({ reason: 'waited-too-long', retryAfterMs: 2 * PATIENCE_MS });
+  });
+
+  test.each(['let in', 'given up', 'abandoned'])('leaves no listener behind on its signal: %s', async (how) => {
+    const admission = openAdmission({ max: 1 });
+    const [holder] = await come(admission, 1);
+    const leaving = new AbortController();
+    const added = vi.spyOn(leaving.signal, 'addEventListener');
+    const removed = vi.spyOn(leaving.signal, 'removeEventListener');
+    const entering = admission.enter({ operation: 'any', key: 'key', priority: 'miss', signal: leaving.signal });
+    if (how === 'let in') holder?.ticket.end('answered');
+    if (how === 'given up') await pass(PATIENCE_MS);
+    if (how === 'abandoned') leaving.abort();
+    await entering;
+    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+      added.mock.calls.map(([, listener]) => listener),
+    );
+    expect(added).toHaveBeenCalledOnce();
+  });
+
+  test('who was let in or refused at once never listens', async () => {
+    const admission = openAdmission({ max: 1, maxWaiting: 0 });
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    for (let n = 0; n < 2; n++) await admission.enter({ operation: 'any', key: 'key', priority: 'miss', signal });
+    expect([added.mock.calls.length, admission.slotsInUse]).toEqual([0, 1]);
+  });
+
+  test('is forgotten once it does not wait any more: it cannot be raised', async () => {
+    const backlog = new Backlog({
+      patienceMs: PATIENCE_MS,
+      shortPatienceMs: 100,
+      maxWaiting: 100,
+      now: () => performance.now(),
+    });
+    const raise = vi.spyOn(backlog, 'raise');
+    const admission = openAdmission({ max: 1, backlog });
+    const clients = await come(admission, 3, { priority: 'refresh' });
+    clients[0]?.ticket.end('answered');
+    clients[2]?.leave();
+    await settle();
+    expect(said(clients)).toEqual(['ticket', 'ticket', 'abandoned']);
+    for (const { request } of clients) admission.raise(request);
+    expect([raise.mock.calls.length, admission.waiting, admission.slotsInUse]).toEqual([0, 0, 1]);
+  });
+});
+
+describe('a share', () => {
+  test('comes back with the next slots, whoever waited before, until it is whole', async () => {
+    const admission = openAdmission({ max: 10, shares: SHARES });
+    const shards = await come(admission, 30, { operation: 'shards' });
+    const pending = await come(admission, 10, { operation: 'pending' });
+    const adjacent = await come(admission, 10, { operation: 'adjacent' });
+    for (let n = 0; n < 7; n++) await end(shards, 'shards');
+    const count = (clients: Client[]) => clients.filter((client) => client.said === 'ticket').length;
+    expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
+    // From here on nobody is below a share, and the oldest is next.
+    await end(shards, 'shards');
+    expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
+  });
+
+  test('is kept by an operation that has it, however many wait for the others', async () => {
+    const admission = openAdmission({ max: 10, shares: SHARES });
+    const clients: Client[] = [];
+    for (const operation of Object.keys(SHARES)) clients.push(...(await come(admission, 50, { operation })));
+    const count = (operation: string) =>
+      clients.filter((client) => client.said === 'ticket' && client.request.operation === operation).length;
+    for (let turn = 0; turn < 30; turn++) {
+      const next = clients.find((client) => client.said === 'ticket');
+      await end(clients, next?.request.operation ?? '');
+      if (turn < 6) continue;
+      // The tenth is nobody's share.
+      expect(count('pending')).toBeGreaterThanOrEqual(4);
+      expect(count('adjacent')).toBeGreaterThanOrEqual(3);
+      expect(count('shards')).toBeGreaterThanOrEqual(2);
+    }
+  });
+
+  test('of an operation that hangs leaves the others slots of their own, at once', async () => {
+    const admission = openAdmission({ max: 64, shares: SHARES });
+    await come(admission, 1, { operation: 'adjacent' });
+    const hanging = await come(admission, 80, { operation: 'pending' });
+    expect(hanging.filter((client) => client.said === 'ticket')).toHaveLength(64 - 5);
+    expect(said(await come(admission, 5, { operation: 'adjacent' }))).toEqual([...Array(4).fill('ticket'), undefined]);
+  });
+});

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { EntryRequest } from '../../../src/admission/admission.ts';
+import { RateLimit } from '../../../src/admission/rate-limit.ts';
+import { Client, come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
+
+const never = new AbortController().signal;
+
+function request(options: Partial<EntryRequest> = {}): EntryRequest {
+  return { operation: 'any', key: 'key', priority: 'miss', signal: never, ...options };
+}
+
+/** A rate of one request in ten seconds: whoever comes second would wait for too long. */
+const oneInAWhile = () => new RateLimit({ perSecond: 0.1, now: () => performance.now() });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('whoever comes while slots are free gets a ticket in the same turn of the event loop', async () => {
+  const admission = openAdmission({ max: 2 });
+  let turns = 0;
+  setImmediate(() => turns++);
+  const entered = await admission.enter(request());
+  expect([turns, entered]).toEqual([0, { send: expect.any(Function), end: expect.any(Function) }]);
+  expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 0, 0, 2]);
+});
+
+test('who had left before gets nothing and takes nothing', async () => {
+  const admission = openAdmission({ max: 1 });
+  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toBe('abandoned');
+  const [holder] = await come(admission, 1);
+  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toBe('abandoned');
+  expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
+});
+
+describe('whoever comes is refused in the same turn of the event loop', () => {
+  let isMemoryFull: boolean;
+  let pause: FakeGuard;
+  let breaker: FakeGuard;
+
+  beforeEach(() => {
+    isMemoryFull = false;
+    pause = new FakeGuard('paused');
+    breaker = new FakeGuard('breaker-open');
+  });
+
+  const open = (options = {}) =>
+    openAdmission({ guardsOf: () => [pause, breaker], isMemoryFull: () => isMemoryFull, max: 1, ...options });
+
+  test.each<[string, () => void, unknown]>([
+    [
+      'memory',
+      () => {
+        isMemoryFull = true;
+        pause.isOpen = true;
+      },
+      { reason: 'memory', retryAfterMs: 0 },
+    ],
+    [
+      'the pause',
+      () => Object.assign(pause, { isOpen: true, retryAfterMs: 700 }),
+      { reason: 'paused', retryAfterMs: 700 },
+    ],
+    [
+      'the breaker',
+      () => Object.assign(breaker, { isOpen: true, retryAfterMs: 3 }),
+      { reason: 'breaker-open', retryAfterMs: 3 },
+    ],
+    [
+      'both',
+      () => [pause, breaker].map((guard) => Object.assign(guard, { isOpen: true })),
+      { reason: 'paused', retryAfterMs: 0 },
+    ],
+  ])('by %s', async (_, close, refusal) => {
+    const admission = open();
+    close();
+    let turns = 0;
+    setImmediate(() => turns++);
+    expect(admission.refusal(request())).toEqual(refusal);
+    expect([await admission.enter(request()), turns]).toEqual([refusal, 0]);
+    expect([admission.slotsInUse, admission.waiting, vi.getTimerCount()]).toEqual([0, 0, 1]);
+  });
+
+  test('by the rate limit, before it takes a slot or waits for one', async () => {
+    const rate = oneInAWhile();
+    const admission = open({ rate });
+    await rate.take(never, PATIENCE_MS);
+    const refusal = { reason: 'rate-limit', retryAfterMs: 10_000 };
+    expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
+    expect([admission.slotsInUse, admission.waiting]).toEqual([0, 0]);
+  });
+
+  test('by the rate limit, when those that wait for a slot will need it first', async () => {
+    const admission = open({ rate: new RateLimit({ perSecond: 2, now: () => performance.now() }) });
+    const clients = await come(admission, 6);
+    expect(said(clients)).toEqual(['ticket', undefined, undefined, undefined, undefined, 'rate-limit']);
+  });
+
+  test('by the backlog, with the wait that it expects', async () => {
+    const admission = open();
+    const clients = await come(admission, 10);
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS - 9);
+    expect(said(clients).slice(0, 3)).toEqual(['ticket', 'waited-too-long', undefined]);
+    const refusal = { reason: 'expected-wait', retryAfterMs: 2 * PATIENCE_MS };
+    expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
+    expect([admission.waiting, admission.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
+  });
+
+  test('by the backlog that holds as many as it may', async () => {
+    const clients = await come(open({ maxWaiting: 1 }), 3);
+    expect(said(clients)).toEqual(['ticket', undefined, 'queue-full']);
+  });
+
+  test('but for the rate limit where it is sent with its own API key', async () => {
+    const rate = oneInAWhile();
+    const admission = open({ rate });
+    await rate.take(never, PATIENCE_MS);
+    const entered = await admission.enter(request({ withClientKey: true }));
+    if (entered === 'abandoned' || 'reason' in entered) throw new Error('refused');
+    expect(await entered.send()).toBe('go');
+  });
+});
+
+describe('send', () => {
+  test('takes the pass of each guard, and the end goes to all of them', async () => {
+    const guards = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
+    const admission = openAdmission({ guardsOf: () => guards });
+    const client = new Client(admission, { key: 'some key' });
+    await settle();
+    expect(guards.map(({ keys }) => keys)).toEqual([[], []]);
+    client.send();
+    await settle();
+    expect([client.sent, admission.inFlight]).toEqual(['go', 1]);
+    expect(guards.map(({ keys }) => keys)).toEqual([['some key'], ['some key']]);
+    client.ticket.end('rate-limited', '7');
+    client.ticket.end('answered');
+    expect(guards.map(({ ended }) => ended)).toEqual([[['rate-limited', '7']], [['rate-limited', '7']]]);
+    expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
+  });
+
+  test('gives back the pass that it has when the next guard refuses, and ends the ticket', async () => {
+    const [pause, breaker] = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
+    const admission = openAdmission({ guardsOf: () => [pause, breaker] });
+    const [client] = await come(admission, 1);
+    Object.assign(breaker, { refusesTickets: true, retryAfterMs: 70 });
+    client?.send();
+    await settle();
+    expect(client?.sent).toEqual({ reason: 'breaker-open', retryAfterMs: 70 });
+    expect(pause.ended).toEqual([['unsent', undefined]]);
+    expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
+  });
+
+  test.each<[string, Partial<FakeGuard>, boolean]>([
+    ['the pause', { isOpen: true }, false],
+    ['a breaker that is open', { isOpen: true }, false],
+    ['memory', {}, true],
+  ])('spends no slot of the rate where %s says no', async (_, closed, memory) => {
+    const guard = new FakeGuard('paused');
+    const rate = oneInAWhile();
+    let isMemoryFull = false;
+    const admission = openAdmission({ guardsOf: () => [guard], rate, isMemoryFull: () => isMemoryFull });
+    const [client] = await come(admission, 1);
+    Object.assign(guard, closed);
+    isMemoryFull = memory;
+    client?.send();
+    await settle();
+    expect([client?.sent, rate.expectedWaitMs(0)]).toEqual([expect.objectContaining({ retryAfterMs: 0 }), 0]);
+    expect(admission.slotsInUse).toBe(0);
+  });
+
+  test('gives the slot of the rate to the next one when a guard says no after the wait for it', async () => {
+    const guard = new FakeGuard('breaker-open');
+    const rate = new RateLimit({ perSecond: 2, now: () => performance.now() });
+    const admission = openAdmission({ max: 3, guardsOf: ({ key }) => (key === 'broken' ? [guard] : []), rate });
+    const [first, broken, next] = [
+      new Client(admission),
+      new Client(admission, { key: 'broken' }),
+      new Client(admission),
+    ];
+    await settle();
+    for (const client of [first, broken, next]) client.send();
+    await vi.advanceTimersByTimeAsync(499);
+    expect([first.sent, broken.sent]).toEqual(['go', undefined]);
+    guard.refusesTickets = true;
+    await vi.advanceTimersByTimeAsync(1);
+    expect([broken.sent, next.sent]).toEqual([{ reason: 'breaker-open', retryAfterMs: 0 }, 'go']);
+  });
+
+  test('says how long the wait for the rate would be, and ends the ticket', async () => {
+    const rate = oneInAWhile();
+    const admission = openAdmission({ rate });
+    const clients = await come(admission, 2);
+    for (const client of clients) client.send();
+    await settle();
+    expect(clients.map(({ sent }) => sent)).toEqual(['go', { reason: 'rate-limit', retryAfterMs: 10_000 }]);
+    expect([admission.inFlight, admission.slotsInUse]).toEqual([1, 1]);
+  });
+
+  test.each(['without a rate', 'with a rate'])('does nothing for a client that has left: %s', async (which) => {
+    const admission = openAdmission({ rate: which === 'with a rate' ? oneInAWhile() : undefined });
+    const [client] = await come(admission, 1);
+    client?.leave();
+    client?.send();
+    await settle();
+    expect([client?.sent, admission.inFlight, admission.slotsInUse]).toEqual(['abandoned', 0, 0]);
+  });
+
+  test('ends with the client that leaves while it waits for the rate', async () => {
+    const rate = new RateLimit({ perSecond: 1, now: () => performance.now() });
+    const admission = openAdmission({ rate });
+    const [first, second] = await come(admission, 2);
+    first?.send();
+    second?.send();
+    await settle();
+    second?.leave();
+    await settle();
+    expect([second?.sent, admission.inFlight, admission.slotsInUse]).toEqual(['abandoned', 1, 1]);
+  });
+});

@@ -1,0 +1,271 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Breaker, type BreakerTransition } from '../../../src/admission/breaker.ts';
+import type { Pass } from '../../../src/admission/guard.ts';
+import type { Outcome } from '../../../src/admission/outcome.ts';
+
+const WINDOW_MS = 10_000;
+const OPEN_MS = 2000;
+const LONGEST_OPEN_MS = 30_000;
+
+let now = 0;
+let chance = 0;
+let breaker: Breaker;
+let transitions: BreakerTransition[] = [];
+
+function newBreaker(onUnreachable?: (key: string) => void): Breaker {
+  return new Breaker(
+    {
+      failureRate: 0.5,
+      minimumThroughput: 20,
+      windowMs: WINDOW_MS,
+      openMs: OPEN_MS,
+      longestOpenMs: LONGEST_OPEN_MS,
+      now: () => now,
+      random: () => chance,
+    },
+    (transition) => transitions.push(transition),
+    onUnreachable,
+  );
+}
+
+beforeEach(() => {
+  now = 0;
+  chance = 0;
+  transitions = [];
+  breaker = newBreaker();
+});
+
+function admitted(key: string, by = breaker): Pass {
+  const pass = by.admit(key);
+  if (pass === undefined) throw new Error('the circuit breaker is open');
+  return pass;
+}
+
+/** Requests that end so, each for a key of its own. */
+function requests(
+  times: number,
+  outcome: Outcome,
+  { keys = outcome, by = breaker }: { keys?: string; by?: Breaker } = {},
+) {
+  for (let n = 0; n < times; n++) admitted(`${keys} ${n}`, by).end(outcome);
+}
+
+/** Waits until a trial may be sent, and takes it. */
+function trial(key: string): Pass {
+  now += breaker.retryAfterMs;
+  const pass = admitted(key);
+  expect(breaker.admit('while the trial is under way')).toBeUndefined();
+  return pass;
+}
+
+describe('a closed breaker', () => {
+  test('stays closed as long as fewer than half of the keys fail', () => {
+    requests(51, 'answered');
+    requests(50, 'server-error');
+    expect([breaker.isOpen, breaker.retryAfterMs, transitions]).toEqual([false, 0, []]);
+  });
+
+  test.each(['server-error', 'timeout', 'unreachable'] as const)(
+    'opens for two seconds when half of the keys fail with %s',
+    (outcome) => {
+      requests(10, 'answered');
+      requests(10, outcome);
+      expect([breaker.isOpen, breaker.retryAfterMs, breaker.reason]).toEqual([true, OPEN_MS, 'breaker-open']);
+      expect(breaker.admit('any')).toBeUndefined();
+      expect(transitions).toEqual([{ state: 'open', openMs: OPEN_MS }]);
+    },
+  );
+
+  test('stays closed as long as fewer than twenty keys were asked for, though all fail', () => {
+    requests(19, 'server-error');
+    expect(breaker.isOpen).toBe(false);
+    requests(1, 'server-error', { keys: 'one more' });
+    expect(breaker.isOpen).toBe(true);
+  });
+
+  test('decides by the last ten seconds alone', () => {
+    requests(19, 'server-error');
+    now = WINDOW_MS;
+    requests(1, 'server-error', { keys: 'later' });
+    expect(breaker.isOpen).toBe(false);
+    requests(100, 'answered');
+    now += WINDOW_MS;
+    requests(20, 'server-error', { keys: 'last' });
+    expect(breaker.isOpen).toBe(true);
+  });
+
+  test('does not open for one broken key, however often it is asked for', () => {
+    for (let n = 0; n < 1000; n++) {
+      now += 7;
+      admitted('the broken one').end('timeout');
+    }
+    requests(9, 'server-error');
+    requests(9, 'answered');
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  test('does not stay closed for one healthy key, however often it is asked for', () => {
+    for (let n = 0; n < 1000; n++) admitted('the healthy one').end('answered');
+    requests(19, 'server-error');
+    expect(breaker.isOpen).toBe(true);
+  });
+
+  test('forgives keys that failed and were then answered', () => {
+    requests(19, 'server-error', { keys: 'key' });
+    requests(19, 'answered', { keys: 'key' });
+    requests(10, 'server-error');
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  test.each(['client-error', 'rate-limited', 'abandoned', 'unsent'] as const)(
+    'does not count requests that end with %s',
+    (outcome) => {
+      requests(1000, outcome);
+      requests(19, 'server-error');
+      expect(breaker.isOpen).toBe(false);
+      requests(1, 'server-error', { keys: 'one more' });
+      expect(breaker.isOpen).toBe(true);
+    },
+  );
+
+  test('counts the end of a pass once', () => {
+    requests(19, 'server-error');
+    const pass = admitted('last');
+    pass.end('unsent');
+    pass.end('server-error');
+    pass.end('unreachable');
+    expect(transitions).toEqual([]);
+  });
+
+  test('remembers a bounded number of keys, and decides by the newest', () => {
+    requests(5000, 'answered');
+    requests(499, 'server-error');
+    expect(breaker.isOpen).toBe(false);
+    requests(1, 'server-error', { keys: 'one more' });
+    expect(breaker.isOpen).toBe(true);
+  });
+});
+
+describe('a request that found no connection', () => {
+  /** Breakers that tell each other, as those of the operations do. */
+  let all: Breaker[] = [];
+
+  beforeEach(() => {
+    const tellAll = (key: string) => {
+      for (const each of all) each.count(key, 'unreachable');
+    };
+    all = [newBreaker(tellAll), newBreaker(tellAll), newBreaker(tellAll)];
+    [breaker = breaker] = all;
+  });
+
+  const areOpen = () => all.map(({ isOpen }) => isOpen);
+
+  test('is a failure of all of them, and of each once', () => {
+    requests(10, 'unreachable', { by: all[0] ?? breaker });
+    requests(9, 'unreachable', { by: all[1] ?? breaker, keys: 'other' });
+    expect(areOpen()).toEqual([false, false, false]);
+    requests(1, 'unreachable', { by: all[2] ?? breaker, keys: 'third' });
+    expect(areOpen()).toEqual([true, true, true]);
+    expect(transitions).toHaveLength(3);
+  });
+
+  test('counts for the others when it was the trial of one', () => {
+    requests(20, 'server-error');
+    requests(10, 'unreachable', { by: all[1] ?? breaker, keys: 'other' });
+    requests(9, 'server-error', { by: all[2] ?? breaker, keys: 'third' });
+    expect(areOpen()).toEqual([true, false, false]);
+    trial('fresh').end('unreachable');
+    expect(areOpen()).toEqual([true, false, true]);
+    expect(breaker.retryAfterMs).toBe(2 * OPEN_MS);
+  });
+
+  test('of one key counts once for each of them', () => {
+    for (let n = 0; n < 100; n++) admitted('the broken one').end('unreachable');
+    expect(transitions).toEqual([]);
+  });
+});
+
+describe('an open breaker', () => {
+  beforeEach(() => requests(20, 'server-error'));
+
+  test('sends one trial after its time, and refuses everybody else meanwhile', () => {
+    now = OPEN_MS - 1;
+    expect(breaker.admit('fresh')).toBeUndefined();
+    now = OPEN_MS;
+    expect(breaker.isOpen).toBe(false);
+    trial('fresh');
+    expect([breaker.isOpen, breaker.retryAfterMs]).toEqual([true, 0]);
+  });
+
+  test.each(['answered', 'client-error', 'rate-limited'] as const)(
+    'closes when its trial ends with %s, with nothing held against the operation',
+    (outcome) => {
+      trial('fresh').end('timeout');
+      trial('another').end(outcome);
+      expect([breaker.isOpen, transitions.at(-1)]).toEqual([false, { state: 'closed' }]);
+      requests(19, 'server-error', { keys: 'again' });
+      expect(breaker.isOpen).toBe(false);
+    },
+  );
+
+  test('stays open twice as long after each failed trial, up to half a minute, and briefly again after a good one', () => {
+    const lengths = Array.from({ length: 6 }, (_, index) => {
+      trial(`fresh ${index}`).end(index % 2 === 0 ? 'server-error' : 'timeout');
+      return breaker.retryAfterMs;
+    });
+    expect(lengths).toEqual([4000, 8000, 16_000, LONGEST_OPEN_MS, LONGEST_OPEN_MS, LONGEST_OPEN_MS]);
+    trial('last').end('answered');
+    requests(20, 'server-error', { keys: 'again' });
+    expect(breaker.retryAfterMs).toBe(OPEN_MS);
+  });
+
+  test('is open up to a fifth shorter by chance, and never longer', () => {
+    chance = 1;
+    trial('fresh').end('server-error');
+    expect(breaker.retryAfterMs).toBeCloseTo(0.8 * 4000);
+    chance = 0.5;
+    trial('another').end('server-error');
+    expect(breaker.retryAfterMs).toBeCloseTo(0.9 * 8000);
+    expect(transitions.at(-1)).toEqual({ state: 'open', openMs: expect.closeTo(0.9 * 8000) });
+  });
+
+  test.each(['unsent', 'abandoned'] as const)(
+    'lets the next one try when its trial ends with %s, and its time stays as it was',
+    (outcome) => {
+      const only = trial('fresh');
+      only.end(outcome);
+      only.end('timeout');
+      only.end('answered');
+      expect([breaker.isOpen, transitions.length]).toEqual([false, 1]);
+      trial('another').end('server-error');
+      expect(breaker.retryAfterMs).toBe(4000);
+    },
+  );
+
+  test('does not take a key whose trial failed as a trial again within the window', () => {
+    trial('the broken one').end('server-error');
+    now += 4000;
+    expect(breaker.admit('the broken one')).toBeUndefined();
+    trial('fresh').end('unsent');
+    now += WINDOW_MS - 4000;
+    trial('the broken one');
+  });
+
+  test('takes a key that failed before it opened', () => {
+    trial('server-error 7').end('answered');
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  test('is neither closed nor opened for longer by requests that were sent before', () => {
+    breaker = newBreaker();
+    transitions = [];
+    const early = Array.from({ length: 31 }, (_, index) => admitted(`early ${index}`));
+    requests(20, 'server-error');
+    now = OPEN_MS - 1;
+    for (const [index, pass] of early.entries()) if (index > 0) pass.end(index < 5 ? 'answered' : 'timeout');
+    expect([transitions.length, breaker.retryAfterMs]).toEqual([1, 1]);
+    trial('fresh');
+    early[0]?.end('answered');
+    expect(breaker.admit('another')).toBeUndefined();
+  });
+});

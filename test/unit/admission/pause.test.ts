@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Pass } from '../../../src/admission/guard.ts';
+import type { Outcome } from '../../../src/admission/outcome.ts';
+import { Pause, type PauseTransition } from '../../../src/admission/pause.ts';
+
+const DEFAULT_MS = 1000;
+const LONGEST_MS = 60_000;
+const WALL_START = Date.UTC(2026, 0, 1);
+
+let now = 0;
+/** How far the wall clock is ahead of the monotonic one. */
+let wallOffset = WALL_START;
+let pause: Pause;
+let transitions: PauseTransition[] = [];
+
+function newPause(): Pause {
+  now = 0;
+  wallOffset = WALL_START;
+  transitions = [];
+  return new Pause({
+    defaultMs: DEFAULT_MS,
+    longestMs: LONGEST_MS,
+    now: () => now,
+    wallNow: () => now + wallOffset,
+    onTransition: (transition) => void transitions.push(transition),
+  });
+}
+
+beforeEach(() => {
+  pause = newPause();
+});
+
+function admitted(): Pass {
+  const pass = pause.admit();
+  if (pass === undefined) throw new Error('nothing may be sent');
+  return pass;
+}
+
+/** Waits for the end of the pause, and takes the trial. */
+function trialAfterPause(): Pass {
+  now += pause.retryAfterMs;
+  const trial = admitted();
+  expect(pause.admit()).toBeUndefined();
+  return trial;
+}
+
+test('without a 429 everything is sent, whatever comes of it', () => {
+  for (const outcome of ['answered', 'server-error', 'timeout', 'unreachable'] as const) {
+    for (let n = 0; n < 100; n++) admitted().end(outcome, '60');
+  }
+  expect([pause.isOpen, pause.retryAfterMs, transitions]).toEqual([false, 0, []]);
+});
+
+describe('a 429', () => {
+  test.each<[string, string | undefined, number]>([
+    ['seconds', '7', 7000],
+    ['seconds among spaces', ' 7 ', 7000],
+    ['a date', new Date(WALL_START + 7000).toUTCString(), 7000],
+    ['nothing', undefined, DEFAULT_MS],
+    ['an empty text', '', DEFAULT_MS],
+    ['no time at all', '0', DEFAULT_MS],
+    ['a date that has passed', new Date(WALL_START - 7000).toUTCString(), DEFAULT_MS],
+    ['words', 'soon', DEFAULT_MS],
+    ['several values', '5, 7', DEFAULT_MS],
+    ['a fraction', '1.5', DEFAULT_MS],
+    ['a minus', '-5', DEFAULT_MS],
+    ['an exponent', '1e3', DEFAULT_MS],
+    ['a week', '604800', LONGEST_MS],
+    ['a date in a week', new Date(WALL_START + 604_800_000).toUTCString(), LONGEST_MS],
+    ['a number beyond numbers', '9'.repeat(400), LONGEST_MS],
+  ])('that asks for %s pauses everything for as long as can be believed', (_, retryAfter, ms) => {
+    admitted().end('rate-limited', retryAfter);
+    expect([pause.isOpen, pause.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
+    now += ms - 1;
+    expect(pause.admit()).toBeUndefined();
+    now += 1;
+    expect([pause.isOpen, pause.retryAfterMs]).toEqual([false, 0]);
+    expect(transitions).toEqual([{ state: 'begun', ms }]);
+  });
+
+  test('that asks for less than another does not shorten the pause, and one that asks for more prolongs it', () => {
+    const [first, second, third] = [admitted(), admitted(), admitted()];
+    first.end('rate-limited', '10');
+    second.end('rate-limited', '2');
+    expect(pause.retryAfterMs).toBe(10_000);
+    third.end('rate-limited', '20');
+    expect(pause.retryAfterMs).toBe(20_000);
+  });
+
+  test('of each of many requests under way is one pause, not one after the other', () => {
+    const passes = Array.from({ length: 64 }, admitted);
+    for (const pass of passes) pass.end('rate-limited');
+    expect([pause.retryAfterMs, transitions.length]).toEqual([DEFAULT_MS, 1]);
+  });
+
+  test.each([-3_600_000, 3_600_000])('pauses as long when the wall clock is set by %i ms meanwhile', (ms) => {
+    admitted().end('rate-limited', new Date(WALL_START + 5000).toUTCString());
+    wallOffset += ms;
+    now = 4999;
+    expect([pause.admit(), pause.retryAfterMs]).toEqual([undefined, 1]);
+    now = 5000;
+    trialAfterPause().end('answered');
+    expect(pause.isOpen).toBe(false);
+  });
+});
+
+describe('after a pause', () => {
+  beforeEach(() => admitted().end('rate-limited'));
+
+  test('one trial is sent, and nothing else while it is under way', () => {
+    trialAfterPause();
+    expect(Array.from({ length: 100 }, () => pause.admit())).toEqual(Array(100).fill(undefined));
+    expect([pause.isOpen, pause.retryAfterMs]).toEqual([true, 0]);
+  });
+
+  test.each(['answered', 'client-error'] as const)('a trial that ends with %s lets everything go', (outcome) => {
+    trialAfterPause().end(outcome);
+    expect([admitted(), admitted(), pause.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
+    expect(transitions.at(-1)).toEqual({ state: 'ended' });
+  });
+
+  test('a trial that met another 429 begins a longer pause, up to the longest, until one is answered', () => {
+    const lengths = Array.from({ length: 14 }, () => {
+      trialAfterPause().end('rate-limited');
+      return pause.retryAfterMs;
+    });
+    expect(lengths.slice(0, 3)).toEqual([1500, 2250, 3375]);
+    expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
+    expect(lengths.at(-1)).toBe(LONGEST_MS);
+    trialAfterPause().end('answered');
+    admitted().end('rate-limited');
+    expect(pause.retryAfterMs).toBe(DEFAULT_MS);
+  });
+
+  test('a trial is believed when it is told to wait longer than that', () => {
+    trialAfterPause().end('rate-limited', '30');
+    expect(pause.retryAfterMs).toBe(30_000);
+  });
+
+  test.each(['server-error', 'timeout', 'unreachable', 'abandoned', 'unsent'] as const)(
+    'a trial that ends with %s leaves the next one to try',
+    (outcome) => {
+      trialAfterPause().end(outcome);
+      expect([pause.isOpen, transitions.length]).toEqual([false, 1]);
+      trialAfterPause();
+    },
+  );
+
+  test('an hour later the first request is still the only trial', () => {
+    now += 3_600_000;
+    trialAfterPause();
+  });
+
+  test('what its trial is said to have come to later is not heard', () => {
+    const trial = trialAfterPause();
+    trial.end('rate-limited');
+    trial.end('answered');
+    trial.end('rate-limited', '50');
+    expect(pause.retryAfterMs).toBe(1500);
+  });
+});
+
+describe('the transitions', () => {
+  test('are the begin of the first of several pauses, and the answer after the last', () => {
+    admitted().end('rate-limited', '3');
+    trialAfterPause().end('rate-limited');
+    trialAfterPause().end('timeout');
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }]);
+    trialAfterPause().end('answered');
+    admitted().end('answered');
+    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }, { state: 'ended' }]);
+  });
+});
+
+describe('a request that was sent before the pause', () => {
+  test('does not end it by its answer, nor while the trial is under way', () => {
+    const [early, late] = [admitted(), admitted()];
+    admitted().end('rate-limited', '10');
+    early.end('answered');
+    expect(pause.retryAfterMs).toBe(10_000);
+    const trial = trialAfterPause();
+    late.end('answered');
+    expect(pause.admit()).toBeUndefined();
+    trial.end('answered');
+    expect(pause.isOpen).toBe(false);
+  });
+
+  test('does not let a second trial go by its 429', () => {
+    const early = admitted();
+    admitted().end('rate-limited');
+    const trial = trialAfterPause();
+    early.end('rate-limited');
+    now += DEFAULT_MS;
+    expect(pause.admit()).toBeUndefined();
+    trial.end('answered');
+    expect([pause.isOpen, transitions.length]).toEqual([false, 2]);
+  });
+
+  test('does not make the next one longer by its 429', () => {
+    const early = admitted();
+    admitted().end('rate-limited');
+    now += DEFAULT_MS;
+    early.end('rate-limited');
+    expect(pause.retryAfterMs).toBe(DEFAULT_MS);
+  });
+});
+
+test('however requests end, nothing is sent within a pause, one trial at most is out, and no pause is longer than the longest', () => {
+  const step = fc.record({
+    waitMs: fc.nat(3000),
+    outcome: fc.constantFrom<Outcome | 'admit'>('admit', 'admit', 'answered', 'rate-limited', 'timeout', 'unsent'),
+    retryAfter: fc.option(fc.integer({ min: 0, max: 100 }).map(String), { nil: undefined }),
+    which: fc.nat(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      pause = newPause();
+      const out: { pass: Pass; at: number; isTrial: boolean }[] = [];
+      for (const { waitMs, outcome, retryAfter, which } of steps) {
+        now += waitMs;
+        const pausedForMs = pause.retryAfterMs;
+        expect(pausedForMs).toBeLessThanOrEqual(LONGEST_MS);
+        if (outcome === 'admit') {
+          const pass = pause.admit();
+          if (pass === undefined) continue;
+          expect(pausedForMs).toBe(0);
+          const isTrial = transitions.at(-1)?.state === 'begun';
+          if (isTrial) expect(out.filter((other) => other.isTrial && now - other.at < 60_000)).toEqual([]);
+          out.push({ pass, at: now, isTrial });
+          continue;
+        }
+        const [ended] = out.splice(which % Math.max(1, out.length), 1);
+        ended?.pass.end(outcome, retryAfter);
+      }
+    }),
+  );
+});

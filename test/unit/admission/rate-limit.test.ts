@@ -1,0 +1,239 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RateLimit, type Taken } from '../../../src/admission/rate-limit.ts';
+import { gaps, mostWithin } from '../../support/sliding-count.ts';
+
+const RATES = [1, 10, 25, 1000] as const;
+const PATIENCE_MS = 60_000;
+/** Timers count in whole milliseconds. */
+const TIMER_MS = 1;
+
+const never = new AbortController().signal;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const limit = (perSecond: number) => new RateLimit({ perSecond, now: () => performance.now() });
+
+/** Asks for so many slots at once; the instants of those that have come are in what it returns. */
+function ask(subject: RateLimit, times: number): number[] {
+  const slots: number[] = [];
+  for (let n = 0; n < times; n++) {
+    void subject.take(never, PATIENCE_MS).then((taken) => taken === 'go' && slots.push(performance.now()));
+  }
+  return slots;
+}
+
+const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** Somebody waits all the time, for so long; the instants of all slots. */
+async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
+  const slots: number[] = [];
+  let isOver = false;
+  const keepAsking = async () => {
+    for (;;) {
+      await subject.take(never, PATIENCE_MS);
+      if (isOver) return;
+      slots.push(performance.now());
+    }
+  };
+  for (let asker = 0; asker < 20; asker++) void keepAsking();
+  await run(ms);
+  isOver = true;
+  return slots;
+}
+
+describe.each(RATES)('a rate of %i a second', (rate) => {
+  const seconds = rate === 1000 ? 2 : 20;
+  const stepMs = 1000 / rate;
+
+  test('lets the first one go at once', async () => {
+    const slots = ask(limit(rate), 2);
+    await run(0);
+    expect(slots).toHaveLength(1);
+  });
+
+  test('is reached, in even steps, and never exceeded', async () => {
+    const slots = await saturate(limit(rate), seconds * 1000);
+    expect(slots.length).toBeGreaterThanOrEqual(0.99 * rate * seconds);
+    expect(Math.min(...gaps(slots))).toBeGreaterThanOrEqual(stepMs - TIMER_MS);
+    expect(Math.max(...gaps(slots))).toBeLessThanOrEqual(stepMs + TIMER_MS);
+    expect(mostWithin(slots, 1000)).toBeLessThanOrEqual(rate + 1);
+  });
+
+  test('is not made up for after a time without need', async () => {
+    const subject = limit(rate);
+    const first = ask(subject, 1);
+    await run(5000);
+    const crowd = ask(subject, 2 * rate + 10);
+    await run(2500);
+    expect(mostWithin([...first, ...crowd], 1000)).toBeLessThanOrEqual(rate + 1);
+  });
+});
+
+describe('those who wait', () => {
+  test('are served in the order in which they came', async () => {
+    const subject = limit(10);
+    const served: number[] = [];
+    for (let index = 0; index < 30; index++) void subject.take(never, PATIENCE_MS).then(() => served.push(index));
+    await run(4000);
+    expect(served).toEqual(Array.from({ length: 30 }, (_, index) => index));
+  });
+
+  test('move up when one before them leaves', async () => {
+    const subject = limit(1);
+    const leaving = new AbortController();
+    ask(subject, 1);
+    const left = subject.take(leaving.signal, PATIENCE_MS);
+    const behind = ask(subject, 1);
+    await run(500);
+    leaving.abort();
+    expect(await left).toBe('abandoned');
+    await run(499);
+    expect(behind).toHaveLength(0);
+    await run(1);
+    expect(behind).toHaveLength(1);
+  });
+
+  test('are told at once when they leave, and when they had left before', async () => {
+    const subject = limit(1);
+    ask(subject, 10);
+    const leaving = new AbortController();
+    const left = subject.take(leaving.signal, PATIENCE_MS);
+    leaving.abort();
+    expect(await left).toBe('abandoned');
+    expect(await subject.take(leaving.signal, PATIENCE_MS)).toBe('abandoned');
+  });
+
+  test.each(['go', 'abandoned', 'too long'])('leave no listener behind on their signal: %s', async (how) => {
+    const subject = limit(1);
+    if (how !== 'go') ask(subject, 2);
+    const leaving = new AbortController();
+    const added = vi.spyOn(leaving.signal, 'addEventListener');
+    const removed = vi.spyOn(leaving.signal, 'removeEventListener');
+    const taken = subject.take(leaving.signal, how === 'too long' ? 1 : PATIENCE_MS);
+    if (how === 'abandoned') leaving.abort();
+    await taken;
+    expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  test('can be told how long it will take', async () => {
+    const subject = limit(10);
+    expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([0, 300]);
+    ask(subject, 21);
+    await run(0);
+    expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([2100, 2400]);
+    await run(1000);
+    expect(subject.expectedWaitMs(0)).toBe(1100);
+    await run(5000);
+    expect(subject.expectedWaitMs(0)).toBe(0);
+  });
+});
+
+describe('who would wait for too long', () => {
+  test('is told so at once, and takes no slot from who has more patience', async () => {
+    const subject = limit(10);
+    ask(subject, 5);
+    await run(0);
+    expect(await subject.take(never, 499)).toEqual({ waitMs: 500 });
+    const patient = ask(subject, 1);
+    await run(500);
+    expect(patient).toHaveLength(1);
+  });
+
+  test('waits when its slot is not farther away than its patience', async () => {
+    const subject = limit(10);
+    ask(subject, 5);
+    const taken = subject.take(never, 500);
+    await run(500);
+    expect(await taken).toBe('go');
+  });
+});
+
+describe('a slot that is given back', () => {
+  test('is used at once by who has waited longest', async () => {
+    const subject = limit(1);
+    ask(subject, 1);
+    const [first, second] = [ask(subject, 1), ask(subject, 1)];
+    await run(100);
+    subject.giveBack();
+    await run(0);
+    expect([first.length, second.length]).toEqual([1, 0]);
+    await run(900);
+    expect(second).toHaveLength(1);
+  });
+
+  test('is gone when nobody waits: a rate has no burst', async () => {
+    const subject = limit(1);
+    ask(subject, 1);
+    await run(0);
+    subject.giveBack();
+    const slots = ask(subject, 1);
+    await run(999);
+    expect(slots).toHaveLength(0);
+  });
+});
+
+test('a wall clock that is set back by an hour holds nobody up', async () => {
+  const subject = limit(10);
+  ask(subject, 5);
+  await run(450);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  const slots = ask(subject, 20);
+  await run(2500);
+  expect(slots).toHaveLength(20);
+});
+
+test('whoever comes and leaves when: the rate is kept, nobody overtakes, and all who stay get their slot or are told', async () => {
+  const arrival = fc.record({
+    afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
+    leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),
+    patienceMs: fc.constantFrom(0, 200, 1500, PATIENCE_MS),
+    givesBack: fc.boolean(),
+  });
+  const rates = fc.constantFrom(1, 3, 10, 25, 1000);
+  await fc.assert(
+    fc.asyncProperty(rates, fc.array(arrival, { maxLength: 60 }), async (rate, arrivals) => {
+      const subject = limit(rate);
+      const served: { index: number; at: number; waitedMs: number }[] = [];
+      const outcomes: Promise<Taken>[] = [];
+      let givenBack = 0;
+      for (const [index, { afterMs, leavesAfterMs, patienceMs, givesBack }] of arrivals.entries()) {
+        await run(afterMs);
+        const at = performance.now();
+        const leaving = new AbortController();
+        if (leavesAfterMs !== undefined) setTimeout(() => leaving.abort(), leavesAfterMs);
+        const taken = subject.take(leaving.signal, patienceMs);
+        outcomes.push(taken);
+        void taken.then((outcome) => {
+          if (outcome !== 'go') return;
+          served.push({ index, at: performance.now(), waitedMs: performance.now() - at });
+          if (!givesBack) return;
+          givenBack++;
+          subject.giveBack();
+        });
+      }
+      await run(70_000);
+      const ended = await Promise.all(outcomes);
+      const order = served.map(({ index }) => index);
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
+      for (const { index, waitedMs } of served) {
+        expect(waitedMs).toBeLessThanOrEqual((arrivals[index]?.patienceMs ?? 0) + TIMER_MS);
+      }
+      for (const [index, { leavesAfterMs, patienceMs }] of arrivals.entries()) {
+        const outcome = ended[index];
+        if (leavesAfterMs === undefined) expect(outcome).not.toBe('abandoned');
+        if (typeof outcome === 'object') expect(outcome.waitMs).toBeGreaterThan(patienceMs);
+      }
+      const used = served.filter(({ index }) => arrivals[index]?.givesBack === false).map(({ at }) => at);
+      expect(mostWithin(used, 1000)).toBeLessThanOrEqual(rate + 1 + givenBack);
+      expect(vi.getTimerCount()).toBe(0);
+    }),
+    { numRuns: 100 },
+  );
+});

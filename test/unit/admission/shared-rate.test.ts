@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SharedRate } from '../../../src/admission/shared-rate.ts';
+
+const BUDGET_MS = 50;
+const OPEN_MS = 1000;
+const FAILURES = 3;
+
+type RunScript = (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+
+let runScript: ReturnType<typeof vi.fn<RunScript>>;
+let told: boolean[];
+let rate: SharedRate;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  runScript = vi.fn<RunScript>();
+  told = [];
+  rate = new SharedRate({
+    key: 'toncache:rate:mainnet',
+    runScript,
+    budgetMs: BUDGET_MS,
+    failuresToOpen: FAILURES,
+    openMs: OPEN_MS,
+    now: () => performance.now(),
+    onShared: (isShared) => told.push(isShared),
+  });
+});
+
+afterEach(() => {
+  const left = vi.getTimerCount();
+  vi.useRealTimers();
+  expect(left).toBe(0);
+});
+
+const failing: RunScript = () => Promise.reject(new Error('READONLY'));
+
+describe('the answer of Redis', () => {
+  test.each([
+    [[1, 0], { state: 'reserved', waitMs: 0 }],
+    [[1, 12_345], { state: 'reserved', waitMs: 12.345 }],
+    [[0, 2_000_000], { state: 'too-long', waitMs: 2000 }],
+    [['1', '500'], { state: 'reserved', waitMs: 0.5 }],
+  ])('%j is read as microseconds', async (reply, expected) => {
+    runScript.mockResolvedValue(reply);
+    expect(await rate.reserve(0.5, 1500)).toEqual(expected);
+    const [[, keys, args] = []] = runScript.mock.calls;
+    expect([keys, args]).toEqual([['toncache:rate:mainnet'], ['0.5', '1500']]);
+    expect(told).toEqual([]);
+  });
+
+  test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])('%j is a failure', async (reply) => {
+    runScript.mockResolvedValue(reply);
+    expect(await rate.reserve(1, 1500)).toBeUndefined();
+    expect(told).toEqual([false]);
+  });
+});
+
+describe('Redis that fails', () => {
+  test('is not waited for beyond the budget', async () => {
+    runScript.mockReturnValue(new Promise(() => {}));
+    let decided = false;
+    const reserving = rate.reserve(1, 1500).finally(() => {
+      decided = true;
+    });
+    await vi.advanceTimersByTimeAsync(BUDGET_MS - 1);
+    expect(decided).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await reserving).toBeUndefined();
+  });
+
+  test('is not asked for a while after several failures in a row, and then again', async () => {
+    runScript.mockImplementation(failing);
+    for (let n = 0; n < 10; n++) expect(await rate.reserve(1, 1500)).toBeUndefined();
+    expect(runScript).toHaveBeenCalledTimes(FAILURES);
+    await vi.advanceTimersByTimeAsync(OPEN_MS - 1);
+    await rate.reserve(1, 1500);
+    expect(runScript).toHaveBeenCalledTimes(FAILURES);
+    await vi.advanceTimersByTimeAsync(1);
+    runScript.mockResolvedValue([1, 0]);
+    expect(await rate.reserve(1, 1500)).toEqual({ state: 'reserved', waitMs: 0 });
+  });
+
+  test('is asked on while it answers now and then', async () => {
+    for (let n = 0; n < 10; n++) {
+      runScript.mockImplementationOnce(failing).mockImplementationOnce(failing).mockResolvedValueOnce([1, 0]);
+      for (let each = 0; each < 3; each++) await rate.reserve(1, 1500);
+    }
+    expect(runScript).toHaveBeenCalledTimes(30);
+  });
+
+  test('is told of once, and once more when it answers again', async () => {
+    runScript.mockImplementationOnce(failing).mockImplementationOnce(failing).mockResolvedValue([1, 0]);
+    for (let n = 0; n < 5; n++) await rate.reserve(1, 1500);
+    expect(told).toEqual([false, true]);
+  });
+
+  test('after the budget says nothing to anybody', async () => {
+    const { promise, reject } = Promise.withResolvers<unknown>();
+    runScript.mockReturnValue(promise);
+    const reserving = rate.reserve(1, 1500);
+    await vi.advanceTimersByTimeAsync(BUDGET_MS);
+    reject(new Error('the connection broke'));
+    expect(await reserving).toBeUndefined();
+  });
+});

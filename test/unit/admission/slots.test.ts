@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Slots } from '../../../src/admission/slots.ts';
+
+const MINUTE_MS = 60_000;
+const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
+/** Of 64 slots: a quarter of each share, rounded. */
+const KEPT = { pending: 6, adjacent: 5, shards: 3 };
+
+let now = 0;
+
+beforeEach(() => {
+  now = 0;
+});
+
+function slotsOf(max: number): Slots {
+  return new Slots({ max, shares: SHARES, now: () => now });
+}
+
+/** An operation takes as many slots as it may; how many that were. */
+function takeAll(slots: Slots, operation: string): number {
+  slots.asked(operation);
+  let taken = 0;
+  for (; slots.mayTake(operation); taken++) slots.take(operation);
+  return taken;
+}
+
+describe('an operation', () => {
+  test('may take every slot when no other was asked for', () => {
+    const slots = slotsOf(64);
+    expect(takeAll(slots, 'shards')).toBe(64);
+    expect([slots.inUse, slots.max]).toEqual([64, 64]);
+  });
+
+  test('without a share may take what is lent', () => {
+    const slots = slotsOf(64);
+    slots.asked('pending');
+    expect(takeAll(slots, 'other')).toBe(64 - KEPT.pending);
+  });
+
+  test('goes first as long as it has less than its share', () => {
+    const slots = slotsOf(10);
+    const below = [0, 1, 2, 3, 4].map((inUse) => {
+      const isBelow = slots.isBelowShare('pending');
+      if (inUse < 4) slots.take('pending');
+      return isBelow;
+    });
+    expect(below).toEqual([true, true, true, true, false]);
+    slots.release('pending');
+    expect(slots.isBelowShare('pending')).toBe(true);
+  });
+
+  test('without a share never goes first', () => {
+    expect(slotsOf(10).isBelowShare('other')).toBe(false);
+  });
+});
+
+describe('a quarter of a share', () => {
+  test('is never lent while its operation is in use', () => {
+    const slots = slotsOf(64);
+    for (const operation of Object.keys(SHARES)) slots.asked(operation);
+    expect(takeAll(slots, 'pending')).toBe(64 - KEPT.adjacent - KEPT.shards);
+    // What it has is taken by each of the others whole, whichever comes first.
+    expect(takeAll(slots, 'adjacent')).toBe(KEPT.adjacent);
+    expect(takeAll(slots, 'shards')).toBe(KEPT.shards);
+    expect(slots.inUse).toBe(64);
+  });
+
+  test('that its operation uses is not kept a second time', () => {
+    const slots = slotsOf(64);
+    slots.asked('pending');
+    for (let n = 0; n < KEPT.pending; n++) slots.take('pending');
+    expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
+  });
+
+  test('is lent when its operation was not asked for within the last minute', () => {
+    const slots = slotsOf(64);
+    slots.asked('pending');
+    now = MINUTE_MS - 1;
+    expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
+    now = MINUTE_MS;
+    expect(takeAll(slots, 'shards')).toBe(KEPT.pending);
+  });
+
+  test('comes back with the next free slots when its operation is asked for again', () => {
+    const slots = slotsOf(64);
+    takeAll(slots, 'shards');
+    now = 10 * MINUTE_MS;
+    expect(takeAll(slots, 'pending')).toBe(0);
+    for (let n = 0; n < KEPT.pending; n++) {
+      slots.release('shards');
+      expect(takeAll(slots, 'shards')).toBe(0);
+    }
+    expect(takeAll(slots, 'pending')).toBe(KEPT.pending);
+  });
+});
+
+test('two operations that come back do not keep a free slot from each other', () => {
+  const slots = slotsOf(64);
+  takeAll(slots, 'shards');
+  now = MINUTE_MS;
+  for (const operation of ['pending', 'adjacent']) slots.asked(operation);
+  slots.release('shards');
+  expect([slots.mayTake('pending'), slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([true, true, false]);
+});
+
+test.each(Array.from({ length: 70 }, (_, index) => index + 1))(
+  'of %i slots each operation may take one when none is in use',
+  (max) => {
+    const slots = slotsOf(max);
+    const operations = [...Object.keys(SHARES), 'other'];
+    for (const operation of operations) slots.asked(operation);
+    expect(operations.filter((operation) => slots.mayTake(operation))).toEqual(operations);
+  },
+);
+
+const OPERATIONS = ['pending', 'adjacent', 'shards', 'other'];
+const aShare = fc.integer({ min: 0, max: 33 }).map((percent) => percent / 100);
+const aStep = fc.record({
+  kind: fc.constantFrom('ask', 'ask', 'ask', 'release', 'pass'),
+  operation: fc.constantFrom(...OPERATIONS),
+  ms: fc.integer({ min: 1, max: 40_000 }),
+});
+
+test('slots in use never exceed the most, and what an operation keeps stays free for it', () => {
+  const options = fc.record({
+    max: fc.integer({ min: 1, max: 80 }),
+    shares: fc.record({ pending: aShare, adjacent: aShare, shards: aShare }),
+  });
+  fc.assert(
+    fc.property(options, fc.array(aStep, { maxLength: 120, size: 'max' }), ({ max, shares }, steps) => {
+      now = 0;
+      const slots = new Slots({ max, shares, now: () => now });
+      const uses = new Map(
+        OPERATIONS.map((name) => {
+          const kept = Math.round((max * (new Map(Object.entries(shares)).get(name) ?? 0)) / 4);
+          return [name, { kept, inUse: 0, askedAt: Number.NEGATIVE_INFINITY }];
+        }),
+      );
+      const isRecent = ({ askedAt }: { askedAt: number }) => now - askedAt < MINUTE_MS;
+      /** Whether all that is kept for operations in use is free. */
+      let isWhole = true;
+      for (const { kind, operation, ms } of steps) {
+        const use = uses.get(operation);
+        if (use === undefined) continue;
+        if (kind === 'pass') now += ms;
+        if (kind === 'release' && use.inUse > 0) {
+          slots.release(operation);
+          use.inUse--;
+        }
+        // What is kept for who comes back from a minute of idleness may be lent at that moment.
+        const cameBack = kind === 'ask' && !isRecent(use);
+        if (kind === 'ask') {
+          slots.asked(operation);
+          use.askedAt = now;
+          const mayTake = slots.mayTake(operation);
+          if (use.inUse < use.kept) expect(mayTake).toBe(slots.inUse < max);
+          if (mayTake) {
+            slots.take(operation);
+            use.inUse++;
+          }
+        }
+        const all = [...uses.values()];
+        const free = max - all.reduce((sum, { inUse }) => sum + inUse, 0);
+        expect([max - slots.inUse, free >= 0]).toEqual([free, true]);
+        const missing = all.filter(isRecent).reduce((sum, { kept, inUse }) => sum + Math.max(0, kept - inUse), 0);
+        const wasWhole = isWhole;
+        isWhole = free >= missing;
+        if (wasWhole && !cameBack) expect(isWhole).toBe(true);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
