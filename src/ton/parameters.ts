@@ -24,13 +24,19 @@ const given = z.array(z.string());
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
-function read<T>(values: readonly string[], reader: Reader<T>, accepted: string, ctx: z.RefinementCtx): T[] {
+/** All of the values; `undefined` when one of them is refused, which is then an issue. */
+function read<T>(
+  values: readonly string[],
+  reader: Reader<T>,
+  accepted: string,
+  ctx: z.RefinementCtx,
+): T[] | undefined {
   const result: T[] = [];
   for (const text of values) {
     const value = reader(text);
     if (value === undefined) {
       ctx.addIssue(refusalOf(text, accepted));
-      return z.NEVER;
+      return undefined;
     }
     result.push(value);
   }
@@ -48,8 +54,10 @@ function refusalOf(text: string, accepted: string): string {
  */
 function optional<T>(reader: Reader<T | null>, accepted: string) {
   return given.transform((values, ctx): T | undefined => {
-    const [first, ...others] = read(values, reader, accepted, ctx);
-    if (others.some((value) => value !== first)) {
+    const meant = read(values, reader, accepted, ctx);
+    if (meant === undefined) return z.NEVER;
+    const [first] = meant;
+    if (meant.some((value) => value !== first)) {
       ctx.addIssue(`is given ${values.length} times with different values; accepted: one value, ${accepted}`);
       return z.NEVER;
     }
@@ -72,7 +80,7 @@ function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: 
       ctx.addIssue(`has ${split.length} values; accepted: at most ${most}`);
       return z.NEVER;
     }
-    return read(split, reader, accepted, ctx);
+    return read(split, reader, accepted, ctx) ?? z.NEVER;
   });
 }
 
