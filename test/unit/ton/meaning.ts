@@ -86,8 +86,21 @@ const masterchainBlockShards = fc.record({
 
 export const meanings: fc.Arbitrary<Meaning> = fc.oneof(pendingTraces, adjacentTransactions, masterchainBlockShards);
 
+/** Two words, and one word that is both with a comma between them. */
+const wordsAndWord = fc
+  .tuple(pendingTraces, actionWord, actionWord)
+  .filter(([, one, other]) => one.length + other.length < 64)
+  .map(([meaning, one, other]) => {
+    const [words, word]: [Meaning, Meaning] = [
+      { ...meaning, actions: [one, other] },
+      { ...meaning, actions: [`${one},${other}`] },
+    ];
+    return [words, word] as const;
+  });
+
 /** Two of one operation: the ones that could be mistaken for each other. */
 export const meaningPairs: fc.Arbitrary<readonly [Meaning, Meaning]> = fc.oneof(
+  wordsAndWord,
   fc.tuple(pendingTraces, pendingTraces),
   fc.tuple(adjacentTransactions, adjacentTransactions),
   fc.tuple(masterchainBlockShards, masterchainBlockShards),
