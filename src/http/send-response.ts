@@ -46,14 +46,7 @@ export function sendEntry(
   const { head, body } = entry;
   const headers = commonHeaders(context);
   const ageSeconds = Math.max(0, Math.floor((now - entry.askedAt) / 1000));
-  headers.push(
-    'ETag',
-    head.etag,
-    'Age',
-    String(ageSeconds),
-    'Cache-Control',
-    cacheControl(entry, ageSeconds, now),
-  );
+  headers.push('ETag', head.etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
   if (head.status === 200 && noneMatch(request.headers['if-none-match'], head.etag)) {
     response.writeHead(304, headers).end();
     return;
