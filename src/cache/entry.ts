@@ -14,7 +14,7 @@ export interface Head {
   readonly etag: string;
   /** The answer class (`final`, `growing`, `live`, ...), for metrics. */
   readonly answerClass: string;
-  /** `max-age` for clients, in whole seconds; 0 means `no-store`. */
+  /** The longest that a client may keep the answer after it was sent, in whole seconds; 0 means `no-store`. */
   readonly maxAgeSeconds: number;
 }
 

@@ -46,14 +46,7 @@ export function sendEntry(
   const { head, body } = entry;
   const headers = commonHeaders(context);
   const ageSeconds = Math.max(0, Math.floor((now - entry.askedAt) / 1000));
-  headers.push(
-    'ETag',
-    head.etag,
-    'Age',
-    String(ageSeconds),
-    'Cache-Control',
-    head.maxAgeSeconds > 0 ? `public, max-age=${head.maxAgeSeconds}` : 'no-store',
-  );
+  headers.push('ETag', head.etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
   if (head.status === 200 && noneMatch(request.headers['if-none-match'], head.etag)) {
     response.writeHead(304, headers).end();
     return;
@@ -63,6 +56,17 @@ export function sendEntry(
   response.writeHead(head.status, headers);
   if (request.method === 'HEAD') response.end();
   else sendBody(response, body);
+}
+
+/**
+ * Clients count `max-age` from when the indexer was asked: they take `Age` off it (RFC 9111 4.2.3), so it is added. They
+ * keep the answer until its lifetime ends at the latest; what is stale already they ask for again before each use.
+ */
+function cacheControl({ head, freshUntil }: Entry, ageSeconds: number, now: number): string {
+  if (head.maxAgeSeconds === 0) return 'no-store';
+  if (now >= freshUntil) return 'public, max-age=0';
+  const leftSeconds = Math.floor((freshUntil - now) / 1000);
+  return `public, max-age=${ageSeconds + Math.min(leftSeconds, head.maxAgeSeconds)}`;
 }
 
 /** Answers a CORS preflight. */

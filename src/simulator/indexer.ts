@@ -24,6 +24,9 @@ export interface IndexerOptions {
 }
 
 const HISTORY_ROUNDS = 60;
+
+/** The largest head of a request that the indexer reads. */
+const MAX_HEADER_BYTES = 1024 * 1024;
 const MAX_BODY_BYTES = 1024 * 1024;
 
 async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | 'too large'> {
@@ -52,7 +55,10 @@ export class Indexer {
     this.dialect = options.dialect ?? '1.3';
     this.#now = options.now ?? Date.now;
     this.#chain = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_ROUNDS * 400 });
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES },
+      (request, response) => void this.#serve(request, response),
+    );
   }
 
   /** The chain, advanced to the present. */

@@ -6,12 +6,20 @@ export const SCHEMA_VERSION = 2;
 /**
  * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
  * instant at which all was purged, 0 for never). The indexer's address is no part of it, so replicas of one chain
- * share entries. Canonical values hold no `&`, `=` is
- * only their padding, so the pairs cannot run into each other.
+ * share entries. Pairs are joined by `&`, which {@link escaped} values do not hold, and names hold neither `=` nor `:`:
+ * two requests never have one key.
  */
 export function cacheKey(network: string, epoch: number, { operation, request }: Call): string {
-  const join = (separator: string) => (pair: readonly [string, string]) => pair.join(separator);
+  const join =
+    (separator: string) =>
+    ([name, value]: readonly [string, string]) =>
+      name + separator + escaped(value);
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
   return `${SCHEMA_VERSION} ${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
+}
+
+/** Percent-encodes what is not in an address, a hash, a number or an ordinary word: those stand in keys as they are. */
+function escaped(value: string): string {
+  return value.replace(/[^A-Za-z0-9+/=:_.,-]/g, encodeURIComponent);
 }

@@ -41,6 +41,7 @@ export interface Lifetime {
   readonly beforeRedisMs: number;
   /** From `receivedAt` to `freshUntil`. */
   readonly lifetimeMs: number;
+  /** The longest that a client may keep the answer after it was sent; 0 for what clients must not keep. */
   readonly maxAgeSeconds: number;
 }
 
@@ -48,8 +49,8 @@ export interface Lifetime {
 const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
-/** The longest `max-age` by class: a purge cannot reach clients, and what may change is not theirs to keep. */
-const LONGEST_MAX_AGE_SECONDS: Record<AnswerClass, number> = {
+/** The longest that clients may keep an answer, by class: a purge does not reach them, nor does what changes meanwhile. */
+const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
   final: 3600,
   'final-page': 3600,
   growing: 60,
@@ -78,7 +79,7 @@ export function lifetimeOf(
     staleIfErrorUntil: freshUntil + windows.staleIfErrorMs,
     beforeRedisMs: Math.min(windows.beforeRedisMs, keptMs),
     lifetimeMs: keptMs,
-    maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_MAX_AGE_SECONDS[finality.answerClass]),
+    maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
   };
 }
 

@@ -58,12 +58,17 @@ function flagHeader(name: string, header: boolean | undefined, query: boolean | 
   return (header ?? query) ? [[name, 'true']] : [];
 }
 
-/** A query that names one version alone is the header's other spelling. */
+/**
+ * One word means the same in the header and in the query, and goes upstream in the header. Several words, and a word
+ * that a header cannot carry unchanged (empty, outer spaces, a comma), go in the query.
+ */
 function actionsInput(version: string | undefined, types: readonly string[]): { header: Pairs; query: Pairs } {
-  const only = types.length === 1 ? types[0] : undefined;
-  const named = version ?? (only !== undefined && actionsVersion.safeParse([only]).success ? only : undefined);
-  if (named !== undefined) return { header: [['X-Actions-Version', named]], query: [] };
-  return { header: [], query: pairs({ supported_action_types: types }) };
+  const words = version === undefined ? types : [version];
+  const [word = '', ...others] = words;
+  if (others.length === 0 && word !== '' && word === word.trim() && !word.includes(',')) {
+    return { header: [['X-Actions-Version', word]], query: [] };
+  }
+  return { header: [], query: pairs({ supported_action_types: words }) };
 }
 
 const pendingTraces = z
@@ -83,8 +88,10 @@ const pendingTraces = z
       return z.NEVER;
     }
     const actions = actionsInput(given['x-actions-version'], given.supported_action_types);
+    // The empty value names no message: beside an account it says nothing.
+    const hashes = given.account.length === 0 ? given.ext_msg_hash : given.ext_msg_hash.filter((hash) => hash !== '');
     return {
-      query: [...pairs({ account: given.account, ext_msg_hash: given.ext_msg_hash }), ...actions.query],
+      query: [...pairs({ account: given.account, ext_msg_hash: hashes }), ...actions.query],
       headers: [
         ...actions.header,
         ...flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),

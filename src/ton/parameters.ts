@@ -2,42 +2,66 @@ import { z } from 'zod';
 import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
 
-/** The most values that a list parameter may hold. */
+/** The most hashes of external messages in one request; the indexer sets no bound. */
+const MAX_HASHES = 1000;
+
+/** The most values of any other list. */
 const MAX_VALUES = 100;
 
 /** The largest number that the indexer's int32 parameters take. */
 const MAX_INT32 = 2_147_483_647;
 
+/** Stands for a value whose percent-encoding is broken: the replacement character of Unicode is part of no valid value. */
+export const UNDECODABLE = '\u{fffd}';
+
 /**
- * The building blocks of an operation's schema. Each takes what a request gave under one name, a list of decoded
- * strings (empty when the name did not occur), and gives the canonical value. Messages say what would be accepted; the
- * name is added by the caller.
+ * The building blocks of an operation's schema. Each takes the decoded values that a request has under one name (an
+ * empty list when the name does not occur) and gives the canonical value. Messages say what is accepted; the caller
+ * puts the name before them.
  */
 const given = z.array(z.string());
 
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
-function read<T>(values: readonly string[], reader: Reader<T>, accepted: string, ctx: z.RefinementCtx): T[] {
+/** All of the values; `undefined` when one of them is refused, which is then an issue. */
+function read<T>(
+  values: readonly string[],
+  reader: Reader<T>,
+  accepted: string,
+  ctx: z.RefinementCtx,
+): T[] | undefined {
   const result: T[] = [];
   for (const text of values) {
-    const value = text === '' ? undefined : reader(text);
+    const value = reader(text);
     if (value === undefined) {
-      ctx.addIssue(text === '' ? `is empty; accepted: ${accepted}` : `is not valid; accepted: ${accepted}`);
-      return z.NEVER;
+      ctx.addIssue(refusalOf(text, accepted));
+      return undefined;
     }
     result.push(value);
   }
   return result;
 }
 
-function optional<T>(reader: Reader<T>, accepted: string) {
+function refusalOf(text: string, accepted: string): string {
+  if (text === UNDECODABLE) return 'is not valid percent-encoded UTF-8; accepted: % followed by two hex digits';
+  return `${text === '' ? 'is empty' : 'is not valid'}; accepted: ${accepted}`;
+}
+
+/**
+ * One value. Of several the indexer takes the first or the last, depending on its version and the parameter: several
+ * are accepted only where all mean the same. A reader gives `null` for what means the same as nothing.
+ */
+function optional<T>(reader: Reader<T | null>, accepted: string) {
   return given.transform((values, ctx): T | undefined => {
-    if (values.length > 1) {
-      ctx.addIssue(`is given ${values.length} times; accepted: once, ${accepted}`);
+    const meant = read(values, reader, accepted, ctx);
+    if (meant === undefined) return z.NEVER;
+    const [first] = meant;
+    if (meant.some((value) => value !== first)) {
+      ctx.addIssue(`is given ${values.length} times with different values; accepted: one value, ${accepted}`);
       return z.NEVER;
     }
-    return read(values, reader, accepted, ctx)[0];
+    return first ?? undefined;
   });
 }
 
@@ -49,64 +73,83 @@ function required<T>(reader: Reader<T>, accepted: string) {
   });
 }
 
-function list<T>(reader: Reader<T>, accepted: string, separator?: string) {
+function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: string) {
   return given.transform((values, ctx): T[] => {
     const split = separator === undefined ? values : values.flatMap((value) => value.split(separator));
-    if (split.length > MAX_VALUES) {
-      ctx.addIssue(`has ${split.length} values; accepted: at most ${MAX_VALUES}`);
+    if (split.length > most) {
+      ctx.addIssue(`has ${split.length} values; accepted: at most ${most}`);
       return z.NEVER;
     }
-    return read(split, reader, accepted, ctx);
+    return read(split, reader, accepted, ctx) ?? z.NEVER;
   });
 }
 
-function digitsBetween(minimum: number, maximum: number): [Reader<number>, string] {
+/** `whenEmpty`: what the indexer reads where the value is empty; without it an empty value is refused. */
+function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [Reader<number>, string] {
   const reader: Reader<number> = (text) => {
+    if (text === '') return whenEmpty;
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   };
   return [reader, `plain digits, ${minimum} to ${maximum}`];
 }
 
-function oneOf(...words: readonly string[]): [Reader<string>, string] {
-  return [(text) => (words.includes(text) ? text : undefined), words.join(' or ')];
-}
+/** Any other word means both directions in the indexer, as if none were given: old clients send `both` and `--`. */
+const readDirection: Reader<string | null> = (text) => (text === 'in' || text === 'out' ? text : null);
 
-/** What Go's strconv.ParseBool takes, in any case; false is the same as not given. */
-const readFlag: Reader<boolean> = (text) => {
-  const word = text.toLowerCase();
-  if (word === 'true' || word === 't' || word === '1') return true;
-  return word === 'false' || word === 'f' || word === '0' ? false : undefined;
+/** The indexer takes either word in any case, or its first letter. */
+const readSort: Reader<string | null> = (text) => {
+  switch (text.toLowerCase()) {
+    case 'asc':
+    case 'a':
+      return 'asc';
+    case 'desc':
+    case 'd':
+      return 'desc';
+    default:
+      return text === '' ? null : undefined;
+  }
 };
+
+/** What Go's strconv.ParseBool takes for true. False is the same as not given, and so is what is no boolean. */
+const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+
+/** A version, a shortcut or an action type: opaque and case-sensitive. The indexer ignores what it does not know. */
+const readActionWord: Reader<string> = (text) => (/^[\x20-\x7e]{0,64}$/.test(text) ? text : undefined);
+const ACCEPTED_ACTION_WORD = 'a version, shortcut or action type of at most 64 printable ASCII characters';
 
 /**
  * Accounts in the client's order; of equal ones the last stays. Indexer 1.2 answers for the last one only, the
  * specification for all: so the order is part of the request.
  */
-export const accounts = list(parseAddress, ACCEPTED_ADDRESS).transform((addresses) =>
+export const accounts = list(parseAddress, ACCEPTED_ADDRESS, MAX_VALUES).transform((addresses) =>
   addresses.filter((address, index) => addresses.lastIndexOf(address) === index),
 );
 
-/** A set of hashes: repeats, commas and order do not matter. */
-export const hashSet = list(parseHash, ACCEPTED_HASH, ',').transform((hashes) => [...new Set(hashes)].sort());
+/**
+ * A set of hashes: repeats, commas, order and empty values do not matter. A set of empty values alone is `['']`, for
+ * which the indexer answers with no traces.
+ */
+export const hashSet = list((text) => (text === '' ? text : parseHash(text)), ACCEPTED_HASH, MAX_HASHES, ',').transform(
+  (hashes) => {
+    const set = new Set(hashes);
+    if (set.size > 1) set.delete('');
+    return [...set].sort();
+  },
+);
 
 export const hash = required(parseHash, ACCEPTED_HASH);
-export const direction = optional(...oneOf('in', 'out'));
-export const sort = optional(...oneOf('asc', 'desc'));
+export const direction = optional(readDirection, 'in or out');
+export const sort = optional(readSort, 'asc or desc');
 export const seqno = required(...digitsBetween(0, MAX_INT32));
-export const limit = optional(...digitsBetween(1, 1000));
-export const offset = optional(...digitsBetween(0, MAX_INT32));
-export const flag = optional(readFlag, 'true or false');
+export const limit = optional(...digitsBetween(1, 1000, 1));
+export const offset = optional(...digitsBetween(0, MAX_INT32, 0));
+export const flag = optional((text) => TRUE.has(text), 'true or false');
 
-const VERSION = /^(?:latest|v[1-9][0-9]?)$/;
-const ACTION_TYPE = /^[A-Za-z0-9_]{1,64}$/;
+/** The `X-Actions-Version` header: one word that says which action types are decoded. */
+export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);
 
-/** The `X-Actions-Version` header: a named set of action types. */
-export const actionsVersion = optional((text) => (VERSION.test(text) ? text : undefined), 'latest or v1 to v99');
-
-/** The query's spelling of the same: a set of action types, among which a version stands for its set. */
-export const actionTypes = list(
-  (text) => (ACTION_TYPE.test(text) ? text : undefined),
-  'words of letters, digits and underscores',
-  ',',
-).transform((types) => [...new Set(types)].sort());
+/** The query's spelling of the same, which may be repeated: a set. Not split at commas, as the indexer does not. */
+export const actionTypes = list(readActionWord, ACCEPTED_ACTION_WORD, MAX_VALUES).transform((types) =>
+  [...new Set(types)].sort(),
+);

@@ -1,5 +1,6 @@
 import { ProxyError } from '../errors.ts';
 import type { CanonicalRequest, Operation } from './operations.ts';
+import { UNDECODABLE } from './parameters.ts';
 
 /** A validated operation with canonical parameters: what is cached is the answer to a call. */
 export interface Call {
@@ -24,33 +25,39 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
 function collect(operation: Operation, rawQuery: string, headers: RequestHeaders): Record<string, string[]> {
   const given: Record<string, string[]> = {};
   for (const name of operation.queryNames) given[name] = [];
-  for (const name of operation.headerNames) {
-    const value = headers[name];
-    given[name] = value === undefined ? [] : [value].flat();
-  }
+  for (const name of operation.headerNames) given[name] = headerValues(headers[name]);
   for (const piece of rawQuery.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');
-    const rawName = equals < 0 ? piece : piece.slice(0, equals);
-    const name = parameterName(decode(rawName, 'a parameter name'));
+    const name = parameterName(decode(equals < 0 ? piece : piece.slice(0, equals)));
     if (!operation.queryNames.has(name)) continue;
-    given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1), name));
+    given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }
   return given;
 }
 
-/** `name[]` (axios) and `name[0]` (qs) are `name`. */
+/** A header that was sent twice is one value with a comma (RFC 9110 5.3). */
+function headerValues(value: string | string[] | undefined): string[] {
+  if (value === undefined) return [];
+  return [value].flat().flatMap((line) => (line.includes(',') ? line.split(',').map((part) => part.trim()) : line));
+}
+
+/**
+ * `name[]` (axios) is `name`, in any case, as in the indexer; `name[0]` is a parameter that the indexer ignores. Only
+ * `ext_msg_hash[0]` (qs) is read: it can mean nothing else than one hash of the list.
+ */
 function parameterName(decoded: string): string {
-  return decoded.replace(/\[[0-9]*\]$/, '').toLowerCase();
+  const name = decoded.endsWith(']') ? decoded.replace(/\[\]$|(?<=^ext_msg_hash)\[[0-9]+\]$/i, '') : decoded;
+  return name.toLowerCase();
 }
 
 /** Once, and not as a form: a raw `+` stays one, so that base64 survives. */
-function decode(encoded: string, name: string): string {
+function decode(encoded: string): string {
   if (!encoded.includes('%')) return encoded;
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw invalid(`${name} is not valid percent-encoded UTF-8; accepted: % followed by two hex digits`);
+    return UNDECODABLE;
   }
 }
 

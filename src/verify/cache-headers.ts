@@ -7,11 +7,11 @@ export interface CacheHeaders {
   /** `Cache-Status` as it came; empty when missing. */
   readonly status: string;
   readonly etag: string | null;
-  /** How long a client may keep the answer, in seconds; 0 for `no-store`. */
-  readonly maxAgeSeconds: number;
+  /** How long a client may still keep the answer: `max-age` less `Age` (RFC 9111 4.2), in seconds. */
+  readonly keptSeconds: number;
 }
 
-/** What an answer's `max-age` says of its future: it stays as it is, it only gains rows, or nothing. */
+/** What the time that clients may keep an answer says of its future: it stays as it is, it only gains rows, or nothing. */
 export type AnswerPromise = 'final' | 'growing' | 'none';
 
 /** No longer may clients keep what can still change; all that is judged final they may keep longer. */
@@ -21,27 +21,28 @@ const LONGEST_GROWING_SECONDS = 60;
 export function cacheHeaders(headers: Headers): CacheHeaders {
   const status = headers.get('cache-status') ?? '';
   const parameters = status.split(';').map((part) => part.trim());
+  const maxAgeSeconds = Number(/^public, max-age=([0-9]+)$/.exec(headers.get('cache-control') ?? '')?.[1] ?? 0);
   return {
     hit: parameters.includes('hit'),
     collapsed: parameters.includes('collapsed'),
     status,
     etag: headers.get('etag'),
-    maxAgeSeconds: Number(/^public, max-age=([0-9]+)$/.exec(headers.get('cache-control') ?? '')?.[1] ?? 0),
+    keptSeconds: Math.max(0, maxAgeSeconds - Number(headers.get('age') ?? 0)),
   };
 }
 
 /** Reads the promise of an answer. */
 export function promiseOf(headers: Headers): AnswerPromise {
-  const { maxAgeSeconds } = cacheHeaders(headers);
-  if (maxAgeSeconds === 0) return 'none';
-  return maxAgeSeconds > LONGEST_GROWING_SECONDS ? 'final' : 'growing';
+  const { keptSeconds } = cacheHeaders(headers);
+  if (keptSeconds === 0) return 'none';
+  return keptSeconds > LONGEST_GROWING_SECONDS ? 'final' : 'growing';
 }
 
 /** What is wrong with the headers that every answer to an operation has; those of an entry also tell its age and tag. */
 export function headerProblems(headers: Headers, { isEntry }: { readonly isEntry: boolean }): string[] {
   const expected: Record<string, RegExp> = {
     'cache-status': /^toncache(?:; [a-z-]+(?:=[A-Za-z0-9-]+)?)+$/,
-    'cache-control': isEntry ? /^(?:no-store|public, max-age=[1-9][0-9]*)$/ : /^no-store$/,
+    'cache-control': isEntry ? /^(?:no-store|public, max-age=[0-9]+)$/ : /^no-store$/,
     'content-type': /^application\/json/,
     'access-control-allow-origin': /^\*$/,
     ...(isEntry ? { etag: /^"[^"]+"$/, age: /^[0-9]+$/ } : {}),

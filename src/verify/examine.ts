@@ -41,7 +41,7 @@ export async function examine(run: Run, question: Question): Promise<Answered> {
 /** Judges status, headers and shape of an answer to an operation. */
 export function judge(operation: OperationName, answer: Answer, statuses: readonly number[]): Judgement {
   const { status, headers, body } = answer;
-  const { status: cacheStatus, maxAgeSeconds } = cacheHeaders(headers);
+  const { status: cacheStatus, keptSeconds } = cacheHeaders(headers);
   if (!statuses.includes(status)) {
     const said = answer.bytes.toString('utf8', 0, 200);
     return {
@@ -56,14 +56,14 @@ export function judge(operation: OperationName, answer: Answer, statuses: readon
     return { problems: [...problems, ...unkeepable(answer)], detail: `${status}`, rowCount: 0 };
   }
   const { name, rows, problems: wrong } = listIn(operation, body);
-  const lifetime = maxAgeSeconds === 0 ? 'no-store' : `max-age=${maxAgeSeconds}`;
-  return { problems: [...problems, ...wrong], detail: `${name}: ${rows.length}, ${lifetime}`, rowCount: rows.length };
+  const kept = keptSeconds === 0 ? 'not for clients to keep' : `clients may keep it for ${keptSeconds} s`;
+  return { problems: [...problems, ...wrong], detail: `${name}: ${rows.length}, ${kept}`, rowCount: rows.length };
 }
 
 /** A problem if clients may keep the answer. */
 export function unkeepable({ headers }: Answer): readonly string[] {
-  const { maxAgeSeconds } = cacheHeaders(headers);
-  return maxAgeSeconds > 0 ? [`clients may keep it for ${maxAgeSeconds} s`] : [];
+  const { keptSeconds } = cacheHeaders(headers);
+  return keptSeconds > 0 ? [`clients may keep it for ${keptSeconds} s`] : [];
 }
 
 /** When the status is not an expected one: whether it is the indexer's own fault, which says nothing of toncache. */

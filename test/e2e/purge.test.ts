@@ -153,6 +153,7 @@ describe('a purge over two instances', () => {
     const stale = await ask(other, target);
     expect(stale.cache).toMatchObject({ hit: true, detail: 'memory' });
     expect(stale.cache['ttl']).toBeLessThan(0);
+    expect(stale.headers['cache-control']).toBe('public, max-age=0');
     await indexer.requests.arrived(1);
     await expect.poll(async () => (await ask(other, target)).cache['ttl']).toBeGreaterThan(0);
     expect(indexer.requests.total).toBe(1);

@@ -6,7 +6,9 @@ import { DIALECTS, World } from './world.ts';
 const HASH = encodeURIComponent(someHash());
 const HEX = 'ab'.repeat(32);
 const { bounceableUrl: FRIENDLY } = addressSpellings({ workchain: 0, hash: Buffer.from(HEX, 'hex') });
-const MANY = Array.from({ length: 101 }, someHash);
+const OTHER_HASH = encodeURIComponent(someHash());
+/** As many of the shortest spelling as a head of 16 KiB holds. */
+const MOST_OF_A_HEAD = Array.from({ length: 368 }, () => Buffer.from(someHash(), 'base64').toString('base64url'));
 
 /** What is asked, and the parameter that the answer must name. */
 const REFUSED: readonly (readonly [target: string, name: string])[] = [
@@ -20,19 +22,19 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
   // Empty.
   ['masterchainBlockShards?seqno=', 'seqno'],
   ['masterchainBlockShards?seqno', 'seqno'],
-  ['masterchainBlockShards?seqno=1&limit=', 'limit'],
   ['adjacentTransactions?hash=', 'hash'],
-  [`adjacentTransactions?hash=${HASH}&direction=`, 'direction'],
   ['pendingTraces?account=', 'account'],
   [`pendingTraces?account=0:${HEX}&account=`, 'account'],
-  ['pendingTraces?ext_msg_hash=', 'ext_msg_hash'],
-  [`pendingTraces?ext_msg_hash=${HASH},`, 'ext_msg_hash'],
-  [`pendingTraces?ext_msg_hash=,,${HASH}`, 'ext_msg_hash'],
-  // A scalar given twice, in any writing of its name.
-  ['masterchainBlockShards?seqno=1&seqno=1', 'seqno'],
+  // Known to the indexer as another parameter.
+  ['masterchainBlockShards?seqno[0]=1', 'seqno'],
+  [`pendingTraces?account[0]=0:${HEX}`, 'account or ext_msg_hash'],
+  // A scalar given twice with different meanings, in any writing of its name.
+  ['masterchainBlockShards?seqno=1&seqno=2', 'seqno'],
   ['masterchainBlockShards?seqno=1&SEQNO[]=2', 'seqno'],
   ['masterchainBlockShards?seqno=1&limit=1&limit=2', 'limit'],
-  [`adjacentTransactions?hash=${HASH}&hash=${HASH}`, 'hash'],
+  [`adjacentTransactions?hash=${HASH}&hash=${OTHER_HASH}`, 'hash'],
+  [`adjacentTransactions?hash=${HASH}&direction=in&direction=both`, 'direction'],
+  [`pendingTraces?account=0:${HEX}&x_no_metadata=1&x_no_metadata=0`, 'x_no_metadata'],
   [`adjacentTransactions?hash=${HASH}&direction=in&direction=out`, 'direction'],
   // Numbers that are none, or out of range.
   ...['-1', '+1', '%2B1', '1.0', '1e3', '0x10', ' 1', '1%20', '2147483648', '99999999999999999999', 'latest'].map(
@@ -43,10 +45,6 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
   ),
   ...['-1', 'x', '2147483648'].map((value) => [`masterchainBlockShards?seqno=1&offset=${value}`, 'offset'] as const),
   ['masterchainBlockShards?seqno=1&sort=up', 'sort'],
-  // Directions and hashes.
-  ...['IN', 'both', 'in,out', 'inout'].map(
-    (value) => [`adjacentTransactions?hash=${HASH}&direction=${value}`, 'direction'] as const,
-  ),
   ...[
     HEX.slice(1),
     `${HEX}0`,
@@ -70,17 +68,18 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
   [`pendingTraces?account=1000:${HEX}`, 'account'],
   [`pendingTraces?account=0:${HEX.slice(1)}`, 'account'],
   [`pendingTraces?account=0:${HEX}0`, 'account'],
+  [`pendingTraces?account=%2B0:${HEX}`, 'account'],
+  [`pendingTraces?account=00:${HEX}`, 'account'],
+  [`pendingTraces?account=-0:${HEX}`, 'account'],
   [`pendingTraces?account=:${HEX}`, 'account'],
   [`pendingTraces?account=${HEX}`, 'account'],
   [`pendingTraces?account=0:${HEX}&account=nobody`, 'account'],
   // Too many.
-  [targetOf('pendingTraces', { ext_msg_hash: MANY }).slice('/api/v3/'.length), 'ext_msg_hash'],
-  [`pendingTraces?ext_msg_hash=${MANY.map(encodeURIComponent).join(',')}`, 'ext_msg_hash'],
   [`pendingTraces?${`account=0:${HEX}&`.repeat(101)}`, 'account'],
-  // Flags.
-  [`pendingTraces?account=0:${HEX}&x_no_metadata=maybe`, 'x_no_metadata'],
-  [`pendingTraces?account=0:${HEX}&x_no_address_book=`, 'x_no_address_book'],
-  [`adjacentTransactions?hash=${HASH}&x_no_address_book=2`, 'x_no_address_book'],
+  [`pendingTraces?ext_msg_hash=${','.repeat(1000)}`, 'ext_msg_hash'],
+  // Words that are too long, or not printable.
+  [`pendingTraces?account=0:${HEX}&supported_action_types=${'x'.repeat(65)}`, 'supported_action_types'],
+  [`pendingTraces?account=0:${HEX}&supported_action_types=a%0Ab`, 'supported_action_types'],
   // Bytes that are no text.
   ['adjacentTransactions?hash=%', 'hash'],
   ['adjacentTransactions?hash=%zz', 'hash'],
@@ -94,11 +93,11 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
 ];
 
 const REFUSED_HEADERS: readonly (readonly [name: string, value: string | readonly string[]])[] = [
-  ...['v0', 'v100', 'V1', 'v01', '1', 'newest', 'v1,v2', ''].map((value) => ['X-Actions-Version', value] as const),
+  ['X-Actions-Version', 'v1,v2'],
   ['X-Actions-Version', ['v1', 'v2']],
-  ['X-No-Metadata', 'maybe'],
-  ['X-No-Address-Book', 'yes'],
-  ['X-No-Address-Book', ''],
+  ['X-Actions-Version', 'x'.repeat(65)],
+  ['X-No-Metadata', ['true', 'false']],
+  ['X-No-Address-Book', 'yes, true'],
 ];
 
 describe.each(DIALECTS)('what cannot be right, before indexer %s', (dialect) => {
@@ -152,7 +151,9 @@ describe('what is just right', () => {
     'masterchainBlockShards?seqno=1&limit=1000&offset=2147483647',
     `pendingTraces?account=127:${HEX}`,
     `pendingTraces?account=-128:${HEX}`,
-    `pendingTraces?ext_msg_hash=${MANY.slice(1).map(encodeURIComponent).join(',')}`,
+    'masterchainBlockShards?seqno=1&limit=&offset=2&sort=ASC',
+    `pendingTraces?account=0:${HEX}&x_no_metadata=maybe&x_no_address_book=`,
+    `pendingTraces?ext_msg_hash=${MOST_OF_A_HEAD.join(',')}`,
     `pendingTraces?account=0:${HEX}&ext_msg_hash=${HASH}`,
   ])('reaches the indexer: %s', async (target) => {
     const before = world.forwarded.length;
@@ -160,9 +161,19 @@ describe('what is just right', () => {
     expect(world.forwarded).toHaveLength(before + 1);
   });
 
-  it.each(['latest', 'v1', 'v99'])('reaches the indexer: X-Actions-Version: %s', async (version) => {
-    const target = targetOf('pendingTraces', { ext_msg_hash: someHash() });
-    expect((await world.ask(target, { headers: { 'X-Actions-Version': version } })).status).toBe(200);
-    expect(world.forwarded.at(-1)?.headers['x-actions-version']).toBe(version);
+  it.each(['latest', 'v1', 'v99', 'V1', 'nft.v3', 'multisig_approve', 'a&b=c %'])(
+    'reaches the indexer: X-Actions-Version: %s',
+    async (version) => {
+      const target = targetOf('pendingTraces', { ext_msg_hash: someHash() });
+      expect((await world.ask(target, { headers: { 'X-Actions-Version': version } })).status).toBe(200);
+      expect(world.forwarded.at(-1)).toMatchObject({ target, headers: { 'x-actions-version': version } });
+    },
+  );
+
+  it.each(['v1,v2', '', ' v2'])('reaches the indexer whole: supported_action_types=%j', async (word) => {
+    const target = targetOf('pendingTraces', { ext_msg_hash: someHash(), supported_action_types: word });
+    expect((await world.ask(target)).status).toBe(200);
+    expect(world.forwarded.at(-1)?.target).toBe(target);
+    expect(world.forwarded.at(-1)?.headers).not.toHaveProperty('x-actions-version');
   });
 });

@@ -75,6 +75,7 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
         `ext_msg_hash=${a}&ext_msg_hash=${b}&ext_msg_hash=${c}`,
         `ext_msg_hash=${c}&ext_msg_hash=${b}&ext_msg_hash=${a}`,
         `ext_msg_hash=${a},${b},${c}`,
+        `ext_msg_hash=,${a}&ext_msg_hash=${b},,${c},&ext_msg_hash=`,
         `ext_msg_hash=${c}%2C${a}&ext_msg_hash=${b}`,
         `ext_msg_hash[]=${a}&ext_msg_hash[]=${b}&ext_msg_hash[]=${c}`,
         `ext_msg_hash%5B%5D=${a}&ext_msg_hash%5b0%5d=${b}&ext_msg_hash[12]=${c}`,
@@ -111,11 +112,34 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
         `seqno=00${seqno}&limit=050&offset=000`,
         `SeqNo=${seqno}&LIMIT=50&oFFset=0`,
         `%73eqno=${seqno}&limit=%35%30&offset=0`,
-        `seqno[]=${seqno}&limit[0]=50&offset=0&`,
+        `seqno[]=${seqno}&limit%5b%5d=50&offset=0&limit[0]=7&seqno[0]=8`,
         `&&seqno=${seqno}&limit=50&&offset=0`,
+        `seqno=${seqno}&limit=50&offset=&SEQNO=0${seqno}&limit=050&offset=0&sort=`,
       ].map((query) => `/api/v3/masterchainBlockShards?${query}`),
     );
     expect(asked).toBe(targetOf('masterchainBlockShards', { seqno, limit: 50, offset: 0 }));
+  });
+
+  it('of both directions are one request: what is neither in nor out selects nothing', async () => {
+    const { hash } = settledParent(world);
+    const encoded = encodeURIComponent(hash);
+    const words = ['', 'both', '--', 'IN', 'all', '%zz', 'both&direction=--'];
+    const asked = await allAnswerAlike([
+      `/api/v3/adjacentTransactions?hash=${encoded}`,
+      ...words.map((word) => `/api/v3/adjacentTransactions?hash=${encoded}&direction=${word}`),
+      `/api/v3/adjacentTransactions?direction[0]=in&hash=${encoded}&hash=${encoded}&%zz=%zz`,
+    ]);
+    expect(asked).toBe(targetOf('adjacentTransactions', { hash }));
+  });
+
+  it('of no external message are one request, which the indexer answers', async () => {
+    const queries = ['ext_msg_hash=', 'ext_msg_hash', 'ext_msg_hash[]=,', 'ext_msg_hash=&ext_msg_hash='];
+    const targets = queries.map((query) => `/api/v3/pendingTraces?${query}`);
+    const direct = await world.askIndexer(targets[0] ?? '');
+    for (const target of targets) {
+      expect(await world.ask(target)).toMatchObject({ status: direct.status, digest: direct.digest });
+      expect(world.forwarded.at(-1)?.target).toBe(targets[0]);
+    }
   });
 
   it('are never mistaken for another request: what is omitted stays omitted', async () => {

@@ -104,7 +104,7 @@ describe.each(WORLDS)('the proxy before indexer $dialect, $tiers', (kind) => {
       if (isHash) spellings.push(...Object.values(hashSpellings(Buffer.from(value, 'base64'))));
       const spelling = whim(spellings);
       const encoded = whim([encodeURIComponent(spelling), spelling]);
-      return `${whim([name, name.toUpperCase(), `${name}[]`, `${name}%5B0%5D`])}=${encoded}`;
+      return `${whim([name, name.toUpperCase(), `${name}[]`, `${name}%5B%5D`])}=${encoded}`;
     });
     const noise = [`_=${whim([1, 2, 3])}`, 'include_actions=true', ''].slice(whim([0, 1, 2, 3]));
     const path = whim([operation, operation.toLowerCase(), `${operation}/`]);

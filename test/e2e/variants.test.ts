@@ -59,6 +59,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
         ['', {}],
         ['', header('X-No-Metadata', 'false')],
         ['&x_no_metadata=0', {}],
+        ['&x_no_metadata=yes&x_no_address_book=', header('X-No-Address-Book', 'maybe')],
         ['&x_no_address_book=F', header('X-No-Metadata', 'FALSE')],
         // The header wins, as it does in the indexer.
         ['&x_no_metadata=true', header('X-No-Metadata', 'false')],
@@ -66,6 +67,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
       [
         ['', header('X-No-Metadata', 'true')],
         ['', header('X-No-Metadata', '1')],
+        ['', { headers: { 'X-No-Metadata': ['true', 'True'] } }],
         ['&x_no_metadata=T', {}],
         ['&X_No_Metadata=TRUE', {}],
         ['&x_no_metadata=false', header('x-no-metadata', 'True')],
@@ -76,10 +78,16 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
         ['&supported_action_types=v1', header('X-Actions-Version', 'latest')],
       ],
       [
-        ['&supported_action_types=ton_transfer,contract_call', {}],
+        ['&supported_action_types=ton_transfer&supported_action_types=contract_call', {}],
         ['&supported_action_types=contract_call&supported_action_types=ton_transfer', {}],
-        ['&supported_action_types[]=contract_call,ton_transfer,ton_transfer', {}],
+        ['&supported_action_types[]=contract_call&supported_action_types[]=ton_transfer'.repeat(2), {}],
       ],
+      [
+        ['', header('X-Actions-Version', 'ton_transfer')],
+        ['&supported_action_types=ton_transfer', {}],
+      ],
+      [['&supported_action_types=ton_transfer,contract_call', {}]],
+      [['&supported_action_types=TON_TRANSFER', {}]],
     ];
     for (const [place, spellings] of alike.entries()) {
       const digests = new Set<string>();

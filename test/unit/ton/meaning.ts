@@ -7,7 +7,9 @@ export type Meaning =
       readonly operation: 'pendingTraces';
       readonly accounts: readonly AccountId[];
       readonly extMsgHashes: readonly Buffer[];
-      /** A version (sent as the header or as the one action type) or a list of action types; empty for neither. */
+      /** Whether `ext_msg_hash` is also given without a value: with nothing else it asks for no traces. */
+      readonly emptyHash: boolean;
+      /** Versions, shortcuts and action types: opaque words, one of which may be sent in the header; empty for none. */
       readonly actions: readonly string[];
       readonly noAddressBook: boolean;
       readonly noMetadata: boolean;
@@ -36,27 +38,36 @@ export function identityOf(meaning: Meaning): string {
   const accounts = [...new Set(names.toReversed())].toReversed();
   const extMsgHashes = [...new Set(meaning.extMsgHashes.map((hash) => hash.toString('hex')))].toSorted();
   const actions = [...new Set(meaning.actions)].toSorted();
-  return JSON.stringify({ ...meaning, accounts, extMsgHashes, actions });
+  // The empty value counts only where nothing else is asked for.
+  const emptyHash = accounts.length + extMsgHashes.length === 0;
+  return JSON.stringify({ ...meaning, accounts, extMsgHashes, emptyHash, actions });
 }
 
 /** Few values, all of them close to each other: two meanings out of these pools are often the same, or nearly. */
 const hash = fc.constantFrom(Buffer.alloc(32), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x7e));
 const account = fc.record({ workchain: fc.constantFrom(0, -1), hash });
 
+/** Known words in several cases, and words that could be taken for two, for a separator of the key or for each other. */
+const actionWord = fc.constantFrom(
+  ...['v1', 'V1', 'latest', 'nft', 'nft.v3', 'ton_transfer', 'Ton_Transfer', 'v1,nft', ',', '', ' v1', 'v1 '],
+  ...['a b', 'a&b', 'a%26b', '%', 'a=b', 'a:b', 'nft&X-No-Metadata:true', 'nft&ext_msg_hash=', 'x'.repeat(64)],
+);
+
 const pendingTraces = fc
   .record({
     operation: fc.constant('pendingTraces' as const),
     accounts: fc.array(account, { maxLength: 3 }),
     extMsgHashes: fc.array(hash, { maxLength: 3 }),
+    emptyHash: fc.boolean(),
     actions: fc.oneof(
       fc.constant([]),
-      fc.constantFrom(['latest'], ['v1'], ['v11']),
-      fc.array(fc.constantFrom('v1', 'latest', 'ton_transfer', 'Ton_Transfer', 'call'), { maxLength: 3 }),
+      actionWord.map((word) => [word]),
+      fc.array(actionWord, { maxLength: 3 }),
     ),
     noAddressBook: fc.boolean(),
     noMetadata: fc.boolean(),
   })
-  .filter(({ accounts, extMsgHashes }) => accounts.length + extMsgHashes.length > 0);
+  .filter(({ accounts, extMsgHashes, emptyHash }) => emptyHash || accounts.length + extMsgHashes.length > 0);
 
 const adjacentTransactions = fc.record({
   operation: fc.constant('adjacentTransactions' as const),
@@ -75,8 +86,21 @@ const masterchainBlockShards = fc.record({
 
 export const meanings: fc.Arbitrary<Meaning> = fc.oneof(pendingTraces, adjacentTransactions, masterchainBlockShards);
 
+/** Two words, and one word that is both with a comma between them. */
+const wordsAndWord = fc
+  .tuple(pendingTraces, actionWord, actionWord)
+  .filter(([, one, other]) => one.length + other.length < 64)
+  .map(([meaning, one, other]) => {
+    const [words, word]: [Meaning, Meaning] = [
+      { ...meaning, actions: [one, other] },
+      { ...meaning, actions: [`${one},${other}`] },
+    ];
+    return [words, word] as const;
+  });
+
 /** Two of one operation: the ones that could be mistaken for each other. */
 export const meaningPairs: fc.Arbitrary<readonly [Meaning, Meaning]> = fc.oneof(
+  wordsAndWord,
   fc.tuple(pendingTraces, pendingTraces),
   fc.tuple(adjacentTransactions, adjacentTransactions),
   fc.tuple(masterchainBlockShards, masterchainBlockShards),

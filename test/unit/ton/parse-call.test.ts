@@ -57,7 +57,8 @@ describe('what goes upstream', () => {
   });
 
   test.each(OPERATION_NAMES)('holds nothing that %s does not read', (name) => {
-    const foreign = '_=17&include_actions=true&api_key=k&x_timeout=1&foo=%ff&x-actions-version=v1&__proto__=1';
+    const foreign =
+      '_=17&include_actions=true&api_key=k&x_timeout=1&foo=%ff&%zz=1&%=%&x-actions-version=v1&__proto__=1';
     const headers = { 'x-timeout': '1', 'x-api-key': 'k', cookie: 'c', authorization: 'a', 'x-forwarded-for': '::1' };
     expect(requestOf(name, `${foreign}&${QUESTION[name]}`, headers)).toEqual(requestOf(name, QUESTION[name]));
   });
@@ -93,15 +94,111 @@ describe('what goes upstream', () => {
 });
 
 describe('names', () => {
-  test.each(['seqno=5', 'SEQNO=5', 'seqno[]=5', 'seqno[0]=5', 'SeqNo%5B%5D=5', '%73eqno=5', '&&seqno=5&', '=&seqno=5'])(
+  test.each(['seqno=5', 'SEQNO=5', 'seqno[]=5', 'SeqNo%5B%5D=5', '%73eqno=5', '&&seqno=5&', '=&seqno=5'])(
     'are decoded once and matched in any case: %s',
     (rawQuery) => expect(shards(rawQuery)).toEqual([['seqno', '5']]),
   );
 
-  test.each(['%2573eqno=6', 'seqno[a]=6', 'seqno[0][1]=6', 'seqno[]x=6', ' seqno=6', 'seqno%00=6', 'seqno.0=6'])(
-    'that only look alike are unknown: %s',
-    (rawQuery) => expect(shards(`seqno=5&${rawQuery}`)).toEqual([['seqno', '5']]),
+  test.each([
+    '%2573eqno=6',
+    'seqno[a]=6',
+    'seqno[0]=6',
+    'seqno%5B0%5D=6',
+    'seqno[0][1]=6',
+    'seqno[]x=6',
+    ' seqno=6',
+    'seqno%00=6',
+    'seqno.0=6',
+  ])('that only look alike are unknown: %s', (rawQuery) =>
+    expect(shards(`seqno=5&${rawQuery}`)).toEqual([['seqno', '5']]),
   );
+});
+
+describe('a scalar that is given twice', () => {
+  test.each([
+    ['seqno=5&seqno=005', [['seqno', '5']]],
+    [
+      'seqno=5&SEQNO[]=5&limit=1&limit=',
+      [
+        ['seqno', '5'],
+        ['limit', '1'],
+      ],
+    ],
+    [
+      'seqno=5&offset=0&offset=',
+      [
+        ['seqno', '5'],
+        ['offset', '0'],
+      ],
+    ],
+    [
+      'seqno=5&sort=asc&sort=A',
+      [
+        ['seqno', '5'],
+        ['sort', 'asc'],
+      ],
+    ],
+    ['seqno=5&sort=&sort=', [['seqno', '5']]],
+  ])('is taken where both mean the same: %s', (rawQuery, expected) => expect(shards(rawQuery)).toEqual(expected));
+
+  test('is taken as a hash, a direction and a flag too', () => {
+    const rawQuery = `hash=${HASH_HEX}&hash=${HASH_URL}&direction=both&direction=--&x_no_address_book=1&x_no_address_book=T`;
+    expect(requestOf('adjacentTransactions', rawQuery)).toEqual({
+      query: [['hash', HASH]],
+      headers: [['X-No-Address-Book', 'true']],
+    });
+  });
+});
+
+describe('what is empty is read as the indexer reads it', () => {
+  test.each([
+    [
+      'seqno=5&limit=',
+      [
+        ['seqno', '5'],
+        ['limit', '1'],
+      ],
+    ],
+    [
+      'seqno=5&limit',
+      [
+        ['seqno', '5'],
+        ['limit', '1'],
+      ],
+    ],
+    [
+      'seqno=5&offset=',
+      [
+        ['seqno', '5'],
+        ['offset', '0'],
+      ],
+    ],
+    ['seqno=5&sort=', [['seqno', '5']]],
+  ])('%s', (rawQuery, expected) => expect(shards(rawQuery)).toEqual(expected));
+});
+
+describe('direction', () => {
+  test.each(['in', 'out'])('is %s', (word) => {
+    expect(query('adjacentTransactions', `hash=${HASH}&direction=${word}`).at(-1)).toEqual(['direction', word]);
+  });
+
+  test.each(['', 'both', '--', 'IN', 'Out', 'all', 'inout', 'in,out', 'in%20', '%zz', '%ff', '1'])(
+    'is both, as if it were not given: %j',
+    (word) => expect(query('adjacentTransactions', `hash=${HASH}&direction=${word}`)).toEqual([['hash', HASH]]),
+  );
+
+  test('with an index is another parameter', () => {
+    expect(query('adjacentTransactions', `hash=${HASH}&direction[0]=in&hash[0]=x`)).toEqual([['hash', HASH]]);
+  });
+});
+
+describe('sort', () => {
+  test.each(['asc', 'ASC', 'a', 'desc', 'Desc', 'D'])('%s is a word, its first letter, in any case', (word) => {
+    expect(shards(`seqno=1&sort=${word}`).at(-1)).toEqual([
+      'sort',
+      word.toLowerCase().startsWith('a') ? 'asc' : 'desc',
+    ]);
+  });
 });
 
 describe('ext_msg_hash', () => {
@@ -115,9 +212,19 @@ describe('ext_msg_hash', () => {
     `ext_msg_hash=${HASH_OF_ZEROS}&ext_msg_hash=${HASH_HEX}`,
     `ext_msg_hash=${HASH_URL},${HASH_OF_ZEROS}`,
     `ext_msg_hash=${HASH_OF_ZEROS}%2C${HASH_URL}&ext_msg_hash[]=${HASH_HEX}`,
-  ])('is a set: repeats, commas and order do not matter (%#)', (rawQuery) => {
+    `ext_msg_hash[0]=${HASH_OF_ZEROS}&Ext_Msg_Hash%5B1%5D=${HASH_HEX}`,
+    `ext_msg_hash=${HASH_OF_ZEROS},&ext_msg_hash=,${HASH_HEX}&ext_msg_hash=&ext_msg_hash=,,`,
+  ])('is a set: repeats, commas, order and empty values do not matter (%#)', (rawQuery) => {
     expect(query('pendingTraces', rawQuery)).toEqual(expected);
   });
+
+  test.each(['ext_msg_hash=', 'ext_msg_hash', 'ext_msg_hash=,&ext_msg_hash[]='])(
+    'without any hash asks the indexer, which has no traces for it: %s',
+    (rawQuery) => {
+      expect(query('pendingTraces', rawQuery)).toEqual([['ext_msg_hash', '']]);
+      expect(accounts(`${rawQuery}&account=${ACCOUNT}`)).toEqual([ACCOUNT]);
+    },
+  );
 });
 
 describe('account', () => {
@@ -160,16 +267,27 @@ describe('header and query spellings are one', () => {
     expect(pending(`&x_no_metadata=${yes}`, { 'x-no-address-book': yes })).toEqual(expected);
   });
 
-  test.each(['false', 'False', 'FALSE', 'f', 'F', '0'])('and a flag that is %s is one that is not given', (no) => {
-    expect(pending(`&x_no_address_book=${no}`, { 'x-no-metadata': no })).toEqual(pending(''));
+  test.each(['false', 'False', 'FALSE', 'f', 'F', '0', '', 'yes', 'on', '2', 'tRUE', 'null', '-1'])(
+    'and a flag that is %j is one that is not given',
+    (no) => expect(pending(`&x_no_address_book=${no}`, { 'x-no-metadata': no })).toEqual(pending('')),
+  );
+
+  test('for a header that was sent twice with one meaning', () => {
+    const expected = pending('', { 'x-no-metadata': 'true', 'x-actions-version': 'nft' });
+    expect(pending('', { 'x-no-metadata': 'true, 1', 'x-actions-version': 'nft, nft' })).toEqual(expected);
+    expect(pending('', { 'x-no-metadata': ['true', 'T'], 'x-actions-version': ['nft', 'nft'] })).toEqual(expected);
+    expect(pending('', { 'x-no-metadata': 'yes, false' })).toEqual(pending(''));
   });
 
-  test.each(['latest', 'v1', 'v9', 'v10', 'v99'])('for the actions version %s', (version) => {
-    const expected = pending('', { 'x-actions-version': version });
-    expect(expected.headers).toEqual([['X-Actions-Version', version]]);
-    expect(pending(`&supported_action_types=${version}`)).toEqual(expected);
-    expect(pending('&supported_action_types=call,stake', { 'x-actions-version': version })).toEqual(expected);
-  });
+  test.each(['latest', 'v1', 'v99', 'V1', 'v0', 'LATEST', 'nft', 'nft.v3', 'dns.v2', 'multisig_approve', 'a b&c=d%'])(
+    'for the actions version, shortcut or action type %s, which goes upstream as it came',
+    (version) => {
+      const expected = pending('', { 'x-actions-version': version });
+      expect(expected.headers).toEqual([['X-Actions-Version', version]]);
+      expect(pending(`&supported_action_types=${encodeURIComponent(version)}`)).toEqual(expected);
+      expect(pending('&supported_action_types=call,stake', { 'x-actions-version': version })).toEqual(expected);
+    },
+  );
 
   test('and action types are a set', () => {
     const expected = [
@@ -178,9 +296,26 @@ describe('header and query spellings are one', () => {
       ['supported_action_types', 'stake'],
       ['supported_action_types', 'v1'],
     ];
-    expect(pending('&supported_action_types=v1,stake,call,stake')).toEqual({ query: expected, headers: [] });
-    expect(pending('&supported_action_types[]=stake&supported_action_types[]=call%2Cv1').query).toEqual(expected);
+    const words = ['v1', 'stake', 'call', 'stake'];
+    const repeated = words.map((word) => `&supported_action_types=${word}`).join('');
+    expect(pending(repeated)).toEqual({ query: expected, headers: [] });
+    expect(pending(repeated.replaceAll('=', '[]=')).query).toEqual(expected);
   });
+
+  test.each(['v1,v2', ',', '', ' v2', 'v2 '])(
+    'and a word that a header cannot carry unchanged stays in the query, whole: %j',
+    (word) => {
+      const expected = {
+        query: [
+          ['ext_msg_hash', HASH],
+          ['supported_action_types', word],
+        ],
+        headers: [],
+      };
+      expect(pending(`&supported_action_types=${encodeURIComponent(word)}`)).toEqual(expected);
+      if (word === '') expect(pending('', { 'x-actions-version': '' })).toEqual(expected);
+    },
+  );
 
   test.each([
     ['x_no_address_book=true', { 'x-no-address-book': 'false' }],

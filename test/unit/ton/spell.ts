@@ -9,10 +9,17 @@ export interface Spelled {
   readonly headers: RequestHeaders;
 }
 
-const NOISE = ['_=1700000000000', 'include_actions=true', 'api_key=secret', 'x_timeout=1', 'junk', '=', '', 'x[]=%41'];
+/** What no operation reads, broken percent-encoding included; `name[0]` is not `name`. */
+const NOISE = [
+  ...['_=1700000000000', 'include_actions=true', 'api_key=secret', 'x_timeout=1', 'junk', '=', '', 'x[]=%41'],
+  ...['junk=%zz', '%ff=1', '%=%', 'limit[0]=7', 'seqno[0]=7', 'account[0]=x', 'direction[1]=in', 'hash%5B0%5D=x'],
+];
 const FOREIGN_HEADERS: RequestHeaders = { cookie: 'a=b', 'x-api-key': 'secret', 'x-timeout': '1', accept: '*/*' };
 const YES = ['true', 'True', 'TRUE', '1', 't', 'T'];
-const NO = ['false', 'False', '0', 'f'];
+/** What is no boolean is ignored: the same as false. */
+const NO = ['false', 'False', '0', 'f', '', 'yes', 'tRUE', '2'];
+const BOTH_DIRECTIONS = ['', 'both', '--', 'IN', 'all', 'in,out'];
+const SORTS = { asc: ['asc', 'ASC', 'a'], desc: ['desc', 'Desc', 'D'] };
 
 /** Spells a meaning at random, as clients do: `gen` of fast-check makes every choice, so that a failure is repeated. */
 export function spell(meaning: Meaning, gen: fc.GeneratorValue): Spelled {
@@ -35,22 +42,21 @@ class Speller {
           const spelling = this.#pick(Object.values(addressSpellings(account)));
           this.#pieces.push(this.#piece('account', this.#plusLost(spelling)));
         }
-        this.#hashSet(meaning.extMsgHashes);
+        this.#hashSet(meaning.extMsgHashes, meaning.emptyHash);
         this.#actions(meaning.actions);
         this.#flag('x_no_address_book', meaning.noAddressBook);
         this.#flag('x_no_metadata', meaning.noMetadata);
         break;
       case 'adjacentTransactions':
-        this.#scalar('hash', this.#hash(meaning.hash));
-        this.#scalar('direction', meaning.direction);
+        this.#scalar('hash', () => this.#hash(meaning.hash));
+        this.#direction(meaning.direction);
         this.#flag('x_no_address_book', meaning.noAddressBook);
         break;
       case 'masterchainBlockShards':
-        for (const name of ['seqno', 'limit', 'offset'] as const) {
-          const value = meaning[name];
-          this.#scalar(name, value === undefined ? undefined : this.#pick(['', '0', '000']) + String(value));
-        }
-        this.#scalar('sort', meaning.sort);
+        this.#number('seqno', meaning.seqno);
+        this.#number('limit', meaning.limit, 1);
+        this.#number('offset', meaning.offset, 0);
+        this.#sort(meaning.sort);
     }
     for (const noise of this.#gen(fc.subarray, NOISE)) this.#insert(noise);
     return {
@@ -59,49 +65,75 @@ class Speller {
     };
   }
 
-  /** In any order, some of them twice, joined by commas or each for itself. */
-  #hashSet(hashes: readonly Buffer[]): void {
+  /** In any order, some of them twice, joined by commas or each for itself, with empty values between them. */
+  #hashSet(hashes: readonly Buffer[], withEmpty: boolean): void {
     const twice = this.#gen(fc.subarray, [...hashes]);
+    const values = [...hashes, ...twice].map((hash) => this.#hash(hash));
+    if (withEmpty) values.push('');
     let group: string[] = [];
-    for (const hash of this.#shuffled([...hashes, ...twice])) {
+    for (const value of this.#shuffled(values)) {
       if (group.length > 0 && this.#gen(fc.boolean)) {
-        this.#scalar('ext_msg_hash', group.join(','));
+        this.#insert(this.#piece('ext_msg_hash', group.join(',')));
         group = [];
       }
-      group.push(this.#hash(hash));
+      group.push(value);
     }
-    if (group.length > 0) this.#scalar('ext_msg_hash', group.join(','));
+    if (group.length > 0) this.#insert(this.#piece('ext_msg_hash', group.join(',')));
   }
 
-  /** A version that stands alone is a header, or a query, or both: then the header wins. */
+  /** A word that stands alone is a header, or a query, or both: then the header wins. */
   #actions(actions: readonly string[]): void {
     const [first, ...others] = new Set(actions);
     if (first === undefined) return;
-    const isVersion = others.length === 0 && /^(?:latest|v\d+)$/.test(first);
-    const inHeader = isVersion && this.#gen(fc.boolean);
-    if (inHeader) this.#headers['x-actions-version'] = first;
-    if (!inHeader) this.#scalar('supported_action_types', this.#shuffled(actions).join(','));
-    else if (this.#gen(fc.boolean)) this.#scalar('supported_action_types', 'v99,ton_transfer');
+    const inHeader = others.length === 0 && first === first.trim() && !first.includes(',') && this.#gen(fc.boolean);
+    if (inHeader) this.#header('x-actions-version', () => first);
+    const inQuery = inHeader ? this.#pick([[], ['v99', 'ton_transfer']]) : this.#shuffled(actions);
+    for (const word of inQuery) this.#insert(this.#piece('supported_action_types', word));
   }
 
   #flag(name: string, value: boolean): void {
     const headerName = name.replaceAll('_', '-');
-    const way = this.#pick(value ? (['header', 'query', 'both'] as const) : (['none', 'header', 'query'] as const));
-    const text = this.#pick(value ? YES : NO);
-    if (way === 'header' || way === 'both') this.#headers[headerName] = text;
+    const way = this.#pick(
+      value ? (['header', 'query', 'both'] as const) : (['none', 'header', 'query', 'both'] as const),
+    );
+    const text = () => this.#pick(value ? YES : NO);
+    if (way === 'header' || way === 'both') this.#header(headerName, text);
     if (way === 'query') this.#scalar(name, text);
     // The header wins over whatever the query says.
-    if (way === 'both') this.#scalar(name, this.#pick([...YES, ...NO]));
+    if (way === 'both') this.#insert(this.#piece(name, this.#pick([...YES, ...NO])));
   }
 
-  #scalar(name: string, value: string | undefined): void {
-    if (value !== undefined) this.#insert(this.#piece(name, value));
+  #direction(direction: 'in' | 'out' | undefined): void {
+    if (direction !== undefined) this.#scalar('direction', () => direction);
+    else if (this.#gen(fc.boolean)) this.#scalar('direction', () => this.#pick(BOTH_DIRECTIONS));
+  }
+
+  #sort(sort: 'asc' | 'desc' | undefined): void {
+    if (sort !== undefined) this.#scalar('sort', () => this.#pick(SORTS[sort]));
+    else if (this.#gen(fc.boolean)) this.#scalar('sort', () => '');
+  }
+
+  #number(name: string, value: number | undefined, whenEmpty?: number): void {
+    if (value === undefined) return;
+    const digits = ['', '0', '000'].map((zeros) => zeros + String(value));
+    this.#scalar(name, () => this.#pick(value === whenEmpty ? [...digits, ''] : digits));
+  }
+
+  /** Once, or twice in spellings that mean the same. */
+  #scalar(name: string, spelling: () => string): void {
+    for (let times = this.#pick([1, 1, 2]); times > 0; times--) this.#insert(this.#piece(name, spelling()));
+  }
+
+  /** Of two lines node:http makes one value with a comma. */
+  #header(name: string, spelling: () => string): void {
+    this.#headers[name] = this.#gen(fc.boolean) ? spelling() : `${spelling()}, ${spelling()}`;
   }
 
   #piece(name: string, value: string): string {
     const spelledName = this.#pick([name, name.toUpperCase(), percentEncoded(name)]);
-    const suffix = this.#pick(['', '', '[]', '[0]', '[17]', '%5B%5D']);
-    const spelledValue = this.#pick([value, encodeURIComponent(value), percentEncoded(value)]);
+    const suffix = this.#pick(['', '', '[]', '%5B%5D', ...(name === 'ext_msg_hash' ? ['[0]', '[17]', '%5B3%5D'] : [])]);
+    const raw = /[%&]/.test(value) ? [] : [value];
+    const spelledValue = this.#pick([...raw, encodeURIComponent(value), percentEncoded(value)]);
     return `${spelledName}${suffix}=${spelledValue}`;
   }
 
