@@ -29,7 +29,7 @@ reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the ind
 
   --rate      requests to the indexer per second, 0.01 to 1000
   --samples   how many blocks, transactions and accounts are looked at, 1 to 100
-  --patience  seconds that a block is waited for when it is due, 1 to 600
+  --patience  seconds that a block is waited for when it is due, 0 to 600
 
 exit codes:
   ${EXIT_CODES.right}   all was checked, and is right
@@ -48,7 +48,7 @@ export function parseArguments(args: readonly string[]): VerifyOptions | 'help' 
     url,
     rate: numberIn('--rate', values.rate, 0.01, 1000),
     samples: Math.round(numberIn('--samples', values.samples, 1, 100)),
-    patience: numberIn('--patience', values.patience, 1, 600),
+    patience: numberIn('--patience', values.patience, 0, 600),
   };
 }
 

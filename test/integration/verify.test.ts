@@ -187,7 +187,7 @@ describe('verify', () => {
   it('is incomplete when no new block comes', async () => {
     const { url, replicas } = await start();
     replicas[0].standStill();
-    const { exitCode, stdout } = await verify([url, ...QUICKLY, '--patience', '1']);
+    const { exitCode, stdout } = await verify([url, ...QUICKLY, '--patience', '0']);
     expect(exitCode).toBe(EXIT_CODES.incomplete);
     expect(checks(stdout, 'unclear')).toEqual(['next block']);
   });
