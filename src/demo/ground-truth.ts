@@ -1,8 +1,9 @@
+import { expandActionTypes } from '../simulator/action-types.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { Dialect } from '../simulator/dialect.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from '../simulator/render-address-book.ts';
 import { renderBlock } from '../simulator/render-block.ts';
-import { expandActionTypes, renderTrace } from '../simulator/render-trace.ts';
+import { renderTrace } from '../simulator/render-trace.ts';
 import { renderTransaction } from '../simulator/render-transaction.ts';
 import { knownTransactions, type Trace, type Transaction } from '../simulator/trace.ts';
 import type { ClientCall } from './client-call.ts';
@@ -75,7 +76,7 @@ function pendingTruths(
   isAsked: (known: readonly Transaction[]) => boolean,
   actionsVersion: string | undefined,
 ): readonly Truth[] {
-  const actionTypes = actionsVersion === undefined ? undefined : expandActionTypes([actionsVersion]);
+  const actionTypes = expandActionTypes(actionsVersion === undefined ? [] : [actionsVersion]);
   const inOrder = traces.toSorted((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   const changes = traces.flatMap(({ emulatedAt, goneAt, transactions }) => [
     emulatedAt,

@@ -1,6 +1,7 @@
 import { type Account, Accounts } from './accounts.ts';
-import { type BlockId, masterchainBlock, shardBlocks } from './blocks.ts';
+import { electorTick } from './elector-tick.ts';
 import { RoundClock } from './round-clock.ts';
+import { type Round, Rounds } from './rounds.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { knownTransactions, planTrace, type Trace, type Transaction } from './trace.ts';
 
@@ -26,22 +27,6 @@ export interface ChainOptions {
   readonly outOfOrder?: boolean;
 }
 
-/** A masterchain round: its blocks and every transaction in them. */
-export interface Round {
-  readonly seqno: number;
-  /** When it is committed, epoch ms; `visibleAt` is later only where rounds become visible out of order. */
-  readonly committedAt: number;
-  readonly visibleAt: number;
-  /** The masterchain block first, then the shard blocks. */
-  readonly blocks: readonly BlockId[];
-  /** In the order of their logical times, once the round is committed. */
-  readonly transactions: readonly Transaction[];
-}
-
-interface OpenRound extends Round {
-  transactions: Transaction[];
-}
-
 /**
  * A chain that lives, as far as `advanceTo` has let time go. It is a pure function of its options and of what was sent;
  * all that its methods tell is true at `now`, and is the truth to check an indexer's answers against.
@@ -53,9 +38,7 @@ export class Chain {
   readonly #options: ChainOptions;
   readonly #seed: number;
   readonly #historyRounds: number;
-  /** By seqno: the committed rounds of the window, and rounds of the future that have transactions already. */
-  readonly #rounds = new Map<number, OpenRound>();
-  readonly #transactions = new Map<string, Transaction>();
+  readonly #rounds: Rounds;
   readonly #traces = new Map<string, Trace>();
   readonly #live = new Set<Trace>();
   #now: number;
@@ -69,6 +52,7 @@ export class Chain {
     this.accounts = new Accounts(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
     this.clock = new RoundClock({ startAt, blockMs, firstSeqno });
+    this.#rounds = new Rounds(this.clock, options.outOfOrder ?? false);
     this.#historyRounds = options.historyRounds ?? 2_000;
     this.#now = startAt;
     this.#begun = firstSeqno - 1;
@@ -126,7 +110,7 @@ export class Chain {
 
   /** An executed transaction of a visible round, by its canonical hash. */
   transaction(hash: string): Transaction | undefined {
-    const transaction = this.#transactions.get(hash);
+    const transaction = this.#rounds.transaction(hash);
     return transaction !== undefined && this.#isVisible(transaction.seqno) ? transaction : undefined;
   }
 
@@ -172,56 +156,19 @@ export class Chain {
     return round !== undefined && seqno <= this.#begun && round.visibleAt <= this.#now;
   }
 
-  #round(seqno: number): OpenRound {
-    const existing = this.#rounds.get(seqno);
-    if (existing !== undefined) return existing;
-    const committedAt = this.clock.committedAt(seqno);
-    const late = this.#options.outOfOrder === true && seqno % 5 === 3;
-    const round: OpenRound = {
-      seqno,
-      committedAt,
-      visibleAt: late ? committedAt + 2.5 * this.clock.blockMs : committedAt,
-      blocks: [masterchainBlock(seqno), ...shardBlocks(seqno)],
-      transactions: [],
-    };
-    this.#rounds.set(seqno, round);
-    return round;
-  }
-
   #beginRound(seqno: number): void {
     const random = new SeededRandom(this.#seed, 'round', seqno - this.clock.firstSeqno);
     const { messagesPerRound = 2, invalidatedShare = 0 } = this.#options;
-    this.#tick(seqno);
+    this.#rounds.add(electorTick(seqno, this.clock, this.accounts.elector, this.#seed));
     const messages = random.int(0, Math.round(2 * messagesPerRound));
     for (let n = 0; n < messages; n++) {
       const sentAt = this.clock.committedAt(seqno) + random.int(0, this.clock.blockMs - 1);
       const externalHash = digest(this.#seed, 'external', seqno, n);
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
-    const round = this.#round(seqno);
-    round.transactions.sort((a, b) => a.lt - b.lt);
-    this.clock.closeRound(seqno);
+    this.#rounds.close(seqno);
     this.#begun = seqno;
     while (this.#floor <= seqno - this.#historyRounds) this.#forget(this.#floor++);
-  }
-
-  // Every masterchain block has the elector's own transaction, so no round is empty.
-  #tick(seqno: number): void {
-    const committedAt = this.clock.committedAt(seqno);
-    this.#commit({
-      hash: digest(this.#seed, 'tick', seqno),
-      account: this.accounts.elector,
-      inMessage: undefined,
-      parent: undefined,
-      children: [],
-      seqno,
-      block: masterchainBlock(seqno),
-      lt: this.clock.nextLt(seqno),
-      now: Math.floor(committedAt / 1000),
-      emulatedAt: committedAt,
-      confirmedAt: committedAt,
-      finalizedAt: committedAt,
-    });
   }
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
@@ -229,18 +176,11 @@ export class Chain {
     const trace = planTrace({ sender, externalHash, sentAt, late, invalidated }, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
-    if (!invalidated) trace.transactions.forEach((transaction) => void this.#commit(transaction));
-  }
-
-  #commit(transaction: Transaction): void {
-    this.#round(transaction.seqno).transactions.push(transaction);
-    this.#transactions.set(transaction.hash, transaction);
+    if (!invalidated) for (const transaction of trace.transactions) this.#rounds.add(transaction);
   }
 
   #forget(seqno: number): void {
-    const round = this.#rounds.get(seqno);
-    this.#rounds.delete(seqno);
-    for (const transaction of round?.transactions ?? []) this.#transactions.delete(transaction.hash);
+    this.#rounds.forget(seqno);
     for (const [externalHash, trace] of this.#traces) {
       if (trace.goneAt >= this.clock.committedAt(seqno)) break;
       this.#traces.delete(externalHash);

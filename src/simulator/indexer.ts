@@ -6,9 +6,13 @@ import { Chain } from './chain.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { Faults } from './faults.ts';
 import { Gate } from './gate.ts';
-import { type IndexerOperation, operationOf, Question } from './question.ts';
+import { type IndexerOperation, operationOf } from './operation.ts';
+import { Question } from './question.ts';
+import { Replica } from './replica.ts';
 import { RequestLog } from './request-log.ts';
+import { SeededRandom } from './seeded-random.ts';
 import { sendAnswer } from './send-answer.ts';
+import { HEALTHY } from './stores.ts';
 import { Workers } from './workers.ts';
 
 /** How to start a simulated indexer. */
@@ -19,6 +23,11 @@ export interface IndexerOptions {
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 rounds of history. */
   readonly chain?: Chain;
+  /**
+   * Chains made with the same options: each is one more replica behind the same address, and requests go to all of them
+   * in turn. Messages go to the first replica alone.
+   */
+  readonly replicaChains?: readonly Chain[];
   /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
   readonly now?: () => number;
 }
@@ -44,8 +53,9 @@ export class Indexer {
   readonly dialect: Dialect;
   readonly faults = new Faults();
   readonly requests = new RequestLog();
+  /** Who answers the requests, in turn; often one alone. The first is the one with `chain`. */
+  readonly replicas: readonly [Replica, ...Replica[]];
   readonly #now: () => number;
-  readonly #chain: Chain;
   readonly #server: Server;
   readonly #closing = new AbortController();
   readonly #workers = new Workers(this.#closing.signal);
@@ -54,17 +64,18 @@ export class Indexer {
   constructor(options: IndexerOptions) {
     this.dialect = options.dialect ?? '1.3';
     this.#now = options.now ?? Date.now;
-    this.#chain = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_ROUNDS * 400 });
+    const replica = (chain: Chain) => new Replica(chain, this.#now);
+    const first = replica(options.chain ?? new Chain({ startAt: this.#now() - HISTORY_ROUNDS * 400 }));
+    this.replicas = [first, ...(options.replicaChains ?? []).map(replica)];
     this.#server = createServer(
       { maxHeaderSize: MAX_HEADER_BYTES },
       (request, response) => void this.#serve(request, response),
     );
   }
 
-  /** The chain, advanced to the present. */
+  /** The chain of the first replica, as far as that has got with it: to the present, unless a test holds it back. */
   get chain(): Chain {
-    this.#chain.advanceTo(this.#now());
-    return this.#chain;
+    return this.replicas[0].chain;
   }
 
   /** 0 when it does not listen. */
@@ -131,6 +142,7 @@ export class Indexer {
     // Writing to a client that has left is no event here.
     response.on('error', () => {});
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
+    const number = this.requests.total;
     try {
       const fault = this.faults.take(operation);
       await this.#gateOf(operation)?.pass();
@@ -138,18 +150,31 @@ export class Indexer {
       if (fault?.kind === 'hang') return void (await left);
       if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
-      const turn = this.faults.shuffle ? this.requests.total : 0;
-      const question = new Question({ method, target, headers, body }, this.chain, this.dialect);
+      const { shuffle, clockAheadMs } = this.faults;
+      const question = new Question(
+        { method, target, headers: request.headersDistinct, body },
+        this.#replicaFor(operation, number).chain,
+        this.dialect,
+        {
+          stores: fault?.kind === 'stores' ? fault.stores : HEALTHY,
+          random: shuffle ? new SeededRandom('order', number) : undefined,
+        },
+      );
       response.sendDate = false;
-      response.setHeader('Date', new Date(this.#now()).toUTCString());
+      response.setHeader('Date', new Date(this.#now() + clockAheadMs).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
       response.setHeader('Server-timing', `total;dur=${(performance.now() - startedAt).toFixed(3)}`);
-      const said = fault?.kind === 'answer' ? fault : answer(question, turn);
+      const said = fault?.kind === 'answer' ? fault : answer(question);
       await sendAnswer(request, response, said, { fault, compression: this.faults.compression, signal });
       await left;
     } finally {
       done();
     }
+  }
+
+  #replicaFor(operation: IndexerOperation, number: number): Replica {
+    const [first] = this.replicas;
+    return operation === 'message' ? first : (this.replicas[number % this.replicas.length] ?? first);
   }
 
   #gateOf(operation: IndexerOperation): Gate | undefined {

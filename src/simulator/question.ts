@@ -1,53 +1,31 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Account } from './accounts.ts';
 import type { Chain } from './chain.ts';
-import { DIALECTS, type Dialect } from './dialect.ts';
-import { addressSpellings, decodeAddress, decodeHash } from './spellings.ts';
+import { DIALECTS, type Dialect, type DialectTraits } from './dialect.ts';
+import { type IndexerOperation, operationOf } from './operation.ts';
+import { Query } from './query.ts';
+import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
+import { Refusal } from './refusal.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { HEALTHY, type Stores } from './stores.ts';
 
-/** What the simulated indexer is asked for; a path that it does not know is `other`. */
-export type IndexerOperation =
-  | 'pendingTraces'
-  | 'adjacentTransactions'
-  | 'masterchainBlockShards'
-  | 'masterchainInfo'
-  | 'transactionsByMasterchainBlock'
-  | 'addressBook'
-  | 'message'
-  | 'other';
+/** Below this the database gives up before it has looked. */
+const SHORTEST_USEFUL_TIMEOUT_MS = 5;
 
-const OPERATIONS: readonly IndexerOperation[] = [
-  'pendingTraces',
-  'adjacentTransactions',
-  'masterchainBlockShards',
-  'masterchainInfo',
-  'transactionsByMasterchainBlock',
-  'addressBook',
-  'message',
-];
-
-/** Which operation a raw request target (path and query) names. */
-export function operationOf(target: string): IndexerOperation {
-  const [path = ''] = target.split('?');
-  return OPERATIONS.find((operation) => path === `/api/v3/${operation}`) ?? 'other';
+/** A request as it came. */
+export interface AskedRequest {
+  readonly method: string;
+  /** Path and query, byte for byte. */
+  readonly target: string;
+  /** By lower-case name; of several values the first counts. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Buffer;
 }
 
-/** An answer without the headers that every answer has. */
-export interface Answer {
-  readonly status: number;
-  readonly body: string | Buffer;
-  /** Beside `Content-Type: application/json`, which they may replace. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A request that the indexer itself says no to: sent as `{"error": message}`. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  readonly status: 404 | 405 | 422 | 500;
-
-  constructor(status: Refusal['status'], message: string) {
-    super(message);
-    this.status = status;
-  }
+/** What beside the request makes an answer what it is. */
+export interface Conditions {
+  /** Default: both do their work. */
+  readonly stores?: Stores;
+  /** Draws the order of rows that the indexer keeps in none. Default: the chain's own order, so that equal states give equal bytes. */
+  readonly random?: SeededRandom | undefined;
 }
 
 /** One request as the answering functions see it: parameters read as the dialect's indexer reads them. */
@@ -56,83 +34,103 @@ export class Question {
   readonly operation: IndexerOperation;
   readonly chain: Chain;
   readonly dialect: Dialect;
+  readonly traits: DialectTraits;
   readonly body: Buffer;
-  readonly #query: URLSearchParams;
-  readonly #headers: IncomingHttpHeaders;
+  readonly query: Query;
+  readonly #headers: AskedRequest['headers'];
+  readonly #conditions: Conditions;
 
-  constructor(
-    request: { method: string; target: string; headers: IncomingHttpHeaders; body: Buffer },
-    chain: Chain,
-    dialect: Dialect,
-  ) {
+  constructor(request: AskedRequest, chain: Chain, dialect: Dialect, conditions: Conditions = {}) {
     this.method = request.method;
     this.operation = operationOf(request.target);
     this.chain = chain;
     this.dialect = dialect;
+    this.traits = DIALECTS[dialect];
     this.body = request.body;
-    // As the indexer's own form decoder, this turns a raw plus into a space, which then is no part of any value.
-    this.#query = new URLSearchParams(request.target.split('?').slice(1).join('?'));
+    this.query = new Query(request.target.split('?').slice(1).join('?'));
     this.#headers = request.headers;
+    this.#conditions = conditions;
   }
 
-  /** The last value of a parameter, as Go's decoder reads a scalar. */
-  last(name: string): string | undefined {
-    return this.#query.getAll(name).at(-1);
+  /** The stores behind this answer: a client that asks for a tiny timeout gets a database that gives up. */
+  get stores(): Stores {
+    const { stores = HEALTHY } = this.#conditions;
+    const timeoutMs = readInt32(this.setting('X-Timeout') ?? '') ?? Number.POSITIVE_INFINITY;
+    return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? { ...stores, database: 'timesOut', rowsRead: 0 } : stores;
   }
 
-  /** All values of a parameter; with commas between them where the dialect takes that. */
-  list(name: string): readonly string[] {
-    const values = this.#query.getAll(name);
-    const split = DIALECTS[this.dialect].commaLists && name !== 'account';
-    return split ? values.flatMap((value) => value.split(',')) : values;
+  /** Rows in no order that a reader could rely on. */
+  inAnyOrder<Row>(rows: readonly Row[]): readonly Row[] {
+    const { random } = this.#conditions;
+    if (random === undefined) return rows;
+    const drawn = rows.map((row) => ({ row, place: random.next() }));
+    return drawn.sort((a, b) => a.place - b.place).map(({ row }) => row);
   }
 
-  /** A header, or its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
+  /** The value of a scalar parameter: of several the last counts. */
+  scalar(name: string): string | undefined {
+    return this.query.values(name).at(-1);
+  }
+
+  /** A header; where it is not sent, empty included, its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
   setting(header: string): string | undefined {
-    const value = this.#headers[header.toLowerCase()];
-    return (Array.isArray(value) ? value.at(-1) : value) ?? this.last(header.toLowerCase().replaceAll('-', '_'));
+    const [value] = [this.#headers[header.toLowerCase()]].flat();
+    return value ?? this.query.last(header.toLowerCase().replaceAll('-', '_'));
   }
 
-  /** A setting that is a flag, as Go's `ParseBool` reads it. */
+  /** The first value of a header that has no spelling in the query. */
+  header(name: string): string | undefined {
+    return [this.#headers[name.toLowerCase()]].flat()[0];
+  }
+
+  /** A setting that is a flag; what is none is ignored. */
   flag(header: string): boolean {
-    return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(this.setting(header) ?? '');
+    return readFlag(this.setting(header) ?? '') ?? false;
   }
 
-  /** An integer parameter; 422 when it is something else. */
+  /** An integer parameter; an empty one is 0. Throws a {@link Refusal}, 422. */
   integer(name: string): number | undefined {
-    const value = this.last(name);
-    if (value === undefined) return undefined;
-    if (!/^-?\d{1,10}$/.test(value)) throw notConvertible(name);
-    return Number(value);
+    const text = this.scalar(name);
+    if (text === undefined) return undefined;
+    if (text === '' && !this.traits.strict) return 0;
+    return readInt32(text) ?? notConvertible(`"${name}"`);
   }
 
-  /** A hash in any spelling that the dialect reads, made canonical; 422 otherwise. */
-  canonicalHash(name: string, value: string): string {
-    const padded = value.length !== 43;
-    const hash = padded || DIALECTS[this.dialect].unpaddedHashes ? decodeHash(value) : undefined;
-    if (hash === undefined) throw notConvertible(name);
-    return hash.toString('base64');
+  /** The one hash of a parameter, canonical. Throws a {@link Refusal}, 422. */
+  hash(name: string): string | undefined {
+    const text = this.scalar(name);
+    return text === undefined ? undefined : (readHash(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
-  /** An address in any spelling, made canonical; 422 otherwise. */
-  canonicalAddress(name: string, value: string): Account['address'] {
-    const account = decodeAddress(value);
-    if (account === undefined) throw notConvertible(name);
-    return addressSpellings(account).raw;
+  /** A list of hashes, canonical, empty ones included: commas count only where a value is no hash. Throws a {@link Refusal}, 422. */
+  hashes(name: string): readonly string[] {
+    return this.query.values(name).flatMap((value, place) => {
+      const hash = this.#hashOrEmpty(value);
+      if (hash !== undefined) return [hash];
+      const parts = this.traits.strict ? [] : value.split(',').map((part) => this.#hashOrEmpty(part));
+      const known = parts.filter((part) => part !== undefined);
+      return parts.length > 1 && known.length === parts.length ? known : notConvertible(`index ${place} of "${name}"`);
+    });
   }
 
-  /** `limit` and `offset`, with the dialect's default, and its status for a limit that is too large. */
-  page(): { readonly offset: number; readonly end: number } {
-    const traits = DIALECTS[this.dialect];
-    const limit = this.integer('limit') ?? traits.defaultLimit;
-    const offset = this.integer('offset') ?? 0;
-    if (limit > 1000) throw new Refusal(traits.limitTooLargeStatus, `limit is not allowed: ${limit} > 1000`);
-    if (limit < 1) throw new Refusal(422, 'limit should be at least 1');
-    if (offset < 0) throw new Refusal(422, 'offset should be at least 0');
-    return { offset, end: offset + limit };
+  /** The account of a parameter in its canonical form: of several the last counts. Throws a {@link Refusal}, 422. */
+  address(name: string): string | undefined {
+    const text = this.scalar(name);
+    return text === undefined ? undefined : (readAddress(text) ?? notConvertible(`"${name}"`));
+  }
+
+  /** All accounts of a parameter in their canonical form. Throws a {@link Refusal}, 422. */
+  addresses(name: string): readonly string[] {
+    return this.query
+      .values(name)
+      .map((value, place) => readAddress(value) ?? notConvertible(`index ${place} of "${name}"`));
+  }
+
+  #hashOrEmpty(text: string): string | undefined {
+    return text === '' && !this.traits.strict ? '' : readHash(text, this.dialect);
   }
 }
 
-function notConvertible(name: string): Refusal {
-  return new Refusal(422, `failed to decode: schema: error converting value for "${name}"`);
+function notConvertible(what: string): never {
+  throw new Refusal(422, `failed to decode: schema: error converting value for ${what}`);
 }

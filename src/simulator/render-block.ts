@@ -1,5 +1,5 @@
 import { type BlockId, previousBlocks } from './blocks.ts';
-import type { Round } from './chain.ts';
+import type { Round } from './rounds.ts';
 import { digest } from './seeded-random.ts';
 
 function isSame(one: BlockId, other: BlockId): boolean {

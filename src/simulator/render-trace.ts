@@ -1,3 +1,4 @@
+import { LATER_TYPES } from './action-types.ts';
 import type { Dialect } from './dialect.ts';
 import { renderTransaction } from './render-transaction.ts';
 import { digest } from './seeded-random.ts';
@@ -8,46 +9,34 @@ export interface TraceView {
   readonly dialect: Dialect;
   /** Epoch ms. */
   readonly instant: number;
-  /** The action types that the client can read; undefined for those of the first version. */
-  readonly actionTypes: readonly string[] | undefined;
+  /** The action types that the client can read. */
+  readonly actionTypes: readonly string[];
 }
 
-const FIRST_ACTION_TYPES = ['ton_transfer', 'jetton_transfer'];
-const LATER_ACTION_TYPES = [...FIRST_ACTION_TYPES, 'contract_call'];
-
-/** What an `X-Actions-Version` or the list of `supported_action_types` stands for. */
-export function expandActionTypes(values: readonly string[]): readonly string[] {
-  return values.flatMap((value) => {
-    if (value === 'v1') return FIRST_ACTION_TYPES;
-    return value === 'latest' || /^v\d+$/.test(value) ? LATER_ACTION_TYPES : [value];
-  });
-}
-
-function actionType(trace: Trace): string {
-  if (trace.transactions.length <= 2) return 'ton_transfer';
-  return trace.transactions.length === 5 ? 'jetton_transfer' : 'contract_call';
+/** A small trace is one action; a large one holds one of every type that came later. */
+function actionTypesOf(trace: Trace): readonly string[] {
+  if (trace.transactions.length <= 2) return ['ton_transfer'];
+  return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
 function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
-  const type = actionType(trace);
   const [first] = known;
   const last = known.at(-1);
-  if (first === undefined || last === undefined || !actionTypes.includes(type)) return [];
-  return [
-    {
-      trace_id: trace.id,
-      action_id: digest(trace.id, 'action'),
-      start_lt: String(first.lt),
-      end_lt: String(last.lt),
-      start_utime: first.now,
-      end_utime: last.now,
-      transactions: known.map(({ hash }) => hash),
-      success: true,
-      type,
-      details: { source: first.account.address, destination: last.account.address, value: '250000000', comment: null },
-      trace_external_hash: trace.externalHash,
-    },
-  ];
+  if (first === undefined || last === undefined) return [];
+  const types = actionTypesOf(trace).filter((type) => actionTypes.includes(type));
+  return types.map((type) => ({
+    trace_id: trace.id,
+    action_id: digest(trace.id, 'action', type),
+    start_lt: String(first.lt),
+    end_lt: String(last.lt),
+    start_utime: first.now,
+    end_utime: last.now,
+    transactions: known.map(({ hash }) => hash),
+    success: true,
+    type,
+    details: { source: first.account.address, destination: last.account.address, value: '250000000', comment: null },
+    trace_external_hash: trace.externalHash,
+  }));
 }
 
 function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): object {
@@ -59,7 +48,7 @@ function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): 
 }
 
 /** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
-export function renderTrace(trace: Trace, { dialect, instant, actionTypes = FIRST_ACTION_TYPES }: TraceView): object {
+export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: TraceView): object {
   const known = knownTransactions(trace, instant);
   const [root] = known;
   const last = known.at(-1);

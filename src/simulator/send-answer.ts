@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { Answer } from './answer.ts';
 import type { Fault } from './faults.ts';
-import type { Answer } from './question.ts';
 
 /** How an answer goes out. */
 export interface Sending {

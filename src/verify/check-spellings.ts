@@ -4,7 +4,7 @@ import type { OperationName } from '../ton/operations.ts';
 import type { AnsweredSet } from './asker.ts';
 import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';
 import { excuseFor, judge } from './examine.ts';
-import type { SampledTransaction } from './learn-chain.ts';
+import type { ChainSample } from './learn-chain.ts';
 import type { Finding } from './report.ts';
 import type { Run } from './run.ts';
 import { isUnchanged } from './settled-part.ts';
@@ -17,10 +17,13 @@ const MOST_ATTEMPTS = 3;
 const MOST_TOLD = 3;
 
 /** All spellings of a hash, an account and a set of hashes give one answer and cost one request. */
-export async function checkSpellings(run: Run, transactions: readonly SampledTransaction[]): Promise<void> {
+export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
   // One with a parent, so that there is an answer to compare.
   const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
-  if (chosen === undefined) return;
+  if (chosen === undefined) {
+    run.report.skip('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
+    return;
+  }
   const { hash, account } = chosen;
   await checkSet(run, 'adjacentTransactions', hashQueries(hash));
   await checkIndexerAgrees(run, hash);

@@ -7,6 +7,8 @@ export interface SampledTransaction {
   readonly account: string;
   /** Whether another transaction sent the message that started it. */
   readonly hasParent: boolean;
+  /** Whether it sent messages to other accounts, which start children. */
+  readonly hasChildren: boolean;
 }
 
 /** What a run looks at. */
@@ -14,6 +16,8 @@ export interface ChainSample {
   /** Masterchain rounds, the newest first. */
   readonly seqnos: readonly number[];
   readonly transactions: readonly SampledTransaction[];
+  /** Where transactions were looked for, in words. */
+  readonly searched: string;
 }
 
 /** The indexer answers, and not as an indexer does. */
@@ -24,8 +28,13 @@ export class NotAnIndexerError extends Error {
 /** Rounds can become visible out of order, so the very newest may be missing for a moment. */
 const NEWEST_ROUNDS_LEFT_OUT = 3;
 
-const MOST_ROUNDS_READ = 3;
 const TRANSACTIONS_PER_ROUND = 50;
+
+/** Rounds that are old enough for most children to be there, further and further back; then the nearer ones. */
+const SETTLED_DISTANCES = [...Array.from({ length: 18 }, (_, n) => 2 ** (n + 3) - 1), 3, 1, 0];
+
+/** The newest rounds, whose accounts are the busiest; then further and further back. */
+const BUSY_DISTANCES = Array.from({ length: 10 }, (_, n) => 2 ** n - 1);
 
 /** The number of the newest block that the indexer has. Throws a {@link NotAnIndexerError}. */
 export async function newestSeqno(indexer: Asker): Promise<number> {
@@ -33,19 +42,49 @@ export async function newestSeqno(indexer: Asker): Promise<number> {
 }
 
 /**
- * Chooses what to look at, asking the indexer itself: rounds ever further back, and transactions of the older ones.
- * Throws a {@link NotAnIndexerError}.
+ * Chooses what to look at, asking the indexer itself: rounds further and further back, and transactions of the older
+ * ones, among them one with a parent and one with children if there are any. Throws a {@link NotAnIndexerError}.
  */
 export async function learnChain(indexer: Asker, samples: number): Promise<ChainSample> {
   const { first, last } = await edges(indexer);
-  const newest = last - NEWEST_ROUNDS_LEFT_OUT;
+  const newest = Math.max(first, last - NEWEST_ROUNDS_LEFT_OUT);
   const seqnos = [...new Set(Array.from({ length: samples }, (_, n) => Math.max(first, newest - 2 ** n + 1)))];
+  const { transactions, searched } = await lookBack(indexer, { first, newest }, SETTLED_DISTANCES, (found) => {
+    return found.length >= samples && found.some(({ hasParent }) => hasParent) && found.some((it) => it.hasChildren);
+  });
+  const telling = [transactions.find((it) => it.hasParent), transactions.find((it) => it.hasChildren)];
+  const chosen = new Set([...telling.filter((it) => it !== undefined), ...spread(transactions, samples)]);
+  return { seqnos, transactions: [...chosen].slice(0, Math.max(samples, 2)), searched };
+}
+
+/** Accounts that took part in the newest transactions, at most `samples`. Throws a {@link NotAnIndexerError}. */
+export async function busyAccounts(
+  indexer: Asker,
+  samples: number,
+): Promise<{ readonly accounts: readonly string[]; readonly searched: string }> {
+  const { first, last } = await edges(indexer);
+  const accountsOf = (found: readonly SampledTransaction[]) => [...new Set(found.map(({ account }) => account))];
+  const { transactions, searched } = await lookBack(indexer, { first, newest: last }, BUSY_DISTANCES, (found) => {
+    return accountsOf(found).length >= samples;
+  });
+  return { accounts: accountsOf(transactions).slice(-samples), searched };
+}
+
+/** Reads the transactions of rounds at these distances before the newest until there are enough. */
+async function lookBack(
+  indexer: Asker,
+  { first, newest }: { readonly first: number; readonly newest: number },
+  distances: readonly number[],
+  isEnough: (found: readonly SampledTransaction[]) => boolean,
+): Promise<{ readonly transactions: readonly SampledTransaction[]; readonly searched: string }> {
   const transactions: SampledTransaction[] = [];
-  for (const seqno of seqnos.toReversed().slice(0, MOST_ROUNDS_READ)) {
+  const rounds: number[] = [];
+  for (const seqno of new Set(distances.map((distance) => Math.max(first, newest - distance)))) {
+    rounds.push(seqno);
     transactions.push(...(await transactionsOf(indexer, seqno)));
-    if (transactions.length >= samples) break;
+    if (isEnough(transactions)) break;
   }
-  return { seqnos, transactions: spread(transactions, samples) };
+  return { transactions, searched: `${rounds.length} rounds from ${newest} back to ${Math.min(...rounds)}` };
 }
 
 async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
@@ -61,14 +100,15 @@ async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
 }
 
 /** Transactions of a round, from the indexer itself; none where it does not tell. */
-export async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
+async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
   const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_ROUND}`;
   const { rows, problems } = listIn('adjacentTransactions', (await indexer.ask(target)).body);
   if (problems.length > 0) return [];
-  return rows.filter(isObject).map(({ hash, account, in_msg: message }) => ({
+  return rows.filter(isObject).map(({ hash, account, in_msg: message, out_msgs: sent }) => ({
     hash: String(hash),
     account: String(account),
     hasParent: isObject(message) && typeof message['source'] === 'string',
+    hasChildren: Array.isArray(sent) && sent.some((it) => isObject(it) && typeof it['destination'] === 'string'),
   }));
 }
 

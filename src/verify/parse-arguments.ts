@@ -8,6 +8,8 @@ export interface VerifyOptions {
   readonly rate: number;
   /** How many blocks, transactions and accounts are looked at. */
   readonly samples: number;
+  /** How long a block that is due is waited for, in seconds. */
+  readonly patience: number;
 }
 
 /** A command line that cannot be followed; its message says what is wrong. */
@@ -15,17 +17,38 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const USAGE = 'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5]';
+export const USAGE = 'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15]';
+
+/** What the process says by its end. Those above 1 are of sysexits.h. */
+export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, incomplete: 75 } as const;
+
+export const HELP = `${USAGE}
+
+Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only
+reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer.
+
+  --rate      requests to the indexer per second, 0.01 to 1000
+  --samples   how many blocks, transactions and accounts are looked at, 1 to 100
+  --patience  seconds that a block is waited for when it is due, 0 to 600
+
+exit codes:
+  ${EXIT_CODES.right}   all was checked, and is right
+  ${EXIT_CODES.violation}   an answer is wrong
+  ${EXIT_CODES.usage}  the command line is wrong
+  ${EXIT_CODES.unavailable}  the indexer cannot be reached, or refuses the key
+  ${EXIT_CODES.incomplete}  nothing is wrong, but not all could be checked: the last lines say what and why`;
 
 /** Reads the arguments after the program's name. Throws a {@link UsageError}. */
-export function parseArguments(args: readonly string[]): VerifyOptions {
+export function parseArguments(args: readonly string[]): VerifyOptions | 'help' {
   const { values, positionals } = parse(args);
+  if (values.help) return 'help';
   const [url, ...more] = positionals;
   if (url === undefined || more.length > 0) throw new UsageError('one address of an indexer is expected');
   return {
     url,
     rate: numberIn('--rate', values.rate, 0.01, 1000),
     samples: Math.round(numberIn('--samples', values.samples, 1, 100)),
+    patience: numberIn('--patience', values.patience, 0, 600),
   };
 }
 
@@ -34,7 +57,12 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { rate: { type: 'string', default: '1' }, samples: { type: 'string', default: '5' } },
+      options: {
+        rate: { type: 'string', default: '1' },
+        samples: { type: 'string', default: '5' },
+        patience: { type: 'string', default: '15' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
     });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-/** `unclear`: the indexer gave nothing that could be judged. */
+/** `unclear`: the indexer gave nothing that could be judged, or had nothing to ask for. */
 export type Result = 'ok' | 'unclear' | 'violation';
 
 /** One line of the table. */
@@ -20,6 +20,7 @@ const RESULT_WIDTH = 9;
 export class Report {
   readonly #print: (line: string) => void;
   readonly #counts: Record<Result, number> = { ok: 0, unclear: 0, violation: 0 };
+  readonly #unclear: string[] = [];
 
   constructor(print: (line: string) => void) {
     this.#print = print;
@@ -30,6 +31,11 @@ export class Report {
     return this.#counts[result];
   }
 
+  /** What could not be checked, and why; empty when the run was complete. */
+  get unclear(): readonly string[] {
+    return this.#unclear;
+  }
+
   head(): void {
     this.#line('check', 'asked', 'result', 'detail');
     this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));
@@ -38,9 +44,15 @@ export class Report {
   add({ check, asked, problems, detail, unclear = false }: Finding): void {
     const result: Result = problems.length > 0 ? 'violation' : unclear ? 'unclear' : 'ok';
     this.#counts[result]++;
+    if (result === 'unclear') this.#unclear.push(`${check} (${asked}): ${detail}`);
     // What is wrong has to be asked for again by hand, so it is not shortened.
     const shown = result === 'violation' ? asked : shorten(asked);
     this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
+  }
+
+  /** Nothing could be asked, for this reason. */
+  skip(check: string, asked: string, reason: string): void {
+    this.add({ check, asked, problems: [], detail: reason, unclear: true });
   }
 
   #line(check: string, asked: string, result: string, detail: string): void {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DIALECTS as TRAITS } from '../../src/simulator/dialect.ts';
 import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
 import { sendTrace, settledParent, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
@@ -181,7 +180,6 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
 describe('spellings that an indexer does not read', () => {
   it('are answered all the same: unpadded base64 before indexer 1.2', async () => {
     world = await World.start({ ...ANY_WORLD, dialect: '1.2' });
-    expect(TRAITS['1.2'].unpaddedHashes).toBe(false);
     const { base64, base64urlUnpadded } = hashSpellings(Buffer.from(settledParent(world).hash, 'base64'));
     const direct = await world.askIndexer(`/api/v3/adjacentTransactions?hash=${base64urlUnpadded}`);
     expect(direct.status).toBe(422);

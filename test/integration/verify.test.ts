@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
+import { Chain, type ChainOptions } from '../../src/simulator/chain.ts';
 import type { Dialect } from '../../src/simulator/dialect.ts';
 import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { parseArguments } from '../../src/verify/parse-arguments.ts';
+import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
+import { verify as runVerify } from '../../src/verify/verify.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,22 +16,39 @@ const COMMAND = ['-r', './src/require-node-24.cjs', 'src/verify/main.ts'];
 const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];
 
+const CHECKS = [
+  ...['bad input', 'ambiguous input', 'odd input', 'unknown', 'blocks of a round', 'asked again', 'adjacent'],
+  ...['spellings', 'pending', 'next block', 'final is final', 'growing only grows'],
+];
+
 let indexer: Indexer | undefined;
 
 afterEach(() => indexer?.close());
 
-async function start(dialect: Dialect = '1.3'): Promise<Indexer> {
+async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = {}): Promise<Indexer> {
   // Blocks come faster than on the real chain, so that the next one is soon there.
-  const chain = new Chain({ startAt: Date.now() - 60 * BLOCK_MS, blockMs: BLOCK_MS });
+  const chain = new Chain({ startAt: Date.now() - 200 * BLOCK_MS, blockMs: BLOCK_MS, ...options });
   indexer = await startIndexer({ dialect, chain });
   return indexer;
 }
 
-/** Runs the command that `npm run verify` runs. */
-async function verify(args: readonly string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env: environment });
+/** Runs the command that `npm run verify` runs, in a process of its own. */
+async function spawnVerify(args: readonly string[], apiKey: string) {
+  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env: { UPSTREAM_API_KEY: apiKey } });
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { exitCode, stdout, stderr };
+}
+
+/** Runs all of the command but its process, which takes longer to start than most runs take. */
+async function verify(args: readonly string[], apiKey?: string) {
+  const written = { stdout: '', stderr: '' };
+  const writer = (stream: keyof typeof written) => ({
+    write: (part: string) => {
+      written[stream] += part;
+    },
+  });
+  const exitCode = await runVerify({ args, apiKey, stdout: writer('stdout'), stderr: writer('stderr') });
+  return { exitCode, ...written };
 }
 
 /** The checks that came to this result. */
@@ -44,26 +62,33 @@ describe('verify', () => {
     'finds toncache right before an indexer of dialect %s, reading only',
     async (dialect) => {
       const { url, requests } = await start(dialect);
-      const key = { UPSTREAM_API_KEY: 'a-secret' };
-      const { exitCode, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], key);
+      // One of them as the command that it is.
+      const run = dialect === '1.3' ? spawnVerify : verify;
+      const { exitCode, stdout, stderr } = await run([`${url}/api/v3`, ...QUICKLY], 'a-secret');
       expect(checks(stdout, 'violation')).toEqual([]);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
       expect(stdout).toMatch(/\n[0-9]+ ok, 0 unclear, 0 violations; /);
-      for (const check of ['bad input', 'unknown', 'asked again', 'spellings', 'next block', 'final is final']) {
-        expect(stdout).toContain(`\n${check} `);
-      }
+      for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
+      expect(stdout).toMatch(/\nnext block .* ok .* 404 [1-9]\d* times, for \d+ ms; /);
       expect(new Set(requests.recent.map(({ method }) => method))).toEqual(new Set(['GET']));
       expect(new Set(requests.recent.map(({ headers }) => headers['x-api-key']))).toEqual(new Set(['a-secret']));
       expect(stdout).toContain(`; ${requests.total} requests to ${url} in `);
     },
   );
 
+  it('explains itself and its exit codes', async () => {
+    const { exitCode, stdout, stderr } = await verify(['--help']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    for (const code of Object.values(EXIT_CODES)) expect(stdout).toMatch(new RegExp(`\n {2}${code} +\\w`));
+    for (const option of ['--rate', '--samples', '--patience', 'UPSTREAM_API_KEY']) expect(stdout).toContain(option);
+  });
+
   it('asks the indexer no faster than it was told', async () => {
     const { url, requests } = await start();
-    expect(await verify([url, '--rate', '20', '--samples', '1'])).toMatchObject({ exitCode: 0 });
+    expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ exitCode: 0 });
     const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
     // Arrivals jitter; a fourth of the time is far more than that, and far less than asking without a rate would save.
-    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 50 * 0.75);
+    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 10 * 0.75);
   });
 
   it('waits out a rate limit', async () => {
@@ -119,12 +144,64 @@ describe('verify', () => {
     expect(checks(stdout, 'violation')).toContain('pending');
   });
 
-  it('does not blame toncache for what the indexer itself fails at', async () => {
+  it('does not blame toncache for what the indexer itself fails at, and says that it could not check it', async () => {
     const { url, faults } = await start();
     faults.inject(failed(500), { operation: 'pendingTraces' });
     const { exitCode, stdout } = await verify([url, ...QUICKLY]);
-    expect(exitCode).toBe(0);
+    expect(exitCode).toBe(EXIT_CODES.incomplete);
     expect(checks(stdout, 'unclear')).toContain('pending');
+    expect(stdout).toMatch(
+      /\nnot checked: pending \(pendingTraces\?account=.*\): the indexer itself answers with status 500\n/,
+    );
+  });
+
+  it('looks further back when the latest blocks hold no transactions', async () => {
+    const { url, chain } = await start();
+    const empty = '{"transactions":[],"address_book":{}}';
+    const newest = chain.headSeqno - 40;
+    await using quiet = await startTamperingProxy(url, (body, target) => {
+      const seqno = Number(/transactionsByMasterchainBlock\?seqno=(\d+)/.exec(target)?.[1] ?? 0);
+      return seqno > newest ? empty : body;
+    });
+    const { exitCode, stdout } = await verify([quiet.url, ...QUICKLY]);
+    expect(exitCode).toBe(0);
+    for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
+  });
+
+  it('is incomplete, and says so, when no block holds a transaction', async () => {
+    const { url } = await start();
+    await using empty = await startTamperingProxy(url, (body, target) =>
+      target.includes('transactionsByMasterchainBlock') ? '{"transactions":[],"address_book":{}}' : body,
+    );
+    const { exitCode, stdout } = await verify([empty.url, ...QUICKLY]);
+    expect(exitCode).toBe(EXIT_CODES.incomplete);
+    expect(checks(stdout, 'violation')).toEqual([]);
+    const unchecked = ['spellings', 'adjacent', 'adjacent', 'odd input', 'pending'];
+    expect(checks(stdout, 'unclear')).toEqual(unchecked);
+    const told = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
+    expect(told).toHaveLength(unchecked.length);
+    for (const line of told)
+      expect(line).toMatch(/ of \d+ rounds from \d+ back to \d+$| in \d+ rounds from \d+ back to \d+$/);
+  });
+
+  it('is incomplete when no new block comes', async () => {
+    const { url, replicas } = await start();
+    replicas[0].standStill();
+    const { exitCode, stdout } = await verify([url, ...QUICKLY, '--patience', '0']);
+    expect(exitCode).toBe(EXIT_CODES.incomplete);
+    expect(checks(stdout, 'unclear')).toEqual(['next block']);
+  });
+
+  it('reports an input that the indexer answers and toncache refuses', async () => {
+    const { url } = await start();
+    await using generous = await startTamperingProxy(
+      url,
+      (body) => body,
+      (status, target) => (target.endsWith('limit=1001') ? 200 : status),
+    );
+    const { exitCode, stdout } = await verify([generous.url, ...QUICKLY]);
+    expect(exitCode).toBe(1);
+    expect(checks(stdout, 'violation')).toEqual(['bad input']);
   });
 
   it('says in one line that the indexer cannot be reached', async () => {

@@ -10,14 +10,21 @@ export interface TamperingProxy extends AsyncDisposable {
   readonly url: string;
 }
 
+/** Changes a status. */
+export type TamperStatus = (status: number, target: string) => number;
+
 /** Starts a proxy that asks the indexer at `indexerUrl` and changes what it says. */
-export async function startTamperingProxy(indexerUrl: string, tamper: Tamper): Promise<TamperingProxy> {
+export async function startTamperingProxy(
+  indexerUrl: string,
+  tamper: Tamper,
+  tamperStatus: TamperStatus = (status) => status,
+): Promise<TamperingProxy> {
   const times = new Map<string, number>();
   const answer = async (target: string): Promise<{ status: number; body: string }> => {
     const time = (times.get(target) ?? 0) + 1;
     times.set(target, time);
     const response = await fetch(indexerUrl + target);
-    return { status: response.status, body: tamper(await response.text(), target, time) };
+    return { status: tamperStatus(response.status, target), body: tamper(await response.text(), target, time) };
   };
   const server = createServer((request, response) => {
     answer(request.url ?? '').then(

@@ -13,7 +13,7 @@ export interface Answered {
 /** What a test sends beside path and query. */
 export interface Asking {
   readonly method?: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: Record<string, string | string[]>;
   readonly body?: string;
   readonly signal?: AbortSignal;
 }

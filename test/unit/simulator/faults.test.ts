@@ -8,6 +8,7 @@ import {
   rateLimited,
   redirect,
   refusedKey,
+  webServerPage,
   withoutList,
 } from '../../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
@@ -63,6 +64,7 @@ describe('an injected fault', () => {
     ['half a JSON', garbage('not-json'), 200, '{"traces":['],
     ['nothing', garbage('empty'), 200, ''],
     ['JSON without the list', withoutList(), 200, '{"ok":true}'],
+    ['a page of the web server before it', webServerPage(404), 404, /^<html>.*nginx/],
     ['a redirect', redirect('http://127.0.0.1:1/'), 302, ''],
   ];
   it.each(answers)('can be %s in place of the answer', async (_, fault, status, body) => {
@@ -211,25 +213,45 @@ describe('other switches', () => {
     expect((await ask(indexer, shards)).text).toBe(wholeShards);
   });
 
-  it('send equal traces in another order', async () => {
+  it('put the clock of the Date header ahead', async () => {
+    indexer.faults.clockAheadMs = 86_400_000;
+    const { headers, text } = await ask(indexer, shards);
+    expect([new Date(headers.date ?? '').getTime(), text]).toEqual([1_800_000_060_000 + 86_400_000, wholeShards]);
+  });
+
+  it('send the same rows in another order: traces, adjacent transactions, and blocks that are not sorted', async () => {
     const chain = new Chain({ startAt: 0, messagesPerRound: 0 });
     const [wallet] = chain.accounts.wallets;
-    for (let n = 0; n < 3; n++) chain.send(wallet);
-    chain.advanceTo(1000);
-    const still = await startIndexer({ chain, now: () => 1000 });
+    for (let n = 0; n < 4; n++) chain.send(wallet);
+    const parent = Array.from({ length: 40 }, () => chain.trace(chain.send()))
+      .flatMap((trace) => trace?.transactions ?? [])
+      .find(({ parent, children }) => parent !== undefined && children.length > 1);
+    let now = 1000;
+    const still = await startIndexer({ chain, dialect: '1.2', now: () => now });
+    const orders = async (target: string) => {
+      const texts: string[][] = [];
+      for (let time = 0; time < 8; time++) {
+        const { body } = await askJson(still, `/api/v3/${target}`);
+        const rows = body.traces ?? body.transactions ?? body.blocks ?? [];
+        texts.push(rows.map((row) => JSON.stringify(row)));
+      }
+      const sets = new Set(texts.map((rows) => rows.toSorted().join()));
+      return { orders: new Set(texts.map((rows) => rows.join())).size, sets: sets.size };
+    };
     try {
-      const target = `/api/v3/pendingTraces?account=${wallet?.friendly}`;
-      const order = async () => {
-        const { body } = await askJson(still, target);
-        return body.traces?.map((trace) => trace.external_hash) ?? [];
-      };
-      const steady = await order();
-      expect(steady).toHaveLength(3);
-      expect(await order()).toEqual(steady);
+      const lists = [
+        `pendingTraces?account=${wallet?.friendly}`,
+        `masterchainBlockShards?seqno=${chain.headSeqno}`,
+        `adjacentTransactions?hash=${encodeURIComponent(parent?.hash ?? '')}`,
+      ];
+      for (const target of lists.slice(0, 2)) expect(await orders(target)).toEqual({ orders: 1, sets: 1 });
       still.faults.shuffle = true;
-      const [one, two] = [await order(), await order()];
-      expect(one).not.toEqual(two);
-      expect(one.toSorted()).toEqual(two.toSorted());
+      for (const target of lists.slice(0, 2)) {
+        expect(await orders(target)).toEqual({ orders: expect.toSatisfy((count) => count > 1), sets: 1 });
+      }
+      now = 60_000;
+      expect(await orders(lists[2] ?? '')).toEqual({ orders: expect.toSatisfy((count) => count > 1), sets: 1 });
+      expect(await orders(`${lists[1]}&sort=desc`)).toEqual({ orders: 1, sets: 1 });
     } finally {
       await still.close();
     }

@@ -1,0 +1,28 @@
+/** What the simulated indexer is asked for; a path that it does not know is `other`. */
+export type IndexerOperation =
+  | 'pendingTraces'
+  | 'adjacentTransactions'
+  | 'masterchainBlockShards'
+  | 'masterchainInfo'
+  | 'transactionsByMasterchainBlock'
+  | 'addressBook'
+  | 'message'
+  | 'other';
+
+const OPERATIONS: readonly IndexerOperation[] = [
+  'pendingTraces',
+  'adjacentTransactions',
+  'masterchainBlockShards',
+  'masterchainInfo',
+  'transactionsByMasterchainBlock',
+  'addressBook',
+  'message',
+];
+
+const BY_PATH = new Map(OPERATIONS.map((operation) => [`/api/v3/${operation}`.toLowerCase(), operation]));
+
+/** Which operation a raw request target (path and query) names: in any case, and with or without a slash at its end. */
+export function operationOf(target: string): IndexerOperation {
+  const [path = ''] = target.split('?');
+  return BY_PATH.get(path.toLowerCase().replace(/\/$/, '')) ?? 'other';
+}

@@ -1,0 +1,31 @@
+import type { Question } from './question.ts';
+import { Refusal } from './refusal.ts';
+
+/** A part of a list, by the places in it. */
+export interface Page {
+  readonly offset: number;
+  readonly end: number;
+}
+
+const MAX_LIMIT = 1000;
+
+/** `limit` and `offset` as the dialect reads them, with its default and its status for a limit that is too large. */
+export function askedPage(question: Question): Page {
+  const { strict, defaultLimit, limitTooLargeStatus } = question.traits;
+  const limit = question.integer('limit') ?? defaultLimit;
+  const offset = question.integer('offset') ?? 0;
+  if (strict && limit < 1) throw new Refusal(422, 'limit should be at least 1');
+  if (strict && offset < 0) throw new Refusal(422, 'offset should be at least 0');
+  if (limit > MAX_LIMIT) throw new Refusal(limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
+  return { offset: Math.max(0, offset), end: Math.max(0, offset) + Math.max(1, limit) };
+}
+
+/** `sort`, where the dialect reads it: undefined leaves the rows in no order. Throws a {@link Refusal}. */
+export function askedSort(question: Question): 'asc' | 'desc' | undefined {
+  const word = question.scalar('sort')?.toLowerCase();
+  if (!question.traits.sorts || word === undefined || word === '') return undefined;
+  if (word === 'asc' || word === 'a') return 'asc';
+  if (word === 'desc' || word === 'd') return 'desc';
+  // It says 422, and the caller of the function that builds the statement makes a 500 of every error.
+  throw new Refusal(500, 'wrong value for sort parameter');
+}

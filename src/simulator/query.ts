@@ -1,0 +1,51 @@
+interface Parameter {
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * A query string as the indexer's web framework (Fiber on fasthttp) gives it to the handlers, which read it in three
+ * ways: `first` and `last` under one exact name, and `values` through the decoder that fills Go structs.
+ */
+export class Query {
+  readonly #parameters: readonly Parameter[];
+
+  constructor(raw: string) {
+    this.#parameters = raw.split('&').map((piece) => {
+      const equals = piece.indexOf('=');
+      return equals < 0
+        ? { name: decode(piece), value: '' }
+        : { name: decode(piece.slice(0, equals)), value: decode(piece.slice(equals + 1)) };
+    });
+  }
+
+  /** The first value under exactly this name (`QueryInt`). */
+  first(name: string): string | undefined {
+    return this.#parameters.find((parameter) => parameter.name === name)?.value;
+  }
+
+  /** The last value under exactly this name (`Queries`). */
+  last(name: string): string | undefined {
+    return this.#parameters.findLast((parameter) => parameter.name === name)?.value;
+  }
+
+  /** All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads. */
+  values(name: string): readonly string[] {
+    return this.#parameters.flatMap((parameter) => (fieldOf(parameter.name) === name ? [parameter.value] : []));
+  }
+}
+
+function fieldOf(name: string): string {
+  return name
+    .replaceAll(/\[(?!\])/g, '.')
+    .replaceAll(/[[\]]/g, '')
+    .toLowerCase();
+}
+
+/** As fasthttp: a plus is a space, and a percent sign that no two hex digits follow stays one. */
+function decode(encoded: string): string {
+  const bytes = encoded
+    .replaceAll('+', ' ')
+    .replaceAll(/%([0-9a-fA-F]{2})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}

@@ -1,0 +1,93 @@
+import type { Answer, Answered } from './asker.ts';
+import { cacheHeaders, promiseOf } from './cache-headers.ts';
+import { examine, unkeepable } from './examine.ts';
+import { busyAccounts, type ChainSample } from './learn-chain.ts';
+import type { Run } from './run.ts';
+
+/** The blocks of rounds that the indexer has: there, and asked for only once. */
+export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<void> {
+  for (const seqno of seqnos) {
+    const answered = await examine(run, {
+      check: 'blocks of a round',
+      operation: 'masterchainBlockShards',
+      target: `masterchainBlockShards?seqno=${seqno}`,
+      statuses: [200],
+      problemsOf: ({ upstreamRequests }, rowCount) => [
+        ...(rowCount === 0 ? ['a round of the past has no rows'] : []),
+        ...(upstreamRequests === 1 ? [] : [`the first request cost ${upstreamRequests} at the indexer`]),
+      ],
+    });
+    await checkRepeat(run, answered, `MasterchainBlockShards/?_=1&SEQNO=${seqno}`);
+  }
+}
+
+/** Parents and children of transactions that the indexer has: there, or absent as the indexer says it. */
+export async function checkAdjacent(run: Run, { transactions, searched }: ChainSample): Promise<void> {
+  const found = { in: 0, out: 0 };
+  for (const { hash } of transactions) {
+    for (const direction of ['in', 'out', undefined] as const) {
+      const query = direction === undefined ? '' : `&direction=${direction}`;
+      const answered = await examine(run, {
+        check: 'adjacent',
+        operation: 'adjacentTransactions',
+        target: `adjacentTransactions?hash=${encodeURIComponent(hash)}${query}`,
+        statuses: [200, 404],
+        problemsOf: (answer) => (direction === 'in' ? [] : settledProblems(answer)),
+      });
+      if (direction !== undefined && answered.status === 200) found[direction]++;
+      await checkRepeat(run, answered);
+    }
+  }
+  const among = `${transactions.length} transactions of ${searched}`;
+  if (found.in === 0) run.report.skip('adjacent', 'parents', `no parent among ${among}`);
+  if (found.out === 0) run.report.skip('adjacent', 'children', `no children among ${among}`);
+}
+
+/** Another child can always still come, so nobody may keep the list of them as if it were final. */
+function settledProblems({ headers }: Answer): readonly string[] {
+  return promiseOf(headers) === 'final' ? ['children are taken for final'] : [];
+}
+
+/** What is pending for accounts that were busy just now, which can be nothing: never for clients to keep. */
+export async function checkPending(run: Run, samples: number): Promise<void> {
+  const { accounts, searched } = await busyAccounts(run.indexer, samples);
+  if (accounts.length === 0) run.report.skip('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
+  for (const account of accounts) {
+    await examine(run, {
+      check: 'pending',
+      operation: 'pendingTraces',
+      target: `pendingTraces?account=${account}`,
+      statuses: [200],
+      problemsOf: unkeepable,
+    });
+  }
+}
+
+/**
+ * A final answer is asked for again: the same bytes, from the cache; without a body for HEAD, and for whoever has it
+ * already. Does nothing for other answers: those may have to be asked for again.
+ */
+async function checkRepeat(run: Run, first: Answered, respelled = first.target): Promise<void> {
+  const { target, status, headers } = first;
+  if (status !== 200 || promiseOf(headers) !== 'final') return;
+  const { etag } = cacheHeaders(headers);
+  const again = await run.toncache.ask(respelled);
+  const head = await run.toncache.ask(target, { method: 'HEAD' });
+  const conditional = await run.toncache.ask(target, { headers: { 'If-None-Match': etag ?? '' } });
+
+  const problems: string[] = [];
+  const mustBe = (isSo: boolean, problem: string) => void (isSo || problems.push(problem));
+  const second = cacheHeaders(again.headers);
+  mustBe(second.hit, `no hit the second time (${second.status})`);
+  mustBe(again.bytes.equals(first.bytes), 'other bytes the second time');
+  for (const [name, { headers }] of Object.entries({ GET: again, HEAD: head, 'the conditional GET': conditional })) {
+    mustBe(headers.get('etag') === etag, `${name} has another ETag`);
+    mustBe(headers.has('age'), `${name} has no Age`);
+  }
+  mustBe(head.status === 200 && head.bytes.length === 0, `HEAD gives ${head.status}, ${head.bytes.length} bytes`);
+  mustBe(head.headers.get('content-length') === String(first.bytes.length), 'HEAD has another Content-Length');
+  mustBe(conditional.status === 304, `If-None-Match gives ${conditional.status}`);
+  const cost = [again, head, conditional].reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0);
+  mustBe(cost === 0, `asking again cost ${cost} requests at the indexer`);
+  run.report.add({ check: 'asked again', asked: respelled, problems, detail: 'hit, HEAD, 304' });
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OperationName } from '../ton/operations.ts';
+import type { Answer, Answered } from './asker.ts';
+import { promiseOf } from './cache-headers.ts';
+import { examine, judge, unkeepable } from './examine.ts';
+import { newestSeqno } from './learn-chain.ts';
+import type { VerifyOptions } from './parse-arguments.ts';
+import type { Run } from './run.ts';
+import { hasOnlyGrown, isUnchanged } from './settled-part.ts';
+
+/** How long the chain takes for a masterchain block. */
+const BLOCK_MS = 400;
+
+/** An absence is kept for 300 ms, and what the cache answers costs the indexer nothing. */
+const POLL_MS = 100;
+
+/** So often a block that is twice as far ahead is tried where one was there at the first look. */
+const MOST_BLOCKS = 5;
+
+/** What nobody knows is absent, and no client may keep that. */
+export async function checkUnknown(run: Run): Promise<void> {
+  const hash = encodeURIComponent(randomBytes(32).toString('base64'));
+  const unknown: readonly [OperationName, string][] = [
+    ['adjacentTransactions', `hash=${hash}`],
+    ['masterchainBlockShards', 'seqno=2147483647'],
+    ['pendingTraces', `ext_msg_hash=${hash}`],
+  ];
+  for (const [operation, query] of unknown) {
+    await examine(run, {
+      check: 'unknown',
+      operation,
+      target: `${operation}?${query}`,
+      statuses: [200, 404],
+      problemsOf: (answered, rowCount) => [
+        ...(answered.status === 200 ? unkeepable(answered) : []),
+        ...(rowCount > 0 ? [`${rowCount} rows for what cannot be there`] : []),
+      ],
+    });
+  }
+}
+
+/** A block that is not there yet is there soon after, though its absence was cached. */
+export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions): Promise<void> {
+  // So many blocks come while two requests wait for their turns: less far ahead, nobody would see the block absent.
+  const meanwhile = Math.ceil(2000 / rate / BLOCK_MS);
+  for (let attempt = 1; attempt <= MOST_BLOCKS; attempt++) {
+    const ahead = 2 + meanwhile * 2 ** (attempt - 1);
+    const target = `masterchainBlockShards?seqno=${(await newestSeqno(run.indexer)) + ahead}`;
+    if (await sawItAppear(run, target, ahead * BLOCK_MS + patience * 1000)) return;
+  }
+  run.report.skip('next block', 'a block that is not there yet', `${MOST_BLOCKS} were there at the first look`);
+}
+
+/** Asks for a block until it is there, and reports that; false without a report if it was there at once. */
+async function sawItAppear(run: Run, target: string, patienceMs: number): Promise<boolean> {
+  const { toncache, indexer, report, given } = run;
+  const startedAt = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - startedAt);
+  const finding = { check: 'next block', asked: target };
+  for (let absences = 0; ; absences++) {
+    const answered = await toncache.ask(target);
+    const { problems, detail } = judge('masterchainBlockShards', answered, [200, 404]);
+    const isThere = answered.status === 200 && problems.length === 0;
+    if (isThere && absences === 0) return false;
+    if (isThere || problems.length > 0) {
+      report.add({ ...finding, problems, detail: `404 ${absences} times, for ${elapsedMs()} ms; ${detail}` });
+      given.push(answered);
+      return true;
+    }
+    if (elapsedMs() > patienceMs) {
+      const { status } = await indexer.ask(target);
+      const hidden = status === 200 ? [`still ${answered.status}, and the indexer has it`] : [];
+      report.add({ ...finding, problems: hidden, detail: `not there after ${elapsedMs()} ms`, unclear: true });
+      return true;
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** What was judged final has not changed, and what was judged growing has lost nothing: by the indexer's own words. */
+export async function checkPromises({ indexer, given, report }: Run): Promise<void> {
+  for (const before of given) {
+    const promise = promiseOf(before.headers);
+    if (before.status !== 200 || promise === 'none') continue;
+    const after = await indexer.ask(before.target);
+    const isJudgeable = after.status === 200 || after.status === 404;
+    const isKept = (promise === 'final' ? isUnchanged : hasOnlyGrown)(before.body, after.body);
+    report.add({
+      check: promise === 'final' ? 'final is final' : 'growing only grows',
+      asked: before.target,
+      problems: isKept || !isJudgeable ? [] : [`was ${excerpt(before)}, is ${excerpt(after)} (status ${after.status})`],
+      detail: isJudgeable ? sameness(before, after) : `the indexer answers with status ${after.status}`,
+      unclear: !isJudgeable,
+    });
+  }
+}
+
+function sameness(before: Answer, after: Answered): string {
+  if (before.bytes.equals(after.bytes)) return 'byte for byte';
+  return isUnchanged(before.body, after.body) ? 'same rows' : 'other rows';
+}
+
+/** Enough to see which answer it was; the whole can be asked for again. */
+function excerpt({ bytes }: Answer): string {
+  return `${bytes.length} bytes ${bytes.toString('utf8', 0, 80)}…`;
+}

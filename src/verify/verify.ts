@@ -1,0 +1,108 @@
+import { createApp } from '../app.ts';
+import { loadSettings, SettingsError } from '../config/load.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { Asker, UnreachableError } from './asker.ts';
+import { checkAdjacent, checkBlocks, checkPending } from './check-answers.ts';
+import { checkNextBlock, checkPromises, checkUnknown } from './check-changes.ts';
+import { checkBadInput, checkOddInput } from './check-inputs.ts';
+import { checkSpellings } from './check-spellings.ts';
+import { learnChain, NotAnIndexerError } from './learn-chain.ts';
+import { EXIT_CODES, HELP, parseArguments, USAGE, UsageError, type VerifyOptions } from './parse-arguments.ts';
+import { Report } from './report.ts';
+import type { Run } from './run.ts';
+import { UpstreamTraffic } from './upstream-traffic.ts';
+
+/** What the command is given by its process. */
+export interface Surroundings {
+  /** After the program's name. */
+  readonly args: readonly string[];
+  readonly apiKey: string | undefined;
+  readonly stdout: Writer;
+  readonly stderr: Writer;
+}
+
+interface Writer {
+  write(text: string): void;
+}
+
+/** Longer than in service: a slow answer is no wrong one. */
+const UPSTREAM_TIMEOUT = '30s';
+
+/** Runs the command and gives its exit code. Writes what it finds, and in one line what keeps it from looking. */
+export async function verify(surroundings: Surroundings): Promise<number> {
+  const { args, stdout, stderr } = surroundings;
+  try {
+    const options = parseArguments(args);
+    if (options !== 'help') return await run(options, surroundings);
+    stdout.write(`${HELP}\n`);
+    return EXIT_CODES.right;
+  } catch (error) {
+    if (error instanceof UsageError || error instanceof SettingsError) {
+      stderr.write(`${error.message}\n${USAGE}\n`);
+      return EXIT_CODES.usage;
+    }
+    if (error instanceof UnreachableError || error instanceof NotAnIndexerError) {
+      stderr.write(`verify: ${error.message}\n`);
+      return EXIT_CODES.unavailable;
+    }
+    throw error;
+  }
+}
+
+async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundings): Promise<number> {
+  const { url, rate } = options;
+  const { settings } = loadSettings({
+    UPSTREAM_URL: url,
+    UPSTREAM_API_KEY: apiKey,
+    UPSTREAM_TIMEOUT,
+    PORT: '0',
+    ADMIN_PORT: '0',
+  });
+  const { upstream } = settings;
+  const app = createApp({ settings, logger: createLogger('warn', stderr) });
+  const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
+  try {
+    const { publicUrl } = await app.listen();
+    const report = new Report((line) => void stdout.write(`${line}\n`));
+    const startedAt = performance.now();
+    await check(
+      {
+        toncache: new Asker({ baseUrl: publicUrl, headers: {}, traffic }),
+        indexer: new Asker({ baseUrl: upstream.url, headers: keyHeader(upstream.apiKey), traffic }),
+        report,
+        given: [],
+      },
+      options,
+    );
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    stdout.write(
+      `\n${report.count('ok')} ok, ${report.count('unclear')} unclear, ${report.count('violation')} violations; ` +
+        `${traffic.count} requests to ${upstream.url} in ${seconds} s\n`,
+    );
+    for (const unclear of report.unclear) stdout.write(`not checked: ${unclear}\n`);
+    if (report.count('violation') > 0) return EXIT_CODES.violation;
+    return report.unclear.length > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
+  } finally {
+    traffic.close();
+    await app.close();
+  }
+}
+
+async function check(run: Run, options: VerifyOptions): Promise<void> {
+  const sample = await learnChain(run.indexer, options.samples);
+  run.report.head();
+  await checkBadInput(run);
+  await checkUnknown(run);
+  await checkBlocks(run, sample);
+  // Before these answers are cached for another reason.
+  await checkSpellings(run, sample);
+  await checkAdjacent(run, sample);
+  await checkOddInput(run, sample);
+  await checkPending(run, options.samples);
+  await checkNextBlock(run, options);
+  await checkPromises(run);
+}
+
+function keyHeader(apiKey: string | undefined): Readonly<Record<string, string>> {
+  return apiKey === undefined ? {} : { 'X-Api-Key': apiKey };
+}

@@ -1,0 +1,286 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Chain } from '../../../src/simulator/chain.ts';
+import type { Dialect } from '../../../src/simulator/dialect.ts';
+import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
+import { digest } from '../../../src/simulator/seeded-random.ts';
+import { addressSpellings } from '../../../src/simulator/spellings.ts';
+import { type Asking, ask, askJson } from './ask-indexer.ts';
+
+const START = 1_800_000_000_000;
+/** The versions of the indexer that exist. */
+const VERSIONS: readonly Dialect[] = ['1.2', '1.3'];
+const NOTHING = encodeURIComponent(digest('nobody has sent this'));
+
+let indexer: Indexer;
+let present = START;
+/** The canonical hash of a large trace that is pending, and its sender, percent-encoded. */
+let message = '';
+let sender = '';
+let senderHash: Buffer;
+/** A transaction with a parent and with children, and the newest round. */
+let hash = '';
+let seqno = 0;
+
+async function start(dialect: Dialect): Promise<void> {
+  present = START + 60 * 400;
+  indexer = await startIndexer({ dialect, chain: new Chain({ startAt: START }), now: () => present });
+  const { chain } = indexer;
+  const middle = chain
+    .recentTraces(200)
+    .flatMap(({ transactions }) => transactions)
+    .find((transaction) => chain.parent(transaction.hash) !== undefined && chain.children(transaction.hash).length > 0);
+  let trace = chain.trace(chain.send());
+  while (trace !== undefined && trace.transactions.length < 6) trace = chain.trace(chain.send());
+  if (middle === undefined || trace === undefined) throw new Error('the chain is empty');
+  const [root] = trace.transactions;
+  hash = encodeURIComponent(middle.hash);
+  message = encodeURIComponent(trace.externalHash);
+  sender = root?.account.address ?? '';
+  senderHash = root?.account.hash ?? Buffer.alloc(32);
+  present = trace.emulatedAt;
+  seqno = chain.headSeqno;
+}
+
+afterEach(() => indexer.close());
+
+async function asked(target: string, headers: Asking['headers'] = {}): Promise<string> {
+  const { status, text } = await ask(indexer, `/api/v3/${target}`, { headers });
+  return `${status} ${text}`;
+}
+
+async function actionsOf(target: string, headers: Asking['headers'] = {}): Promise<string[]> {
+  const { body } = await askJson(indexer, `/api/v3/${target}`, { headers });
+  return body.traces?.flatMap(({ actions }) => actions.map(({ type }) => type)) ?? [];
+}
+
+describe.each(VERSIONS)('the inputs of version %s that change an answer', (dialect) => {
+  beforeEach(() => start(dialect));
+
+  it('reads any direction but in and out as both', async () => {
+    const target = `adjacentTransactions?hash=${hash}`;
+    const [both, inward, outward] = [
+      await asked(target),
+      await asked(`${target}&direction=in`),
+      await asked(`${target}&direction=out`),
+    ];
+    expect(new Set([both, inward, outward]).size).toBe(3);
+    for (const word of ['both', '--', '', 'IN', 'all', 'in,out', 'up']) {
+      expect([word, await asked(`${target}&direction=${word}`)]).toEqual([word, both]);
+    }
+    expect(await asked(`${target}&direction[0]=in`)).toBe(both);
+    expect(await asked(`${target}&direction[]=in`)).toBe(inward);
+    expect(await asked(`${target}&direction=in&direction=out`)).toBe(outward);
+    expect(await asked(`${target}&DIRECTION=in`)).toBe(inward);
+  });
+
+  it('takes the last of several hashes', async () => {
+    const target = `adjacentTransactions?hash=${hash}`;
+    expect(await asked(`adjacentTransactions?hash=nothing&hash=${hash}`)).toBe(await asked(target));
+    expect(await asked(`${target}&hash=${NOTHING}`)).toMatch(/^404 /);
+    expect(await asked(`${target}&hash=nothing`)).toMatch(/^422 /);
+  });
+
+  it('answers adjacentTransactions without a hash with its own status', async () => {
+    const status = { spec: 422, '1.2': 404, '1.3': 500 }[dialect];
+    expect(await asked('adjacentTransactions')).toMatch(new RegExp(`^${status} `));
+    expect(await asked(`adjacentTransactions?hash[0]=${hash}`)).toMatch(new RegExp(`^${status} `));
+  });
+
+  it('makes the best of any limit and offset up to 1000 and int32', async () => {
+    const target = `masterchainBlockShards?seqno=${seqno}`;
+    const one = await asked(`${target}&limit=1`);
+    for (const limit of ['0', '-1', '', '+1', '01', '-2147483648']) {
+      expect([limit, await asked(`${target}&limit=${limit.replace('+', '%2B')}`)]).toEqual([limit, one]);
+    }
+    for (const offset of ['0', '-1', '', '-0']) {
+      expect([offset, await asked(`${target}&limit=1&offset=${offset}`)]).toEqual([offset, one]);
+    }
+    expect(await asked(`${target}&limit=2&limit=1`)).toBe(one);
+    expect(await asked(`${target}&limit=1&offset=1`)).not.toBe(one);
+    expect(await asked(`${target}&limit[0]=1&offset[0]=1`)).toBe(await asked(target));
+    expect(await asked(`${target}&limit[]=1`)).toBe(one);
+    expect(await asked(`${target}&limit=1000`)).toBe(await asked(target));
+    expect(await asked(`${target}&limit=2147483648`)).toMatch(/^422 /);
+  });
+
+  it('empties address book and metadata on request', async () => {
+    const target = `pendingTraces?ext_msg_hash=${message}`;
+    const whole = await asked(target);
+    const noBook = await asked(target, { 'X-No-Address-Book': 'true' });
+    const noMetadata = await asked(target, { 'x-no-metadata': '1' });
+    expect(new Set([whole, noBook, noMetadata]).size).toBe(3);
+    for (const flag of ['1', 't', 'T', 'true', 'TRUE', 'True']) {
+      expect(await asked(`${target}&x_no_address_book=${flag}`)).toBe(noBook);
+    }
+    for (const flag of ['yes', '', 'tRUE', '2', 'false', 'F', '0']) {
+      expect(await asked(`${target}&x_no_address_book=${flag}`)).toBe(whole);
+      // The header wins, whatever it says.
+      expect(await asked(`${target}&x_no_address_book=true`, { 'X-No-Address-Book': flag })).toBe(whole);
+    }
+    expect(await asked(`${target}&x_no_metadata=false&x_no_metadata=true`)).toBe(noMetadata);
+    expect(await asked(target, { 'X-No-Metadata': ['true', 'false'] })).toBe(noMetadata);
+    for (const unread of ['X_No_Metadata=true', 'x_no_metadata[]=true', '_=1&include_actions=true&z=%zz&%=%']) {
+      expect([unread, await asked(`${target}&${unread}`)]).toEqual([unread, whole]);
+    }
+  });
+
+  it('decodes the actions that the client can read', async () => {
+    const target = `pendingTraces?ext_msg_hash=${message}`;
+    const all = ['contract_call', 'multisig_approve', 'dns_purchase', 'nft_transfer'];
+    const words: [string, string[]][] = [
+      ['v1', []],
+      ['v2', ['contract_call', 'multisig_approve']],
+      ['latest', all],
+      ['multisig_approve', ['multisig_approve']],
+      ['nft', ['nft_transfer']],
+      ['nft.v3', ['dns_purchase', 'nft_transfer']],
+      ['dns.v2', ['dns_purchase']],
+      ['', []],
+      ['V2', []],
+      ['v1,v2', []],
+      ['constructor', []],
+    ];
+    for (const [word, types] of words) {
+      expect([word, await actionsOf(target, { 'X-Actions-Version': word })]).toEqual([word, types]);
+      expect([word, await actionsOf(`${target}&supported_action_types=${word}`)]).toEqual([word, types]);
+    }
+    const several = `${target}&supported_action_types=nft&supported_action_types[]=dns.v2&supported_action_types=`;
+    expect(await actionsOf(several)).toEqual(['dns_purchase', 'nft_transfer']);
+    expect(await actionsOf(several, { 'X-Actions-Version': '' })).toEqual([]);
+    expect(await actionsOf(target, { 'X-Actions-Version': ['latest', 'v1'] })).toEqual(all);
+    for (const unread of ['x_actions_version=latest', 'supported_action_types[0]=latest']) {
+      expect(await actionsOf(`${target}&${unread}`)).toEqual([]);
+    }
+  });
+
+  it('splits lists of hashes at their commas, and finds nothing for an empty one', async () => {
+    const one = await asked(`pendingTraces?ext_msg_hash=${message}`);
+    const none = await asked(`pendingTraces?ext_msg_hash=${NOTHING}`);
+    expect(none).toMatch(/^200 /);
+    for (const list of [`${message},`, `,${message}`, `${NOTHING},${message}`, `${NOTHING}&ext_msg_hash=${message}`]) {
+      expect([list, await asked(`pendingTraces?ext_msg_hash=${list}`)]).toEqual([list, one]);
+    }
+    for (const list of ['', ',', ',,', '&ext_msg_hash=']) {
+      expect([list, await asked(`pendingTraces?ext_msg_hash=${list}`)]).toEqual([list, none]);
+    }
+    expect(await asked(`pendingTraces?ext_msg_hash[]=${message}`)).toBe(one);
+    expect(await asked(`pendingTraces?ext_msg_hash[0]=${message}`)).toMatch(/^422 /);
+    expect(await asked(`pendingTraces?ext_msg_hash=${message},nothing`)).toMatch(/^422 /);
+    const many = Array.from({ length: 200 }, (_, n) => encodeURIComponent(digest(n))).join(',');
+    expect(await asked(`pendingTraces?ext_msg_hash=${many},${message}`)).toBe(one);
+  });
+
+  it('reads the last account, before any message', async () => {
+    const known = await asked(`pendingTraces?account=${sender}`);
+    const [stranger] = indexer.chain.accounts.masterchain;
+    expect(known).toContain(decodeURIComponent(message));
+    expect(await asked(`pendingTraces?account=nobody&account=${sender}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${stranger?.address}&account[]=${sender}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${sender}&account=${stranger?.address}`)).not.toBe(known);
+    expect(await asked(`pendingTraces?account=${sender}&account[0]=${stranger?.address}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${sender}&ext_msg_hash=${NOTHING}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${sender}&ext_msg_hash=nothing`)).toMatch(/^422 /);
+    for (const raw of [sender.replace('0:', '00:'), sender.replace('0:', '%2B0:'), sender.replace('0:', '-0:')]) {
+      expect(await asked(`pendingTraces?account=${raw}`)).toBe(known);
+    }
+    const { bounceable } = addressSpellings({ workchain: 0, hash: senderHash });
+    expect(await asked(`pendingTraces?account=${encodeURIComponent(bounceable)}`)).toBe(known);
+  });
+
+  it('turns a tiny timeout into false absences', async () => {
+    for (const target of [`adjacentTransactions?hash=${hash}`, `masterchainBlockShards?seqno=${seqno}`]) {
+      const answered = await asked(target);
+      expect(answered).toMatch(/^200 /);
+      for (const timeout of ['1', '0', '-1']) {
+        expect(await asked(`${target}&x_timeout=${timeout}`)).toMatch(/^404 /);
+        expect(await asked(target, { 'X-Timeout': timeout })).toMatch(/^404 /);
+      }
+      for (const timeout of ['', 'soon', '3000', '99999999999']) {
+        expect(await asked(`${target}&x_timeout=${timeout}`)).toBe(answered);
+      }
+    }
+    expect(await asked(`pendingTraces?ext_msg_hash=${message}&x_timeout=1`)).toMatch(/^500 /);
+  });
+});
+
+describe('the inputs that the versions read differently', () => {
+  it('are seqno given twice: the first in 1.2, the last in 1.3', async () => {
+    for (const dialect of VERSIONS) {
+      await start(dialect);
+      const [first, last] = [
+        await asked(`masterchainBlockShards?seqno=${seqno}`),
+        await asked(`masterchainBlockShards?seqno=${seqno - 1}`),
+      ];
+      const twice = await asked(`masterchainBlockShards?seqno=${seqno}&seqno=${seqno - 1}`);
+      expect(twice).toBe(dialect === '1.2' ? first : last);
+      if (dialect === '1.2') await indexer.close();
+    }
+  });
+
+  it('are a seqno in other spellings: 1.2 reads it by its exact name, and wraps what is no int32', async () => {
+    await start('1.2');
+    const plain = await asked(`masterchainBlockShards?seqno=${seqno}`);
+    expect(await asked(`masterchainBlockShards?seqno=${2 ** 32 + seqno}`)).toBe(plain);
+    for (const query of [`SEQNO=${seqno}`, `seqno[]=${seqno}`, 'seqno=many', 'seqno=', '', `seqno=${2 ** 63}`]) {
+      expect([query, await asked(`masterchainBlockShards?${query}`)]).toEqual([
+        query,
+        '404 {"error":"blocks not found"}',
+      ]);
+    }
+    await indexer.close();
+    await start('1.3');
+    for (const query of [`SEQNO=${seqno}`, `seqno[]=${seqno}`, `seqno=0${seqno}`]) {
+      expect([query, await asked(`masterchainBlockShards?${query}`)]).toEqual([query, plain]);
+    }
+    for (const query of ['seqno=many', `seqno=${2 ** 31}`]) {
+      expect(await asked(`masterchainBlockShards?${query}`)).toMatch(/^422 /);
+    }
+    expect(await asked('masterchainBlockShards?seqno=')).toMatch(/^404 /);
+  });
+
+  it('is sort: 1.2 alone reads it, in short forms too, and fails at words that it does not know', async () => {
+    await start('1.2');
+    const target = `masterchainBlockShards?seqno=${seqno}`;
+    const [plain, ascending] = [await asked(target), await asked(`${target}&sort=asc`)];
+    expect(ascending).not.toBe(plain);
+    for (const word of ['a', 'ASC', 'desc&sort=asc']) expect(await asked(`${target}&sort=${word}`)).toBe(ascending);
+    for (const word of ['', 'desc', 'D']) expect(await asked(`${target}&sort=${word}`)).toBe(plain);
+    expect(await asked(`${target}&sort=up`)).toMatch(/^500 /);
+    await indexer.close();
+    await start('1.3');
+    for (const word of ['asc', 'up', '']) expect(await asked(`${target}&sort=${word}`)).toBe(plain);
+  });
+
+  it('are hashes: 1.2 takes no unpadded base64, no 0X, and does not look how long 44 characters are', async () => {
+    const spellings = ['A'.repeat(43), `0X${'ab'.repeat(32)}`, 'A'.repeat(44)];
+    const statuses: string[][] = [];
+    for (const dialect of VERSIONS) {
+      await start(dialect);
+      const answers = await Promise.all(spellings.map((spelling) => asked(`adjacentTransactions?hash=${spelling}`)));
+      statuses.push(answers.map((answer) => answer.slice(0, 3)));
+      if (dialect === '1.2') await indexer.close();
+    }
+    expect(statuses).toEqual([
+      ['422', '422', '404'],
+      ['404', '404', '422'],
+    ]);
+  });
+});
+
+describe('the specification, where the versions make the best of an input', () => {
+  it('refuses it with 422', async () => {
+    await start('spec');
+    for (const target of [
+      'adjacentTransactions',
+      `adjacentTransactions?hash=${hash}&direction=both`,
+      'masterchainBlockShards',
+      `masterchainBlockShards?seqno=${seqno}&limit=0`,
+      `masterchainBlockShards?seqno=${seqno}&limit=`,
+      `masterchainBlockShards?seqno=${seqno}&offset=-1`,
+      'pendingTraces?ext_msg_hash=',
+      `pendingTraces?ext_msg_hash=${message},`,
+    ]) {
+      expect([target, (await asked(target)).slice(0, 3)]).toEqual([target, '422']);
+    }
+  });
+});
