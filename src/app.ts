@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
@@ -49,7 +50,10 @@ export interface Listening {
 export interface App {
   /** Opens both ports, once it is known whether Redis is there. Rejects when one is in use. */
   listen(): Promise<Listening>;
-  /** Loses no answer in flight: see {@link PublicServer.drain}. Afterwards everything is closed. */
+  /**
+   * `/readyz` fails from now on; `http.shutdownDelay` later the public port is drained ({@link PublicServer.drain}), which
+   * loses no answer in flight. Afterwards everything is closed.
+   */
   close(): Promise<void>;
 }
 
@@ -91,6 +95,7 @@ export function createApp(options: AppOptions): App {
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
+    requestsInFlight: () => publicServer.requestsInFlight,
     inFlight: () => indexer.admission.inFlight + indexer.passThroughAdmission.inFlight,
     waiting: () => indexer.admission.waiting + indexer.passThroughAdmission.waiting,
     limit: () => indexer.admission.limit,
@@ -143,6 +148,7 @@ export function createApp(options: AppOptions): App {
     flights,
     loader,
     refreshStale,
+    isMemoryFull: indexer.isMemoryFull,
     judge: purges.judge,
     now,
     random,
@@ -170,6 +176,7 @@ export function createApp(options: AppOptions): App {
     passThrough: settings.passThrough.enabled ? passThrough : undefined,
     handle: (request) => handler.handle(request),
     waitMs: upstream.timeout,
+    maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,
     headerTimeoutMs: http.headerTimeout,
     keepAliveMs: http.keepAlive,
@@ -199,6 +206,8 @@ export function createApp(options: AppOptions): App {
     },
     close: async () => {
       ready = false;
+      // Load balancers learn from /readyz, and still send requests until they have.
+      if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
       await publicServer.drain(http.drain);
       closing = true;
       purges.close();

@@ -8,7 +8,7 @@ const EXIT_CONFIG = 78;
 /** Two signals closer than this are one. */
 const SAME_SIGNAL_MS = 500;
 
-const { settings, networkIsAssumed } = readSettings();
+const { settings, networkIsAssumed, renamed } = readSettings();
 const logger = createLogger(settings.logLevel);
 const app = createApp({ settings, logger });
 
@@ -18,6 +18,9 @@ process.on('SIGINT', onSignal);
 
 if (settings.redis.url !== undefined && networkIsAssumed) {
   logger.warn('NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it');
+}
+for (const { from, to } of renamed) {
+  logger.warn({ setting: from, renamedTo: to }, 'a setting is given under its old name, which a later version refuses');
 }
 
 try {
@@ -45,7 +48,7 @@ function readSettings(): LoadedSettings {
 }
 
 /**
- * The first signal answers what is in flight, the second ends at once. npm passes a Ctrl-C on that the terminal has
+ * The first signal answers what is in flight, after `http.shutdownDelay`; the second ends at once. npm passes a Ctrl-C on that the terminal has
  * already sent to every process, so a repeat within the blink of an eye is the same signal.
  */
 function onSignal(signal: string): void {
@@ -58,7 +61,8 @@ function onSignal(signal: string): void {
 }
 
 async function end(signal: string): Promise<void> {
-  logger.info({ signal }, 'ending: answering what is in flight');
+  const { shutdownDelay: shutdownDelayMs } = settings.http;
+  logger.info({ signal, shutdownDelayMs }, 'ending: answering what is in flight');
   await app.close();
   logger.info('ended');
   process.exit(0);

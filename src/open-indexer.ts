@@ -24,6 +24,8 @@ export interface OpenIndexer {
   /** For what is passed through. */
   readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
+  /** Whether this process is nearly out of memory. */
+  readonly isMemoryFull: () => boolean;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** Requests under way fail. */
@@ -46,7 +48,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const { settings, now, monotonic, report } = options;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
-  const processGuard = new ProcessGuard({ maxHeap: admission.maxHeap, sampleEveryMs: GUARD_EVERY_MS });
+  const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause({
     defaultMs: upstream.pause,
     longestMs: upstream.longestPause,
@@ -88,6 +90,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
       guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
     }),
     client,
+    isMemoryFull: () => processGuard.isFull,
     pauseMs: () => pause.retryAfterMs,
     close: async () => {
       processGuard.close();

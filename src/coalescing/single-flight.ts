@@ -10,6 +10,14 @@ export interface Flight {
   depart(): void;
 }
 
+/** One who waits for a flight, and may leave before it lands. */
+export interface Waiter {
+  /** Why it waits no longer; `undefined` while it waits. */
+  readonly reason: unknown;
+  /** To be called once when it leaves. Set by the flight that it waits for: it waits for one at a time. */
+  onEnd: (() => void) | undefined;
+}
+
 /** What waiting for a flight came to: its value, or that this waiter left before it landed. */
 export type Wait<T> = {
   /** Whether this waiter followed a flight that another one had started. */
@@ -25,20 +33,28 @@ export interface SingleFlightOptions<T> {
   readonly now: () => number;
 }
 
+/** The most followers that get their outcome in one turn of the event loop, so that hits are answered in between. */
+const TOLD_AT_ONCE = 256;
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Tells a follower how its flight landed. */
+type Tell<T> = (outcome: Outcome<T>) => void;
+
 interface Active<T> {
   readonly flight: Flight;
-  readonly landing: Promise<T>;
   readonly abort: AbortController;
+  readonly followers: Set<Tell<T>>;
   joinableUntil: number;
-  waiters: number;
   kept: boolean;
   departed: boolean;
-  landed: boolean;
+  outcome: Outcome<T> | undefined;
 }
 
 /**
  * One load per key in this process. A flight belongs to nobody: a leader that leaves hurts no follower, and every
- * waiter has its own deadline. A flight that is not kept and that nobody waits for is cancelled.
+ * waiter has its own deadline. A flight that is not kept and that nobody waits for is cancelled. A follower costs one
+ * promise and one entry in a set.
  */
 export class SingleFlight<T> {
   readonly #options: SingleFlightOptions<T>;
@@ -53,24 +69,41 @@ export class SingleFlight<T> {
     return this.#active.size;
   }
 
+  /** Whether one who joined now would wait for a flight that another one has started. */
+  isFollowed(key: string): boolean {
+    const flight = this.#followable(key);
+    return flight !== undefined && flight.outcome === undefined;
+  }
+
   /**
-   * Waits for the flight of `key`, starting it with `load` when there is none to follow, until `signal` is aborted.
-   * Rejects only with what `load` threw, which is a bug: expected failures are values.
+   * Waits for the flight of `key`, starting it with `load` when there is none to follow, until `waiter` leaves. Rejects
+   * only with what `load` threw, which is a bug: expected failures are values.
    */
-  async join(key: string, signal: AbortSignal, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
+  join(key: string, waiter: Waiter, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
     const followed = this.#followable(key);
     const flight = followed ?? this.#start(key, load);
     const collapsed = followed !== undefined;
-    flight.waiters++;
     followed?.flight.onFollowed?.();
-    try {
-      const landing = flight.landing.then((value) => ({ state: 'landed' as const, value, collapsed }));
-      const landed = await untilAborted(landing, signal);
-      return landed ?? { state: 'left', departed: flight.departed, collapsed };
-    } finally {
-      flight.waiters--;
-      if (flight.waiters === 0 && !flight.kept && !flight.landed) this.#cancel(key, flight);
-    }
+    return new Promise((resolve, reject) => {
+      const tell = (outcome: Outcome<T>) => {
+        waiter.onEnd = undefined;
+        if ('value' in outcome) resolve({ state: 'landed', value: outcome.value, collapsed });
+        else reject(outcome.error);
+      };
+      const leave = () => {
+        flight.followers.delete(tell);
+        resolve({ state: 'left', departed: flight.departed, collapsed });
+        if (flight.followers.size === 0 && !flight.kept && flight.outcome === undefined) this.#cancel(key, flight);
+      };
+      if (flight.outcome !== undefined) {
+        tell(flight.outcome);
+      } else if (waiter.reason !== undefined) {
+        leave();
+      } else {
+        waiter.onEnd = leave;
+        flight.followers.add(tell);
+      }
+    });
   }
 
   #followable(key: string): Active<T> | undefined {
@@ -80,7 +113,6 @@ export class SingleFlight<T> {
 
   #start(key: string, load: (flight: Flight) => Promise<T>): Active<T> {
     const abort = new AbortController();
-    const { promise: landing, resolve, reject } = Promise.withResolvers<T>();
     const own: Flight = {
       signal: abort.signal,
       keep: () => {
@@ -93,38 +125,31 @@ export class SingleFlight<T> {
     };
     const flight: Active<T> = {
       flight: own,
-      landing,
       abort,
+      followers: new Set(),
       joinableUntil: this.#options.now() + this.#options.joinableMs,
-      waiters: 0,
       kept: false,
       departed: false,
-      landed: false,
+      outcome: undefined,
     };
-    // With every waiter gone a failure still has to be seen by somebody, or it would end the process.
-    landing.catch(() => {});
-    load(own).then(
-      (value) => {
-        this.#land(key, flight, this.#options.restMs(value));
-        resolve(value);
-      },
-      (error: unknown) => {
-        this.#land(key, flight, 0);
-        reject(error);
-      },
-    );
     this.#active.set(key, flight);
+    // In a promise's executor a throw is a rejection, too.
+    new Promise<T>((resolve) => resolve(load(own))).then(
+      (value) => this.#land(key, flight, { value }, this.#options.restMs(value)),
+      (error: unknown) => this.#land(key, flight, { error }, 0),
+    );
     return flight;
   }
 
-  #land(key: string, flight: Active<T>, restMs: number): void {
-    flight.landed = true;
+  #land(key: string, flight: Active<T>, outcome: Outcome<T>, restMs: number): void {
+    flight.outcome = outcome;
     if (restMs > 0) {
       flight.joinableUntil = this.#options.now() + restMs;
       setTimeout(() => this.#forget(key, flight), restMs).unref();
     } else {
       this.#forget(key, flight);
     }
+    tellInTurns(flight.followers, outcome);
   }
 
   #cancel(key: string, flight: Active<T>): void {
@@ -138,15 +163,15 @@ export class SingleFlight<T> {
   }
 }
 
-/** The value of `promise`, or `undefined` when `signal` is aborted first. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
-  const onAbort = () => resolve(undefined);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([aborted, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+/** Tells all followers, the oldest first. Those who leave between two turns have left. */
+function tellInTurns<T>(followers: Set<Tell<T>>, outcome: Outcome<T>): void {
+  let told = 0;
+  for (const tell of followers) {
+    if (told++ === TOLD_AT_ONCE) {
+      setImmediate(() => tellInTurns(followers, outcome));
+      return;
+    }
+    followers.delete(tell);
+    tell(outcome);
   }
 }

@@ -20,11 +20,30 @@ export class SettingsError extends Error {
   }
 }
 
-/** What was loaded, and whether the network was not named anywhere. */
+/** What was loaded, and what an operator should know of it. */
 export interface LoadedSettings {
   readonly settings: Settings;
+  /** Whether the network was not named anywhere. */
   readonly networkIsAssumed: boolean;
+  /** Settings that the file gives under an old name, each with its name of today. */
+  readonly renamed: readonly Renamed[];
 }
+
+/** A setting that is still understood under its old name. */
+export interface Renamed {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Old names of settings in the file. The value must mean the same under both. */
+const RENAMED: readonly Renamed[] = [
+  { from: 'admission.maxHeap', to: 'admission.maxMemory' },
+  { from: 'admission.restAfterTimeout', to: 'admission.holdAfterTimeout' },
+  { from: 'breaker.failureShare', to: 'breaker.failureRate' },
+  { from: 'breaker.leastKeys', to: 'breaker.minimumThroughput' },
+  { from: 'breaker.rest', to: 'breaker.openDuration' },
+  { from: 'breaker.longestRest', to: 'breaker.longestOpenDuration' },
+];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Nested = { [name: string]: unknown };
@@ -36,6 +55,7 @@ type Nested = { [name: string]: unknown };
 export function loadSettings(environment: Environment): LoadedSettings {
   const problems: string[] = [];
   const given = readFile(environment['CONFIG_FILE'], problems);
+  const renamed = RENAMED.filter((it) => rename(given, it, problems));
   for (const { env, envOnly, path } of listSettings()) {
     if (envOnly && valueAt(given, path) !== undefined) {
       problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
@@ -46,7 +66,19 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const parsed = settingsSchema.safeParse(withGroups(given));
   for (const issue of parsed.error?.issues ?? []) problems.push(...describe(issue, given));
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
-  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined };
+  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, renamed };
+}
+
+/** Moves a value from its old name to its new one; whether there was one. */
+function rename(given: Nested, { from, to }: Renamed, problems: string[]): boolean {
+  const path = from.split('.');
+  const value = valueAt(given, path);
+  if (value === undefined) return false;
+  const group = valueAt(given, path.slice(0, -1));
+  if (isNested(group)) delete group[path.at(-1) ?? ''];
+  if (valueAt(given, to.split('.')) === undefined) setAt(given, to.split('.'), value);
+  else problems.push(`${from}: is the old name of ${to}, and both are given`);
+  return true;
 }
 
 /** Every setting of the schema, in its order. */
@@ -98,7 +130,7 @@ function valueAt(nested: Nested, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isNested(at) ? at[name] : undefined), nested);
 }
 
-function setAt(nested: Nested, path: readonly string[], value: string): void {
+function setAt(nested: Nested, path: readonly string[], value: unknown): void {
   const [name = '', ...rest] = path;
   if (rest.length === 0) {
     nested[name] = value;

@@ -1,18 +1,7 @@
 import { z } from 'zod';
+import { http } from './http-settings.ts';
 import { redis } from './redis-settings.ts';
-import {
-  about,
-  duration,
-  flag,
-  headerValue,
-  hostNames,
-  integer,
-  listenHost,
-  share,
-  size,
-  upstreamUrl,
-  word,
-} from './values.ts';
+import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 /** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
 const lifetime = () => duration('1ms', '30d');
@@ -161,7 +150,13 @@ const admission = z
         error: 'must not add up to more than 1',
       })
       .prefault({}),
-    maxHeap: share.prefault(0.85).meta(about('Above this share of the heap limit misses are refused.')),
+    maxMemory: share
+      .prefault(0.9)
+      .meta(
+        about(
+          "Above this share of the container's memory limit (RSS), or of V8's heap limit, misses are refused; hits are still answered.",
+        ),
+      ),
   })
   .prefault({});
 
@@ -178,46 +173,6 @@ const breaker = z
     longestOpenDuration: duration('10ms', '1h')
       .prefault('30s')
       .meta(about('Each failed trial doubles the open duration up to this.')),
-  })
-  .prefault({});
-
-const http = z
-  .strictObject({
-    host: listenHost.prefault('127.0.0.1').meta(about('Where the public port listens.', { env: 'HOST' })),
-    port: integer(0, 65_535)
-      .prefault(8080)
-      .meta(about('The public port.', { env: 'PORT' })),
-    adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
-    adminPort: integer(0, 65_535)
-      .prefault(9464)
-      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`.', { env: 'ADMIN_PORT' })),
-    adminToken: headerValue
-      .optional()
-      .meta(about('What a purge must bring as `Authorization: Bearer`.', { env: 'ADMIN_TOKEN', envOnly: true })),
-    adminAllowedHosts: hostNames
-      .optional()
-      .meta(
-        about(
-          'Names under which the admin port may be asked to purge, comma-separated; `localhost` and IP addresses always are.',
-          { env: 'ADMIN_ALLOWED_HOSTS' },
-        ),
-      ),
-    maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
-    headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a head.')),
-    keepAlive: duration('1ms', '1h')
-      .prefault('65s')
-      .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
-    maxConnections: integer(1, 1_000_000).prefault(10_000).meta(about('The most open connections of clients.')),
-    slowReader: duration('100ms', '1h')
-      .prefault('30s')
-      .meta(
-        about(
-          'A client that takes less than 16 KiB of its answer in this long is cut, on the average of up to 256 KiB.',
-        ),
-      ),
-    drain: duration('100ms', '5min')
-      .prefault('7s')
-      .meta(about('How long requests in flight have to end after SIGTERM.')),
   })
   .prefault({});
 

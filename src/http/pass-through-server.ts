@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../errors.ts';
+import type { Wait } from '../proxy/open-waits.ts';
 import type { PassThrough } from '../proxy/pass-through.ts';
 import { findOperation } from '../ton/operations.ts';
 import type { BodyReader } from './body-reader.ts';
-import type { Wait } from './open-waits.ts';
 import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
 import { hasApiKey, isPassable } from './pass-through-target.ts';
 import { commonHeaders, type ResponseContext } from './send-response.ts';
@@ -29,8 +29,11 @@ export interface PassedRequest {
   readonly response: ServerResponse;
   /** Path and query in origin form, as they came. */
   readonly target: string;
-  /** Begins the wait for the head of the answer: after the client's body is there, for that is the client's time. */
-  readonly openWait: () => Wait;
+  /**
+   * Begins the wait for the head of the answer, after the client's body is there, for that is the client's time;
+   * `undefined` when too many requests wait already.
+   */
+  readonly openWait: () => Wait | undefined;
   readonly requestId: string;
   readonly closing: boolean;
 }
@@ -51,6 +54,7 @@ export class PassThroughServer {
     passThrough.refuse({ target, withClientKey, signal: NEVER });
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
+    if (wait === undefined) throw passThrough.shed({ reason: 'too-many-waiting', retryAfterMs: 0 });
     const { signal } = wait;
     const headers = [...forwardedHeaders(request.headers), ...key.headers];
     const answer = await passThrough.open({ target, withClientKey, signal }, { method, target, headers, body, signal });

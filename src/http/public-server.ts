@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
+import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
 import { findOperation, type Operation } from '../ton/operations.ts';
+import { ClientConnections } from './client-connections.ts';
 import { ALLOWED_METHODS } from './cors.ts';
-import { OpenWaits, type Wait } from './open-waits.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { sendError } from './send-error.ts';
@@ -18,6 +18,8 @@ export interface PublicServerOptions {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
+  /** The most requests that wait at once. */
+  readonly maxWaiting: number;
   readonly maxHeaderBytes: number;
   readonly headerTimeoutMs: number;
   readonly keepAliveMs: number;
@@ -38,15 +40,24 @@ export class PublicServer {
   readonly #options: PublicServerOptions;
   readonly #waits: OpenWaits;
   readonly server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: ClientConnections;
   readonly #slowReaders: SlowReaders;
   #draining = false;
 
   constructor(options: PublicServerOptions) {
     this.#options = options;
-    this.#waits = new OpenWaits(options.waitMs);
+    this.#waits = new OpenWaits({ timeoutMs: options.waitMs, maxOpen: options.maxWaiting });
+    const connections = new ClientConnections(options.maxWaiting);
+    this.#connections = connections;
     this.server = createServer(
       {
+        // Also of requests that Node answers by itself, such as one without Host.
+        ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
+          constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
+            super(...given);
+            connections.onResponse(given[0], this);
+          }
+        },
         maxHeaderSize: options.maxHeaderBytes,
         headersTimeout: options.headerTimeoutMs,
         requestTimeout: options.headerTimeoutMs,
@@ -55,15 +66,17 @@ export class PublicServer {
       },
       (request, response) => this.#serve(request, response),
     );
-    this.server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.server.on('connection', (socket) => connections.add(socket));
     this.server.maxConnections = options.maxConnections;
-    this.#slowReaders = new SlowReaders(this.#sockets, options.slowReaderMs);
+    this.#slowReaders = new SlowReaders(connections.sockets, options.slowReaderMs);
     // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
     // deadline and must not be cut before.
     this.server.timeout = Math.max(options.slowReaderMs, options.waitMs + LAST_WORDS_MS);
+  }
+
+  /** Requests that were read and whose answers have not been sent yet. */
+  get requestsInFlight(): number {
+    return this.#connections.unanswered;
   }
 
   /**
@@ -74,7 +87,7 @@ export class PublicServer {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
     const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
     const cut = setTimeout(() => this.server.closeAllConnections(), limitMs + LAST_WORDS_MS);
     await closed;
@@ -105,21 +118,33 @@ export class PublicServer {
   #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThroughServer): void {
     let wait: Wait | undefined;
     const openWait = () => {
-      wait = this.#waits.open(response);
+      wait = this.#openWait(request);
       return wait;
     };
     const id = requestId(request);
     server
       .serve({ request, response, target: target.originForm, openWait, requestId: id, closing: this.#draining })
       .catch((error: unknown) => this.#fail(request, response, '', error))
-      .finally(() => wait?.close());
+      .finally(() => this.#closeWait(wait, request));
+  }
+
+  #openWait(request: IncomingMessage): Wait | undefined {
+    const wait = this.#waits.open();
+    if (wait !== undefined) this.#connections.endWithClient(wait, request);
+    return wait;
+  }
+
+  #closeWait(wait: Wait | undefined, request: IncomingMessage): void {
+    if (wait === undefined) return;
+    wait.close();
+    this.#connections.forget(wait, request);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse, operation: Operation, rawQuery: string): void {
     let wait: Wait | undefined;
     const openWait = () => {
-      wait = this.#waits.open(response);
-      return wait.signal;
+      wait = this.#openWait(request);
+      return wait;
     };
     try {
       const { headers } = request;
@@ -129,9 +154,14 @@ export class PublicServer {
         return;
       }
       answer
-        .then((landed) => this.#send(request, response, operation, landed))
-        .catch((error: unknown) => this.#fail(request, response, operation.vary, error))
-        .finally(() => wait?.close());
+        .then((landed) => {
+          this.#closeWait(wait, request);
+          this.#send(request, response, operation, landed);
+        })
+        .catch((error: unknown) => {
+          this.#closeWait(wait, request);
+          this.#fail(request, response, operation.vary, error);
+        });
     } catch (error) {
       this.#fail(request, response, operation.vary, error);
     }

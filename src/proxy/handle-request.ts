@@ -1,6 +1,6 @@
 import { type Entry, freshnessOf } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { SingleFlight, Wait } from '../coalescing/single-flight.ts';
+import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation } from '../ton/operations.ts';
@@ -8,7 +8,7 @@ import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
 import type { Outcome, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
-import { overloaded } from './overloaded.ts';
+import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
 /** A request for one of the operations, not yet looked into. */
@@ -18,10 +18,15 @@ export interface ProxyRequest {
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
   /**
-   * Gives the signal that ends this request's wait; its reason is a {@link ProxyError}. Called at most once, and not
-   * for what memory answers: a hit needs no deadline.
+   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and not for what
+   * memory answers: a hit needs no deadline.
    */
-  readonly openWait: () => AbortSignal;
+  readonly openWait: () => OpenWait | undefined;
+}
+
+/** The wait of one request; its owner closes it. */
+export interface OpenWait extends Waiter {
+  readonly reason: ProxyError | undefined;
 }
 
 export interface RequestHandlerOptions {
@@ -30,6 +35,8 @@ export interface RequestHandlerOptions {
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
+  /** Whether this process is nearly out of memory: nobody follows a flight then. */
+  readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly judge: (entry: Entry) => Entry | undefined;
   /** Epoch milliseconds. */
@@ -56,7 +63,10 @@ export class RequestHandler {
     const { call, key } = keyed;
     const found = cache.lookInMemory(key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      return this.#join(call, key, request.openWait());
+      const { flights, isMemoryFull } = this.#options;
+      if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
+      const waiter = request.openWait();
+      return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
@@ -73,14 +83,22 @@ export class RequestHandler {
     }
   }
 
-  async #join(call: Call, key: string, signal: AbortSignal): Promise<Answer> {
+  /** Without a wait there is a stale copy from memory, or nothing. */
+  #refuse(call: Call, key: string, reason: ShedReason): Answer {
+    const { cache, random, report } = this.#options;
+    report({ name: 'shed', operation: call.operation.name, reason });
+    const error = overloaded(random, { reason, retryAfterMs: 0 });
+    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+  }
+
+  async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
     const { flights, loader } = this.#options;
-    const join = () => flights.join(key, signal, (flight) => loader.load(call, key, flight, true));
+    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true));
     let wait = await join();
     // The purge may have come before this request did. A flight that starts now asks after both.
     if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();
     const { collapsed } = wait;
-    const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, signal);
+    const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
     switch (load.from) {
       case 'upstream':
         return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
@@ -99,10 +117,9 @@ export class RequestHandler {
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
-  #leave(call: Call, key: string, wait: Wait<Load> & { state: 'left' }, signal: AbortSignal): Load {
+  #leave(call: Call, key: string, wait: Wait<Load> & { state: 'left' }, { reason }: OpenWait): Load {
     const { cache, random, report } = this.#options;
-    const reason: unknown = signal.reason;
-    let error = reason instanceof ProxyError ? reason : new ProxyError('internal', 'internal error', { cause: reason });
+    let error = reason ?? new ProxyError('internal', 'internal error');
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not even asked: the whole time went by in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });

@@ -1,8 +1,11 @@
 import type { Refusal, RefusalReason } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
 
-/** Why a request was not sent to the indexer: refused, or its deadline passed before it was its turn. */
-export type ShedReason = RefusalReason | 'deadline';
+/**
+ * Why a request was not sent to the indexer: refused, its deadline passed before it was its turn, or `http.maxWaiting`
+ * requests waited already.
+ */
+export type ShedReason = RefusalReason | 'deadline' | 'too-many-waiting';
 
 const MESSAGES: Record<ShedReason, string> = {
   'breaker-open': 'circuit breaker open: the indexer is failing',
@@ -12,6 +15,7 @@ const MESSAGES: Record<ShedReason, string> = {
   paused: 'the indexer asked for a pause (429)',
   'queue-full': 'the proxy is overloaded: too many requests wait for the indexer',
   'rate-limit': 'the rate limit of the indexer is used up',
+  'too-many-waiting': 'the proxy is overloaded: too many requests wait for their answers',
   'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 

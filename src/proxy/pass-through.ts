@@ -54,16 +54,16 @@ export class PassThrough {
   /** Throws when nothing would be sent now: to be asked before a client's body is read. */
   refuse(passing: Passing): void {
     const { admission, maxTransfers } = this.#options;
-    if (this.#transfers >= maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
+    if (this.#transfers >= maxTransfers) throw this.shed({ reason: 'queue-full', retryAfterMs: 0 });
     const refusal = admission.refusal(requestOf(passing));
-    if (refusal !== undefined) throw this.#shed(refusal);
+    if (refusal !== undefined) throw this.shed(refusal);
   }
 
   /** Sends a request when it is its turn, and returns once the head of its answer is there. */
   async open(passing: Passing, forward: ForwardRequest): Promise<OpenedAnswer> {
     const ticket = await this.#options.admission.enter(requestOf(passing));
     if (ticket === 'abandoned') throw passing.signal.reason;
-    if ('reason' in ticket) throw this.#shed(ticket);
+    if ('reason' in ticket) throw this.shed(ticket);
     return this.#send(forward, ticket);
   }
 
@@ -71,7 +71,7 @@ export class PassThrough {
     const { upstream, monotonic, report } = this.#options;
     const go = await ticket.send();
     if (go === 'abandoned') throw request.signal.reason;
-    if (go !== 'go') throw this.#shed(go);
+    if (go !== 'go') throw this.shed(go);
     const startedAt = monotonic();
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
@@ -107,7 +107,8 @@ export class PassThrough {
     };
   }
 
-  #shed(shed: Shed): ProxyError {
+  /** The failure of a request that is not sent; counted. */
+  shed(shed: Shed): ProxyError {
     this.#options.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
     return overloaded(this.#options.random, shed);
   }

@@ -1,6 +1,7 @@
 import type { SingleFlight } from '../coalescing/single-flight.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
+import { OpenWaits } from './open-waits.ts';
 
 /** Refreshes a key in the background. Never throws, and may be called for every stale answer: flights coalesce. */
 export type RefreshStale = (call: Call, key: string) => void;
@@ -16,12 +17,19 @@ export interface RefreshStaleOptions {
 /** Builds the background half of stale-while-revalidate (RFC 5861 3). A refresh that fails leaves the stale copy be. */
 export function refreshStaleWith({ flights, loader, timeoutMs, onBug }: RefreshStaleOptions): RefreshStale {
   const refreshing = new Set<string>();
+  // Bounded by the keys in memory, of each of which one is refreshed at most once at a time.
+  const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });
   return (call, key) => {
     if (refreshing.has(key)) return;
+    const wait = waits.open();
+    if (wait === undefined) return;
     refreshing.add(key);
     flights
-      .join(key, AbortSignal.timeout(timeoutMs), (flight) => loader.load(call, key, flight, false))
+      .join(key, wait, (flight) => loader.load(call, key, flight, false))
       .catch(onBug)
-      .finally(() => refreshing.delete(key));
+      .finally(() => {
+        wait.close();
+        refreshing.delete(key);
+      });
   };
 }

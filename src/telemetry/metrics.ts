@@ -8,6 +8,8 @@ import type { OperationName } from '../ton/operations.ts';
 export interface MetricSources {
   readonly memoryBytes: () => number;
   readonly memoryEntries: () => number;
+  /** Requests whose answers have not been sent to their clients yet. */
+  readonly requestsInFlight: () => number;
   /** Requests at the indexer. */
   readonly inFlight: () => number;
   /** Requests that wait for their turn at the indexer. */
@@ -92,6 +94,11 @@ export class Metrics {
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
+    this.#gauge(
+      'requests_in_flight',
+      'Requests that were read from clients and whose answers have not been sent yet.',
+      sources.requestsInFlight,
+    );
     this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
     this.#gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
     this.#gauge('upstream_queued', 'Requests that wait for their turn at the indexer.', sources.waiting);

@@ -31,6 +31,12 @@ function acceptedBy(url: string): { readonly count: number; readonly open: numbe
   };
 }
 
+/** The value of a metric of a process. */
+async function metricOf(proxy: ProxyProcess, name: string): Promise<number> {
+  const { text } = await ask(proxy.adminUrl, '/metrics');
+  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+}
+
 /** Connects so many clients that send this and read nothing. */
 function connectMany(url: string, count: number, bytes: string): void {
   const sockets = Array.from({ length: count }, () => {
@@ -44,6 +50,81 @@ function connectMany(url: string, count: number, bytes: string): void {
     for (const socket of sockets) socket.destroy();
   });
 }
+
+describe('clients that pipeline as much as they can', () => {
+  const LIMIT_MIB = 400;
+  const HEALTH_MS = 1000;
+  const miss = 'GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  /** Looks at a process so many times: its largest RSS in MiB, and how long `/healthz` took at most. */
+  async function watch(proxy: ProxyProcess, times: number): Promise<{ mostMib: number; slowestMs: number }> {
+    let [mostMib, slowestMs] = [0, 0];
+    for (let time = 0; time < times; time++) {
+      const askedAt = performance.now();
+      expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
+      slowestMs = Math.max(slowestMs, performance.now() - askedAt);
+      mostMib = Math.max(mostMib, (await metricOf(proxy, 'toncache_process_resident_memory_bytes')) / MIB);
+      await new Promise((resolve) => void setTimeout(resolve, 100));
+    }
+    return { mostMib, slowestMs };
+  }
+
+  it.each([
+    ['as it is started by default', {}],
+    ['with a heap of 300 MB', { NODE_OPTIONS: '--max-old-space-size=256' }],
+  ])('50 with 60 000 misses leave the process under 400 MiB, and all are answered: %s', async (_, env) => {
+    const indexer = await startIndexer();
+    onTestFinished(() => indexer.close());
+    await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s', ...env });
+    const gate = indexer.hold();
+    let answers = 0;
+    const sockets = Array.from({ length: 50 }, () => connect(Number(new URL(proxy.url).port), '127.0.0.1'));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    for (const socket of sockets) {
+      // Each answer has one of these; that one is cut by the end of a part is provided for.
+      let rest = '';
+      socket.setEncoding('latin1').on('data', (part: string) => {
+        const pieces = (rest + part).split('"error"');
+        answers += pieces.length - 1;
+        rest = pieces.at(-1)?.slice(-6) ?? '';
+      });
+      socket.write(miss.repeat(1200));
+    }
+    await gate.arrived(1);
+    const waiting = await watch(proxy, 30);
+    expect(await metricOf(proxy, 'toncache_requests_in_flight')).toBe(50 * 17);
+    gate.release();
+    const answering = await watch(proxy, 30);
+    await expect.poll(() => answers, { timeout: 120_000 }).toBe(60_000);
+    for (const { mostMib, slowestMs } of [waiting, answering]) {
+      expect(Math.round(mostMib)).toBeLessThan(LIMIT_MIB);
+      expect(slowestMs).toBeLessThan(10 * HEALTH_MS);
+    }
+  });
+
+  it('1000 that are not answered are cut when more than 16 MiB of their requests are held', async () => {
+    const indexer = await startIndexer();
+    onTestFinished(() => indexer.close());
+    await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
+    indexer.hold();
+    let cut = 0;
+    const sockets = Array.from({ length: 1000 }, () => connect(Number(new URL(proxy.url).port), '127.0.0.1'));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    for (const socket of sockets) {
+      socket.on('error', () => {}).on('close', () => cut++);
+      socket.write(miss.repeat(1200));
+    }
+    // A connection holds 64 KiB, or twice that where it was read once more.
+    await expect.poll(() => cut, { timeout: 60_000 }).toBeGreaterThan(700);
+    const { mostMib } = await watch(proxy, 10);
+    expect(Math.round(mostMib)).toBeLessThan(LIMIT_MIB);
+    expect(cut).toBeLessThan(1000 - 50);
+  });
+});
 
 describe('clients that only hold on to their connections', () => {
   it.each([
@@ -63,7 +144,11 @@ describe('clients that only hold on to their connections', () => {
   it('500 that read nothing of their answers are cut, and nobody else is disturbed meanwhile', async () => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT: '4s' },
-      overrides: { http: { slowReader: 1000, drain: 100 }, memory: { maxSize: 1024 * MIB } },
+      overrides: {
+        http: { slowReader: 1000, drain: 100 },
+        memory: { maxSize: 1024 * MIB },
+        upstream: { maxBodySize: 32 * MIB },
+      },
     });
     const large = parentOfSettled(world);
     // More than the system takes in for a connection.
@@ -111,10 +196,6 @@ describe('600 MB of answers through a cache of 64 MiB', () => {
       UPSTREAM_URL: indexer.url,
       MEMORY_MAX_SIZE: '64MiB',
     });
-    const value = async (name: string): Promise<number> => {
-      const { text } = await ask(proxy.adminUrl, '/metrics');
-      return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
-    };
     indexer.faults.inject({ kind: 'huge', bytes });
     const { headSeqno } = indexer.chain;
     const count = Math.ceil(600e6 / bytes);
@@ -126,12 +207,12 @@ describe('600 MB of answers through a cache of 64 MiB', () => {
       for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
         const answered = await ask(proxy.url, target);
         expect([answered.status, answered.bytes.length]).toEqual([200, bytes]);
-        most = Math.max(most, await value('toncache_process_resident_memory_bytes'));
+        most = Math.max(most, await metricOf(proxy, 'toncache_process_resident_memory_bytes'));
       }
     };
     await Promise.all(Array.from({ length: CLIENTS }, client));
     expect(indexer.requests.total).toBe(count);
-    const memoryBytes = await value('toncache_memory_bytes');
+    const memoryBytes = await metricOf(proxy, 'toncache_memory_bytes');
     expect(memoryBytes).toBeLessThanOrEqual(64 * MIB);
     if (fits) expect(memoryBytes).toBeGreaterThan(32 * MIB);
     expect(most).toBeGreaterThan(64 * MIB);

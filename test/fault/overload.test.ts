@@ -179,11 +179,11 @@ describe('shares', () => {
 });
 
 describe('a process that is exhausted', () => {
-  it('sheds all misses and sends nothing when its heap is nearly full, answers what it has, and says that it lives', async () => {
+  it('sheds all misses and sends nothing when its memory is nearly used up, answers what it has, and says that it lives', async () => {
     // It looks at itself when the test says so.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
-    await using _ = await start({ overrides: { lifetimes, admission: { maxHeap: 0 } } });
+    await using _ = await start({ overrides: { lifetimes, admission: { maxMemory: 0 } } });
     const [fresh, stale, tooOld] = [newestRound(world), parentOfSettled(world), childrenOfSettled(world)];
     for (const target of [fresh, stale, tooOld]) expect((await world.ask(target)).status).toBe(200);
     world.advance(30_000);

@@ -28,9 +28,9 @@ afterEach(async () => {
 const start = () => ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
 
 /** One that waits for what is in flight no longer than told. */
-async function startWithDrain(drain: string, upstream: object = {}): Promise<ProxyProcess> {
+async function startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
   const file = join(dir, 'drain.json');
-  await writeFile(file, JSON.stringify({ http: { drain }, upstream }));
+  await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));
   return ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s', CONFIG_FILE: file });
 }
 
@@ -119,6 +119,33 @@ describe('a signal to end', () => {
   });
 });
 
+describe('a signal to end where http.shutdownDelay is set', () => {
+  it('fails /readyz at once, answers new connections still, and ends at once when the signal is given once more', async () => {
+    await using started = await startWithDrain('5min', {}, '5min');
+    const { url, adminUrl } = started;
+    started.signal('SIGTERM');
+    await expect.poll(async () => (await ask(adminUrl, '/readyz')).status, { interval: 5 }).toBe(503);
+    expect((await ask(url, TARGET)).status).toBe(404);
+    const repeating = setInterval(() => started.signal('SIGTERM'), 100);
+    expect(await started.ended).toEqual({ code: 1, signal: null });
+    clearInterval(repeating);
+  });
+
+  it('refuses new connections when it is over, and ends by itself', async () => {
+    await using started = await startWithDrain('5min', {}, '400ms');
+    const gate = indexer.hold();
+    const inFlight = exchange(started.url, REQUEST);
+    await gate.arrived(1);
+    const signalledAt = performance.now();
+    started.signal('SIGTERM');
+    await expect.poll(() => refusal(started.url), { interval: 5 }).toBe('ECONNREFUSED');
+    expect(performance.now() - signalledAt).toBeGreaterThanOrEqual(400);
+    gate.release();
+    expect(await inFlight).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
 describe('what does not end by itself is given up in time:', () => {
   it('a request that the indexer never answers is told so', async () => {
     await using started = await startWithDrain(`${DRAIN_MS}ms`);
@@ -150,7 +177,7 @@ describe('what does not end by itself is given up in time:', () => {
   });
 
   it('a client that never finishes its request, and one that never reads its answer', async () => {
-    await using started = await startWithDrain(`${DRAIN_MS}ms`);
+    await using started = await startWithDrain(`${DRAIN_MS}ms`, { maxBodySize: '32MiB' });
     const half = open(started.url);
     half.write(REQUEST.slice(0, 30));
     indexer.faults.inject({ kind: 'huge', bytes: 16 * 1024 * 1024 });

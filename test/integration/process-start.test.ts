@@ -121,6 +121,15 @@ describe('a start', () => {
     expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);
   });
 
+  it('warns once of a setting under its old name, and uses it', async () => {
+    const file = join(dir, 'renamed.json');
+    await writeFile(file, '{"admission":{"maxHeap":0.9}}');
+    await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, CONFIG_FILE: file });
+    expect(started.log.filter(({ level }) => level >= 40)).toMatchObject([
+      { level: 40, setting: 'admission.maxHeap', renamedTo: 'admission.maxMemory' },
+    ]);
+  });
+
   it('needs no Redis: it serves without, says so once, and uses it when it comes', async () => {
     await using redis = await startRedis();
     await redis.kill();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Flight, SingleFlight } from '../../../src/coalescing/single-flight.ts';
 import { type Arrival, type ExpectedFlight, type ExpectedWait, expectFlights } from './expected-flights.ts';
+import { leavingBy } from './leaving.ts';
 
 const JOINABLE_MS = 1000;
 const REST_MS = 250;
@@ -72,7 +73,7 @@ async function fly(arrivals: readonly Arrival[]) {
     setTimeout(() => {
       const patience = new AbortController();
       setTimeout(() => patience.abort(), arrival.leavesAt - now());
-      const wait = single.join(arrival.key, patience.signal, loadOf(index, arrival));
+      const wait = single.join(arrival.key, leavingBy(patience.signal), loadOf(index, arrival));
       const leader = flights.findLast((flight) => arrivals[flight.leader]?.key === arrival.key)?.leader ?? Number.NaN;
       void wait.then(({ state, collapsed }) => {
         waits[index] = { leader, state, settlesAt: now(), collapsed };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SingleFlight } from '../../../src/coalescing/single-flight.ts';
+import { leavingBy } from './leaving.ts';
 import { ManualLoad, type Outcome } from './manual-load.ts';
 
 const JOINABLE_MS = 1000;
@@ -18,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers());
 
-const join = (key: string, load: ManualLoad, signal = patient) => flights.join(key, signal, load.run);
+const join = (key: string, load: ManualLoad, signal = patient) => flights.join(key, leavingBy(signal), load.run);
 
 /** Lets everything happen that needs no time. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
@@ -130,15 +131,32 @@ describe('a waiter who leaves', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('leaves no listener behind on a signal that lives on', async () => {
+  test('is asked nothing any more once it has its value', async () => {
     const load = new ManualLoad();
-    const signal = new AbortController().signal;
-    const added = vi.spyOn(signal, 'addEventListener');
-    const removed = vi.spyOn(signal, 'removeEventListener');
-    const wait = join('k', load, signal);
+    const waiter = leavingBy(patient);
+    const wait = flights.join('k', waiter, load.run);
+    expect(waiter.onEnd).toBeTypeOf('function');
     load.land({ name: 'x' });
     await wait;
-    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
+    expect(waiter.onEnd).toBeUndefined();
+  });
+});
+
+describe('a thousand followers', () => {
+  test('get their value in turns, and whoever leaves between two of them has left', async () => {
+    const load = new ManualLoad();
+    const leaving = new AbortController();
+    const waits = Array.from({ length: 999 }, () => join('k', load));
+    const last = join('k', load, leaving.signal);
+    let landed = 0;
+    for (const wait of waits) void wait.then(() => landed++);
+    load.land({ name: 'x' });
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    expect([landed, flights.isFollowed('k')]).toEqual([256, false]);
+    leaving.abort();
+    expect(await last).toEqual({ state: 'left', departed: false, collapsed: true });
+    await vi.runAllTimersAsync();
+    expect(landed).toBe(999);
   });
 });
 
@@ -260,7 +278,7 @@ describe('a load that throws', () => {
   });
 
   test('poisons no key when it throws before it returns a promise', async () => {
-    const thrown = flights.join('k', patient, () => {
+    const thrown = flights.join('k', leavingBy(patient), () => {
       throw new Error('bug');
     });
     await expect(thrown).rejects.toThrow('bug');

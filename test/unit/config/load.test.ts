@@ -59,6 +59,27 @@ describe('where a setting comes from', () => {
   });
 });
 
+describe('a setting under its old name', () => {
+  const renamed = [{ from: 'admission.maxHeap', to: 'admission.maxMemory' }];
+
+  test('is taken for the new one, and told of', () => {
+    const loaded = load(REQUIRED, { admission: { maxHeap: 0.5, maxQueue: 7 } });
+    expect(loaded.settings.admission).toMatchObject({ maxMemory: 0.5, maxQueue: 7 });
+    expect(loaded.settings.admission).not.toHaveProperty('maxHeap');
+    expect(loaded.renamed).toEqual(renamed);
+    expect(load(REQUIRED, { admission: { maxMemory: 0.5 } }).renamed).toEqual([]);
+  });
+
+  test('is checked like the new one, and refused beside it', () => {
+    expect(problemsOf(REQUIRED, { admission: { maxHeap: 2 } })).toEqual([
+      'admission.maxMemory: must be a number from 0 to 1',
+    ]);
+    expect(problemsOf(REQUIRED, { admission: { maxHeap: 0.5, maxMemory: 0.5 } })).toEqual([
+      'admission.maxHeap: is the old name of admission.maxMemory, and both are given',
+    ]);
+  });
+});
+
 describe('what is loaded', () => {
   test('is frozen to its leaves', () => {
     const walk = (value: unknown, path: string): void => {

@@ -26,6 +26,11 @@ test('behind a public provider requests are counted, and live answers live longe
   expect(lifetimes.pendingLive.lifetime).toBeGreaterThan(loadDefaults().lifetimes.pendingLive.lifetime);
 });
 
+test('where a load balancer stands before it, it has 5 s to learn that an instance ends', () => {
+  expect([load('shared'), load('public-provider')].map(({ http }) => http.shutdownDelay)).toEqual([5000, 5000]);
+  expect([load('sidecar'), loadDefaults()].map(({ http }) => http.shutdownDelay)).toEqual([0, 0]);
+});
+
 test('the environment wins over each of them', () => {
   for (const use of ['sidecar', 'shared', 'public-provider']) {
     const file = fileURLToPath(new URL(`../../../config/${use}.json`, import.meta.url));

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { about, duration, headerValue, hostNames, integer, listenHost, size } from './values.ts';
+
+/** The group `http`: the two ports, and what clients may cost. */
+export const http = z
+  .strictObject({
+    host: listenHost.prefault('127.0.0.1').meta(about('Where the public port listens.', { env: 'HOST' })),
+    port: integer(0, 65_535)
+      .prefault(8080)
+      .meta(about('The public port.', { env: 'PORT' })),
+    adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
+    adminPort: integer(0, 65_535)
+      .prefault(9464)
+      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`.', { env: 'ADMIN_PORT' })),
+    adminToken: headerValue
+      .optional()
+      .meta(about('What a purge must bring as `Authorization: Bearer`.', { env: 'ADMIN_TOKEN', envOnly: true })),
+    adminAllowedHosts: hostNames
+      .optional()
+      .meta(
+        about(
+          'Names under which the admin port may be asked to purge, comma-separated; `localhost` and IP addresses always are.',
+          { env: 'ADMIN_ALLOWED_HOSTS' },
+        ),
+      ),
+    maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
+    headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a head.')),
+    keepAlive: duration('1ms', '1h')
+      .prefault('65s')
+      .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
+    maxConnections: integer(1, 1_000_000).prefault(10_000).meta(about('The most open connections of clients.')),
+    maxWaiting: integer(1, 1_000_000)
+      .prefault(10_000)
+      .meta(
+        about(
+          'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, 1 when this is reached.',
+        ),
+      ),
+    slowReader: duration('100ms', '1h')
+      .prefault('30s')
+      .meta(
+        about(
+          'A client that takes less than 16 KiB of its answer in this long is cut, on the average of up to 256 KiB.',
+        ),
+      ),
+    shutdownDelay: duration('0ms', '5min')
+      .prefault('0ms')
+      .meta(
+        about(
+          'How long after SIGTERM the public port still takes connections while `/readyz` fails already, so that load balancers learn of it; `drain` begins then.',
+        ),
+      ),
+    drain: duration('100ms', '5min')
+      .prefault('7s')
+      .meta(about('How long requests in flight have to end after SIGTERM and `shutdownDelay`.')),
+  })
+  .prefault({});

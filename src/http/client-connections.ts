@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ProxyError } from '../errors.ts';
+import type { Wait } from '../proxy/open-waits.ts';
+import { cutAtHeads } from './cut-at-heads.ts';
+
+/** A connection is read no further while more of its requests are unanswered. HTTP/1.1 answers them in order anyway. */
+const MOST_PIPELINED = 16;
+
+/** The most bytes of unparsed requests, over all connections that are held. A connection that exceeds it is closed. */
+const MOST_HELD_BYTES = 16 * 1024 * 1024;
+
+interface Connection {
+  readonly socket: Socket;
+  /** Requests whose answers have not left the process. */
+  unanswered: number;
+  /** Whether it is paused until fewer of its requests are unanswered. */
+  isHeld: boolean;
+  heldBytes: number;
+  readonly waits: Set<Wait>;
+  readonly onFinish: () => void;
+}
+
+/**
+ * The open connections of clients. Bounds what pipelined requests cost: Node parses all requests of a read at once, up
+ * to 1000 of them, and keeps about 4 KB for each until it is answered. So a connection with many unanswered requests is
+ * held: it is paused between two requests, and what was read of it stays unparsed.
+ */
+export class ClientConnections {
+  readonly #open = new Map<Socket, Connection>();
+  readonly #maxUnanswered: number;
+  /** Those that are open, read anew by each iteration. */
+  readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
+  #unanswered = 0;
+  #heldBytes = 0;
+
+  /** `maxUnanswered`: when so many requests are unanswered in all, each connection is read one by one. */
+  constructor(maxUnanswered: number) {
+    this.#maxUnanswered = maxUnanswered;
+  }
+
+  /** Requests whose answers have not left the process. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Adds a new connection. Call it after the HTTP server's own listener: the parser must see each part before `#hold`. */
+  add(socket: Socket): void {
+    const onFinish = () => this.#onAnswered(connection);
+    const connection: Connection = { socket, unanswered: 0, isHeld: false, heldBytes: 0, waits: new Set(), onFinish };
+    this.#open.set(socket, connection);
+    cutAtHeads(socket, () => this.#hold(connection));
+    // Without a listener for `data` Node's parser would read from the connection's handle and bypass `push`.
+    socket.on('data', () => this.#hold(connection));
+    // Node's HTTP server resumes the connection after each message, held or not.
+    socket.on('resume', () => this.#hold(connection));
+    socket.once('close', () => this.#remove(connection));
+  }
+
+  /** Counts a request, from the creation of its response until that has left the process. */
+  onResponse({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.unanswered++;
+    this.#unanswered++;
+    response.on('finish', connection.onFinish);
+  }
+
+  /** Ends a wait when its client leaves, until {@link forget} is called. */
+  endWithClient(wait: Wait, { socket }: IncomingMessage): void {
+    this.#open.get(socket)?.waits.add(wait);
+  }
+
+  forget(wait: Wait, { socket }: IncomingMessage): void {
+    this.#open.get(socket)?.waits.delete(wait);
+  }
+
+  #hold(connection: Connection): void {
+    const { socket } = connection;
+    if (!connection.isHeld && this.#mayBeRead(connection)) return;
+    connection.isHeld = true;
+    socket.pause();
+    this.#countHeld(connection, socket.readableLength);
+    if (this.#heldBytes > MOST_HELD_BYTES) socket.destroy();
+  }
+
+  /**
+   * Runs in a turn of the event loop of its own. A hit is answered at once, so that without this all requests of a read
+   * would be answered in one turn, while all other connections wait.
+   */
+  readonly #release = (connection: Connection): void => {
+    const { socket } = connection;
+    if (!connection.isHeld || !this.#mayBeRead(connection)) return;
+    connection.isHeld = false;
+    this.#countHeld(connection, 0);
+    if (!isPausedByNode(socket)) socket.resume();
+  };
+
+  #mayBeRead({ unanswered }: Connection): boolean {
+    return unanswered <= (this.#unanswered < this.#maxUnanswered ? MOST_PIPELINED : 1);
+  }
+
+  #countHeld(connection: Connection, bytes: number): void {
+    this.#heldBytes += bytes - connection.heldBytes;
+    connection.heldBytes = bytes;
+  }
+
+  #onAnswered(connection: Connection): void {
+    if (connection.unanswered === 0) return;
+    connection.unanswered--;
+    this.#unanswered--;
+    if (connection.isHeld && this.#mayBeRead(connection)) setImmediate(this.#release, connection);
+  }
+
+  #remove(connection: Connection): void {
+    this.#open.delete(connection.socket);
+    this.#unanswered -= connection.unanswered;
+    connection.unanswered = 0;
+    this.#countHeld(connection, 0);
+    if (connection.waits.size === 0) return;
+    const reason = new ProxyError('client-left', 'the client left');
+    for (const wait of connection.waits) wait.end(reason);
+  }
+}
+
+/**
+ * Whether Node's HTTP server has paused a connection because its client does not read its answers. The server resumes it
+ * by itself, and fails an assertion if data comes before (lib/_http_server.js, `socketOnData`).
+ */
+function isPausedByNode(socket: Socket & { readonly _paused?: boolean }): boolean {
+  return socket._paused === true;
+}

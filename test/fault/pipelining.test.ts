@@ -1,0 +1,220 @@
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { startFaultyWorld } from './faulty-world.ts';
+
+const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
+/** What is held at the end of a test is not waited for. */
+const NO_DRAIN = { drain: 100 };
+let world: World;
+
+beforeEach(async () => {
+  world = await startFaultyWorld({ env: ENV, overrides: { http: NO_DRAIN } });
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await world[Symbol.asyncDispose]();
+});
+
+const REQUEST_HEAD = 'HTTP/1.1\r\nHost: x\r\n\r\n';
+const get = (target: string) => `GET ${target} ${REQUEST_HEAD}`;
+
+interface Client {
+  readonly socket: Socket;
+  /** The status of each answer so far, in order. */
+  readonly statuses: string[];
+  /** How much came. */
+  bytes(): number;
+}
+
+/** A client that sends these bytes and looks at the status of each answer. */
+function client(sent: string, { reads = true } = {}): Client {
+  const socket = connect(Number(new URL(world.proxy.url).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  const statuses: string[] = [];
+  let [bytes, rest] = [0, ''];
+  socket.setEncoding('latin1').on('data', (part: string) => {
+    bytes += part.length;
+    const text = rest + part;
+    for (const [, status = ''] of text.matchAll(STATUS)) statuses.push(status);
+    // A status line may be cut anywhere, and must not be found twice.
+    rest = text.slice(Math.max(0, text.length - STATUS_LENGTH + 1));
+  });
+  if (!reads) socket.pause();
+  socket.write(sent, 'latin1');
+  return { socket, statuses, bytes: () => bytes };
+}
+
+const STATUS = /HTTP\/1\.1 (\d{3})/g;
+const STATUS_LENGTH = 'HTTP/1.1 200'.length;
+
+const inFlight = () => world.proxy.metric('toncache_requests_in_flight');
+
+/** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
+async function untilTakenIn(): Promise<void> {
+  for (let round = 0; round < 5; round++) await world.ask('/no/such/path');
+}
+
+describe('a connection that pipelines', () => {
+  it.each([
+    ['misses of one key', (miss: string) => get(miss).repeat(1000)],
+    ['hits behind a miss', (miss: string) => get(miss) + get(newestRound(world)).repeat(999)],
+    ['requests that Node refuses behind a miss', (miss: string) => get(miss) + 'GET / HTTP/1.1\r\n\r\n'.repeat(999)],
+    [
+      'expectations that cannot be met behind a miss',
+      (miss: string) => get(miss) + 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\n\r\n'.repeat(999),
+    ],
+  ])('is read no further while more than 16 are unanswered: %s', async (_, requests) => {
+    await world.ask(newestRound(world));
+    const gate = world.indexer.hold();
+    client(requests(nothingPending()));
+    await gate.arrived(1);
+    await untilTakenIn();
+    // Of very short requests there may be two or three in the part that is read at once.
+    expect(await inFlight()).toBeGreaterThanOrEqual(17);
+    expect(await inFlight()).toBeLessThanOrEqual(19);
+  });
+
+  it('gets every answer, in order', async () => {
+    await world.ask(newestRound(world));
+    const gate = world.indexer.hold();
+    const round = Array.from({ length: 100 }, () => [get(nothingPending()), get('/'), get(newestRound(world))]).flat();
+    const { statuses } = client(round.join(''));
+    await gate.arrived(1);
+    gate.release();
+    await expect.poll(() => statuses.length).toBe(300);
+    expect(statuses).toEqual(Array.from({ length: 100 }, () => ['200', '404', '200']).flat());
+    expect(await inFlight()).toBe(0);
+  });
+
+  it('has its bodies read whole, whatever they hold', async () => {
+    const body = 'a\r\n\r\n'.repeat(20_000);
+    const post = `POST /api/v3/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const { statuses } = client(post.repeat(3));
+    await expect.poll(() => statuses.length).toBe(3);
+    // The indexer takes no such method, and would take what is left of a body for a request.
+    expect(statuses).toEqual(['405', '405', '405']);
+    expect(await world.proxy.metric('toncache_upstream_requests_total', { operation: 'passThrough' })).toBe(3);
+  });
+
+  it('and reads nothing for a while gets every answer once it reads', async () => {
+    const large = parentOfSettled(world);
+    const bytes = 100_000;
+    world.indexer.faults.inject({ kind: 'huge', bytes }, { times: 1 });
+    await world.ask(large);
+    const reader = client(get(large).repeat(400), { reads: false });
+    await untilTakenIn();
+    expect(await inFlight()).toBeLessThan(40);
+    reader.socket.resume();
+    await expect.poll(() => reader.bytes()).toBeGreaterThan(400 * bytes);
+    expect(reader.statuses).toEqual(Array.from({ length: 400 }, () => '200'));
+  });
+
+  it('and is paused by Node as well, for answers that it has not read, gets every answer', async () => {
+    const [large, late] = [parentOfSettled(world), nothingPending()];
+    world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000 }, { operation: 'adjacentTransactions' });
+    const gate = world.indexer.hold();
+    const first = client(get(large));
+    await gate.arrived(1);
+    const reader = client(get(late) + get(large).repeat(15));
+    await gate.arrived(2);
+    await expect.poll(inFlight).toBe(17);
+    gate.release(1);
+    await expect.poll(() => first.statuses).toEqual(['200']);
+    // 15 MB are behind an answer that is not there. Node pauses the connection at the next request, which is the 17th.
+    reader.socket.write(get(large).repeat(5));
+    await expect.poll(inFlight).toBe(17);
+    gate.release();
+    await expect.poll(() => reader.bytes()).toBeGreaterThan(20_000_000);
+    await expect.poll(() => reader.statuses).toEqual(Array.from({ length: 21 }, () => '200'));
+  });
+
+  it('and leaves takes all its requests with it', async () => {
+    await world[Symbol.asyncDispose]();
+    world = await startFaultyWorld({
+      env: { ...ENV, UPSTREAM_MAX_CONCURRENCY: '1' },
+      overrides: { http: NO_DRAIN },
+    });
+    const queued = () => world.proxy.metric('toncache_upstream_queued');
+    const gate = world.indexer.hold();
+    const staying = client(get(unknownTransaction()));
+    await gate.arrived(1);
+    const leaving = client(Array.from({ length: 10 }, () => get(unknownTransaction())).join(''));
+    await expect.poll(queued).toBe(10);
+    expect(await inFlight()).toBe(11);
+    leaving.socket.destroy();
+    await expect.poll(queued).toBe(0);
+    expect(await inFlight()).toBe(1);
+    gate.release();
+    await expect.poll(() => staying.statuses).toEqual(['404']);
+    expect(world.forwarded).toHaveLength(1);
+  });
+});
+
+describe('when as many requests wait as may (http.maxWaiting)', () => {
+  beforeEach(async () => {
+    await world[Symbol.asyncDispose]();
+    const lifetimes = {
+      adjacentFinal: { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 0, staleIfError: 60_000 },
+    };
+    world = await startFaultyWorld({
+      env: ENV,
+      overrides: { http: { ...NO_DRAIN, maxWaiting: 5 }, lifetimes },
+    });
+  });
+
+  it('more are refused at once, with Retry-After, unless memory has an answer', async () => {
+    const [hit, stale] = [newestRound(world), parentOfSettled(world)];
+    for (const target of [hit, stale]) expect((await world.ask(target)).status).toBe(200);
+    world.advance(30_000);
+    const gate = world.indexer.hold();
+    const miss = unknownTransaction();
+    const waiting = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(miss)));
+    await gate.arrived(1);
+    for (const target of [miss, unknownTransaction(), '/api/v3/somethingElse']) {
+      const refused = await world.ask(target);
+      expect(refused).toMatchObject({ status: 503, cache: { detail: 'overloaded' } });
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(refused.text).toContain('too many requests wait');
+    }
+    expect(await world.ask(hit)).toMatchObject({ status: 200, cache: { hit: true } });
+    expect(await world.ask(stale)).toMatchObject({ status: 200, cache: { hit: true, ttl: -29 } });
+    expect(await world.proxy.metric('toncache_shed_total', { reason: 'too-many-waiting' })).toBe(4);
+    gate.release();
+    for (const { answer } of waiting) expect((await answer).status).toBe(404);
+    expect((await world.ask(unknownTransaction())).status).toBe(404);
+  });
+
+  it('connections are read one request by one', async () => {
+    const gate = world.indexer.hold();
+    const miss = unknownTransaction();
+    client(get(miss).repeat(100));
+    await gate.arrived(1);
+    await expect.poll(inFlight).toBe(5);
+    const { statuses } = client(get(miss).repeat(100));
+    await expect.poll(() => statuses.length).toBe(100);
+    expect(new Set(statuses)).toEqual(new Set(['503']));
+    expect(await inFlight()).toBe(5);
+    gate.release();
+  });
+});
+
+describe('a process that is nearly out of memory', () => {
+  it('lets nobody follow a flight', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await world[Symbol.asyncDispose]();
+    world = await startFaultyWorld({ overrides: { admission: { maxMemory: 0 } } });
+    const gate = world.indexer.hold();
+    const miss = unknownTransaction();
+    const first = await world.proxy.sendIn(miss);
+    await gate.arrived(1);
+    vi.advanceTimersByTime(1000);
+    expect(await world.ask(miss)).toMatchObject({ status: 503, cache: { detail: 'overloaded' } });
+    expect(await world.proxy.metric('toncache_shed_total', { reason: 'memory' })).toBe(1);
+    gate.release();
+    expect((await first.answer).status).toBe(404);
+  });
+});

@@ -1,0 +1,68 @@
+import { Socket } from 'node:net';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { cutAtHeads } from '../../../src/http/cut-at-heads.ts';
+
+const REQUEST = `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+/** What a connection emits, part by part, when these reads come. */
+async function partsOf(reads: readonly Buffer[], onPart = (_socket: Socket) => {}) {
+  const socket = new Socket();
+  const onHeld = vi.fn();
+  cutAtHeads(socket, onHeld);
+  const parts: string[] = [];
+  socket.on('data', (part: Buffer) => {
+    parts.push(part.toString('latin1'));
+    onPart(socket);
+  });
+  // A stream emits what is pushed at once only when it flows.
+  await new Promise((resolve) => void setImmediate(resolve));
+  for (const read of reads) socket.push(read);
+  return { parts, onHeld, socket };
+}
+
+test('pipelined requests come one by one', async () => {
+  const { parts } = await partsOf([
+    Buffer.from(REQUEST.repeat(3) + REQUEST.slice(0, 30)),
+    Buffer.from(REQUEST.slice(30)),
+  ]);
+  expect(parts).toEqual([REQUEST, REQUEST, REQUEST, REQUEST.slice(0, 30), REQUEST.slice(30)]);
+});
+
+test('a read of one request is not copied or cut', async () => {
+  const read = Buffer.from(REQUEST);
+  const emitted = vi.spyOn(Socket.prototype, 'push');
+  await partsOf([read]);
+  expect(emitted.mock.calls[0]?.[0]).toBe(read);
+  emitted.mockRestore();
+});
+
+test('what comes while the connection is paused is held, and told of', async () => {
+  const { parts, onHeld, socket } = await partsOf([Buffer.from(REQUEST.repeat(5))], (it) => it.pause());
+  expect([parts.length, onHeld.mock.calls.length, socket.readableLength]).toEqual([1, 1, 4 * REQUEST.length]);
+});
+
+test('whatever comes, nothing is lost, changed or cut into crumbs', async () => {
+  const piece = fc.constantFrom(
+    '\r\n\r\n',
+    '\r\n',
+    '\n',
+    'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+    REQUEST,
+    'body',
+    'x'.repeat(70),
+  );
+  const reads = fc.array(
+    fc.array(piece, { minLength: 1, maxLength: 20 }).map((pieces) => Buffer.from(pieces.join(''))),
+  );
+  await fc.assert(
+    fc.asyncProperty(reads, async (given) => {
+      const { parts } = await partsOf(given);
+      const sent = Buffer.concat(given).toString('latin1');
+      expect(parts.join('')).toBe(sent);
+      expect(parts.length).toBeLessThanOrEqual(given.length + sent.length / 60);
+      // Between two cuts there is no second request of the usual length.
+      for (const part of parts) expect(part.indexOf('\r\n\r\n', 56)).toBeOneOf([-1, part.length - 4]);
+    }),
+  );
+});

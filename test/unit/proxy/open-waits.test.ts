@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ProxyError } from '../../../src/errors.ts';
+import { OpenWaits, type Wait } from '../../../src/proxy/open-waits.ts';
+
+const TIMEOUT_MS = 1000;
+let waits: OpenWaits;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  waits = new OpenWaits({ timeoutMs: TIMEOUT_MS, maxOpen: 1000 });
+});
+
+afterEach(() => vi.useRealTimers());
+
+function open(): Wait {
+  const wait = waits.open();
+  if (wait === undefined) throw new Error('too many are open');
+  return wait;
+}
+
+describe('a wait', () => {
+  test('ends at its own deadline, in the order of their beginnings', () => {
+    const ended: number[] = [];
+    for (let index = 0; index < 5; index++) {
+      open().onEnd = () => ended.push(index);
+      vi.advanceTimersByTime(100);
+    }
+    vi.advanceTimersByTime(TIMEOUT_MS - 500);
+    expect(ended).toEqual([0]);
+    vi.advanceTimersByTime(200);
+    expect(ended).toEqual([0, 1, 2]);
+    vi.advanceTimersByTime(1000);
+    expect([ended, waits.size, vi.getTimerCount()]).toEqual([[0, 1, 2, 3, 4], 0, 0]);
+  });
+
+  test('ends once, with the first reason', () => {
+    const wait = open();
+    const onEnd = vi.fn();
+    wait.onEnd = onEnd;
+    wait.end(new ProxyError('client-left', 'left'));
+    vi.advanceTimersByTime(2 * TIMEOUT_MS);
+    waits.endAll();
+    expect([wait.reason?.code, onEnd.mock.calls.length]).toEqual(['client-left', 1]);
+  });
+
+  test('that was closed does not end', () => {
+    const wait = open();
+    const onEnd = vi.fn();
+    wait.onEnd = onEnd;
+    wait.close();
+    vi.advanceTimersByTime(2 * TIMEOUT_MS);
+    waits.endAll();
+    expect([wait.reason, onEnd.mock.calls.length, waits.size]).toEqual([undefined, 0, 0]);
+  });
+
+  test('has a signal for what needs one, aborted with the reason', () => {
+    const [before, after] = [open(), open()];
+    const { signal } = before;
+    expect(signal.aborted).toBe(false);
+    vi.advanceTimersByTime(TIMEOUT_MS);
+    expect([signal.reason, after.signal.reason]).toMatchObject([
+      { code: 'upstream-timeout' },
+      { code: 'upstream-timeout' },
+    ]);
+  });
+});
+
+describe('many waits', () => {
+  test('need one timer', () => {
+    for (let index = 0; index < 500; index++) open();
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  test('are refused above the most', () => {
+    for (let index = 0; index < 1000; index++) open();
+    const last = waits.open();
+    expect(last).toBeUndefined();
+    vi.advanceTimersByTime(TIMEOUT_MS + 10);
+    expect(waits.open()).toBeDefined();
+  });
+
+  test('that end together do so in turns', () => {
+    for (let index = 0; index < 1000; index++) open();
+    vi.advanceTimersByTime(TIMEOUT_MS);
+    expect(waits.size).toBe(1000 - 256);
+    vi.advanceTimersByTime(5);
+    expect(waits.size).toBe(0);
+  });
+
+  test('end with the process', () => {
+    const all = Array.from({ length: 500 }, open);
+    waits.endAll();
+    expect(new Set(all.map(({ reason }) => reason?.code))).toEqual(new Set(['shutting-down']));
+  });
+});
