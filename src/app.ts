@@ -119,6 +119,7 @@ export function createApp(options: AppOptions): App {
     cache,
     admission,
     upstream: client,
+    bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
     pauseMs: indexer.pauseMs,
     policies: policiesOf(settings),

@@ -9,6 +9,7 @@ import { RateLimit } from './admission/rate-limit.ts';
 import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
 import type { Settings } from './config/schema.ts';
+import { AnswerBodyReader } from './proxy/answer-body-reader.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
@@ -24,6 +25,7 @@ export interface OpenIndexer {
   /** For what is passed through. */
   readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
+  readonly answerBodies: AnswerBodyReader;
   /** Whether this process is nearly out of memory. */
   readonly isMemoryFull: () => boolean;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
@@ -48,6 +50,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const { settings, now, monotonic, report } = options;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
+  const answerBodies = new AnswerBodyReader((error) => report({ name: 'bug', error }));
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause({
     defaultMs: upstream.pause,
@@ -63,7 +66,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   // The other half of a client's time is for the answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
-    isMemoryFull: () => processGuard.isFull || client.readingBytes > upstream.maxReading,
+    isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
     rate: openRateLimit(options),
     patienceMs,
     holdAfterTimeoutMs: admission.holdAfterTimeout,
@@ -90,11 +93,13 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
       guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
     }),
     client,
+    answerBodies,
     isMemoryFull: () => processGuard.isFull,
     pauseMs: () => pause.retryAfterMs,
     close: async () => {
       processGuard.close();
       await client.close();
+      await answerBodies.close();
     },
   };
 }

@@ -105,7 +105,9 @@ const upstream = z.strictObject({
     .meta(
       about('The rate that the indexer or its provider allows; not limited when not set.', { env: 'UPSTREAM_RPS' }),
     ),
-  maxBodySize: size('1KiB', '256MiB').prefault('32MiB').meta(about('The largest answer that is read.')),
+  maxBodySize: size('1KiB', '256MiB')
+    .prefault('8MiB')
+    .meta(about('The largest answer that is read, packed or unpacked; the largest that is known is 1.5 MB.')),
   maxReading: size('1MiB', '16GiB')
     .prefault('128MiB')
     .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),

@@ -7,7 +7,8 @@ import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { UpstreamAnswer, UpstreamClient } from '../upstream/upstream-client.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { Report } from './events.ts';
 import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -18,6 +19,7 @@ export interface EntryFetcherOptions extends JudgeOptions {
   readonly cache: TieredCache;
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
+  readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
@@ -115,7 +117,7 @@ export class EntryFetcher {
 
   /** One request to the indexer; ends the ticket. */
   async #ask({ call, request, flight, lease }: Fetch, ticket: Ticket, isFirst: boolean): Promise<Entry | ProxyError> {
-    const { upstream, retries, monotonic, report } = this.#options;
+    const { upstream, bodies, retries, monotonic, report } = this.#options;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -129,7 +131,7 @@ export class EntryFetcher {
       const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
-      const result = this.#judge(call, request.key, answer);
+      const result = this.#judge(call, request.key, await bodies.read(call, answer));
       outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
       return result;
     } catch (error) {
@@ -142,10 +144,10 @@ export class EntryFetcher {
     }
   }
 
-  #judge(call: Call, key: string, answer: UpstreamAnswer): Entry | ProxyError {
+  #judge(call: Call, key: string, answer: ReadAnswer): Entry | ProxyError {
     const { report } = this.#options;
     const operation = call.operation.name;
-    const result = judgeAnswer(call, key, answer, this.#options);
+    const result = judgeAnswer(key, answer, this.#options);
     if (!(result instanceof ProxyError)) return result;
     const { code } = result;
     if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });

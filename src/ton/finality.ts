@@ -29,6 +29,9 @@ export interface Finality {
   readonly newestNow?: number;
 }
 
+/** A list of more members is no answer to any call: a page holds 1000 blocks at most, the largest list seen 400 rows. */
+const MOST_MEMBERS = 10_000;
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
@@ -43,7 +46,8 @@ export function judgeFinality(call: Call, status: number, body: unknown): Finali
   const name = call.operation.lists.find((list) => list in body);
   const list = name === undefined ? undefined : body[name];
   if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
-  return Array.isArray(list) ? JUDGES[call.operation.name](list, call.request, name === 'blocks') : undefined;
+  if (!Array.isArray(list) || list.length > MOST_MEMBERS) return undefined;
+  return JUDGES[call.operation.name](list, call.request, name === 'blocks');
 }
 
 type Judge = (list: readonly unknown[], request: CanonicalRequest, isBlocks: boolean) => Finality;

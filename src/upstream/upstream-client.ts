@@ -69,6 +69,12 @@ export interface ForwardedAnswer {
   readonly body: Readable;
 }
 
+/** JSON shrinks 3 to 7 times, a list of equal rows 20 times; what unpacks to more than this many times its size is a bomb. */
+const LARGEST_RATIO = 100;
+
+/** Below this many bytes any ratio will do. */
+const RATIO_FROM_BYTES = 1024 * 1024;
+
 const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
 /** The indexer's API over one pool of kept connections. Redirects are not followed, cookies not kept. */
@@ -203,10 +209,11 @@ async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: 
   if (name !== 'gzip' && name !== 'br') {
     throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
   }
+  const mostBytes = Math.min(maxBodyBytes, Math.max(RATIO_FROM_BYTES, LARGEST_RATIO * body.length));
   try {
-    return await decompress[name](body, { maxOutputLength: maxBodyBytes });
+    return await decompress[name](body, { maxOutputLength: mostBytes });
   } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
     throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
   }
 }

@@ -14,7 +14,11 @@ const SLOW_READER_MS = 100;
 function startWorld(): Promise<World> {
   return startFaultyWorld({
     env: { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' },
-    overrides: { http: { slowReader: SLOW_READER_MS, drain: 100 }, memory: { maxSize: 256 * MIB } },
+    overrides: {
+      http: { slowReader: SLOW_READER_MS, drain: 100 },
+      memory: { maxSize: 256 * MIB },
+      upstream: { maxBodySize: 32 * MIB },
+    },
   });
 }
 

@@ -98,6 +98,14 @@ describe('a body over the limit is 502 and not kept:', () => {
     await expectRefused(answering(bomb, { 'Content-Encoding': coding }), 'upstream-too-large');
   });
 
+  it('when it unpacks to more than 100 times its size, though not to more than the limit', async () => {
+    await using roomy = await startFaultyWorld();
+    const packed = gzipSync(JSON.stringify({ blocks: [], padding: 'a'.repeat(4 * MIB) }));
+    expect(packed.length).toBeLessThan(10 * 1024);
+    roomy.indexer.faults.inject(answering(packed, { 'Content-Encoding': 'gzip' }), { times: 1 });
+    expectFailure(await roomy.ask(newestRound(roomy)), 502, 'upstream-too-large');
+  });
+
   it('and just below it, it is taken', async () => {
     const target = newestRound(world);
     world.indexer.faults.inject({ kind: 'huge', bytes: MIB }, { times: 1 });
@@ -140,5 +148,17 @@ describe('a compressed body', () => {
   ];
   it.each(broken)('that is %s is 502 and not kept', async (_, coding, body) => {
     await expectRefused(answering(body, { 'Content-Encoding': coding }), 'upstream-invalid');
+  });
+});
+
+describe('a large body that is made to be slow to read', () => {
+  it('is 502, and its key rests: those who ask again meanwhile cost the indexer nothing', async () => {
+    await using rested = await startFaultyWorld({ overrides: { coalescing: { restAfterFailure: 60_000 } } });
+    const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
+    const slow = answering(packed, { 'Content-Encoding': 'gzip' });
+    rested.indexer.faults.inject(slow);
+    const target = newestRound(rested);
+    for (let time = 0; time < 3; time++) expectFailure(await rested.ask(target), 502);
+    expect(rested.forwarded).toHaveLength(1);
   });
 });

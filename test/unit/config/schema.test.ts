@@ -10,7 +10,7 @@ describe('defaults', () => {
     expect(settings).toMatchObject({
       network: 'mainnet',
       logLevel: 'info',
-      upstream: { timeout: 5000, maxConcurrency: 64, maxBodySize: 32 * 1024 ** 2 },
+      upstream: { timeout: 5000, maxConcurrency: 64, maxBodySize: 8 * 1024 ** 2 },
       redis: { budget: 50 },
       memory: { maxSize: 256 * 1024 ** 2 },
       http: { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', adminPort: 9464 },

@@ -1,5 +1,6 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { ProxyError } from '../../../src/errors.ts';
+import { factsOf } from '../../../src/proxy/body-facts.ts';
 import { judgeAnswer } from '../../../src/proxy/judge-answer.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
@@ -31,7 +32,8 @@ export function judge(call: Call, { body = ROUND, ...more }: Sent = {}): Entry |
     receivedAt: ASKED_AT + 300,
     ...more,
   };
-  return judgeAnswer(call, 'the key', answer, { policies: TABLE, random: () => 0 });
+  const facts = factsOf(call, answer.status, answer.body);
+  return judgeAnswer('the key', { ...answer, facts }, { policies: TABLE, random: () => 0 });
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {

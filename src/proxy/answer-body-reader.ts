@@ -1,0 +1,116 @@
+import { Worker } from 'node:worker_threads';
+import { ownedCopy } from '../cache/entry.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { UpstreamAnswer } from '../upstream/upstream-client.ts';
+import type { BodyDone, BodyJob } from './answer-body-worker.ts';
+import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
+
+/**
+ * Larger bodies are read in the worker. `JSON.parse` takes up to 40 ms for JSON of this size that is made to be slow, and
+ * up to 300 ms for 1 MiB of it. The largest recorded answer of `pendingTraces` has 208 KB.
+ */
+const LARGE_BYTES = 256 * 1024;
+
+/** Enough for a string of 8 MiB in UTF-16 and for the values that the worker accepts. More ends the worker only. */
+const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
+
+/** An answer whose body was read. */
+export interface ReadAnswer extends UpstreamAnswer {
+  readonly facts: BodyFacts;
+}
+
+interface Waiting {
+  readonly call: Call;
+  readonly answer: UpstreamAnswer;
+  /** The length of the body, which is 0 once its bytes were transferred. */
+  readonly length: number;
+  readonly resolve: (read: ReadAnswer) => void;
+}
+
+/**
+ * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, because a bound on
+ * bytes does not bound the time of `JSON.parse`. The first large body starts the worker. When the worker dies, the body
+ * that it was reading counts as no answer, and the next body starts another worker. The queue is bounded by the slots of
+ * the indexer, and by `upstream.maxReading` through {@link pendingBytes}.
+ */
+export class AnswerBodyReader {
+  readonly #onBug: (error: unknown) => void;
+  readonly #waiting: Waiting[] = [];
+  #pendingBytes = 0;
+  #reading: Waiting | undefined;
+  #worker: Worker | undefined;
+
+  /** `onBug` is told why the worker ended, unless it reached its memory limit. */
+  constructor(onBug: (error: unknown) => void) {
+    this.#onBug = onBug;
+  }
+
+  /** Bytes of the bodies that wait for the worker or are being read there. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  /** Never rejects: a body that cannot be read is no answer. */
+  read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
+    if (answer.body.length <= LARGE_BYTES) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
+    const { length } = answer.body;
+    this.#pendingBytes += length;
+    return new Promise((resolve) => {
+      this.#waiting.push({ call, answer, length, resolve });
+      this.#readNext();
+    });
+  }
+
+  /** Ends the worker. The body that it was reading is no answer. */
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #readNext(): void {
+    if (this.#reading !== undefined) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#reading = next;
+    const { call, answer } = next;
+    const bytes = wholeBuffer(answer.body);
+    const job: BodyJob = { operation: call.operation.name, request: call.request, status: answer.status, bytes };
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(job, [bytes]);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./answer-body-worker.ts', import.meta.url), {
+      execArgv: [],
+      env: {},
+      resourceLimits: WORKER_LIMITS,
+    });
+    worker.unref();
+    worker.on('message', ({ facts, bytes }: BodyDone) => {
+      // A Buffer arrives as a plain Uint8Array.
+      this.#end({ ...facts, members: Buffer.from(facts.members) }, Buffer.from(bytes));
+    });
+    worker.on('error', (error: Error & { code?: unknown }) => {
+      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#onBug(error);
+    });
+    worker.on('exit', () => {
+      this.#worker = undefined;
+      this.#end(NO_FACTS, Buffer.alloc(0));
+    });
+    return worker;
+  }
+
+  #end(facts: BodyFacts, body: Buffer): void {
+    const read = this.#reading;
+    if (read === undefined) return;
+    this.#reading = undefined;
+    this.#pendingBytes -= read.length;
+    read.resolve({ ...read.answer, body, facts });
+    this.#readNext();
+  }
+}
+
+/** The bytes in a buffer that holds nothing else, so that it can be transferred. */
+function wholeBuffer(body: Buffer): ArrayBuffer {
+  const { buffer } = body.byteLength === body.buffer.byteLength ? body : ownedCopy(body);
+  return buffer as ArrayBuffer;
+}

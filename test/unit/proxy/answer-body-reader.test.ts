@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AnswerBodyReader } from '../../../src/proxy/answer-body-reader.ts';
+import { factsOf, NO_FACTS } from '../../../src/proxy/body-facts.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
+import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { ASKED_AT, OUT, SHARDS } from './judged.ts';
+
+const KIB = 1024;
+let bugs: unknown[];
+let reader: AnswerBodyReader;
+
+beforeEach(() => {
+  bugs = [];
+  reader = new AnswerBodyReader((error) => bugs.push(error));
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await reader.close();
+  expect(bugs).toEqual([]);
+});
+
+function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
+  return {
+    status,
+    contentType: 'application/json',
+    apiVersion: undefined,
+    retryAfter: undefined,
+    dateAt: undefined,
+    body: Buffer.from(body),
+    askedAt: ASKED_AT,
+    receivedAt: ASKED_AT + 300,
+  };
+}
+
+/** A complete round, made as large as this by a member that nobody reads. */
+function roundOf(bytes: number): string {
+  const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
+  return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
+}
+
+/** The next worker that this process starts. */
+async function nextWorker(): Promise<Worker> {
+  const [worker] = (await once(process, 'worker')) as [Worker];
+  return worker;
+}
+
+describe('a body of at most 256 KiB', () => {
+  test('is read at once, without a worker', () => {
+    const started = vi.fn();
+    process.once('worker', started);
+    const answer = answerOf(roundOf(256 * KIB));
+    expect(reader.read(SHARDS, answer)).toEqual({ ...answer, facts: factsOf(SHARDS, 200, answer.body) });
+    process.off('worker', started);
+    expect(started).not.toHaveBeenCalled();
+  });
+});
+
+describe('a larger body', () => {
+  const growing = () => {
+    const row = (index: number) => ({
+      hash: `h${index}`,
+      now: 1_700_000_000 + index,
+      mc_block_seqno: 7,
+      note: 'n'.repeat(500),
+    });
+    return JSON.stringify({ transactions: Array.from({ length: 1000 }, (_, index) => row(index)) });
+  };
+
+  test.each<[string, Call, string, number]>([
+    ['a round', SHARDS, roundOf(1024 * KIB), 200],
+    ['children', OUT, growing(), 200],
+    ['no answer to the call', OUT, roundOf(300 * KIB), 200],
+    ['what is no JSON', SHARDS, roundOf(300 * KIB).slice(1), 200],
+    ['an error', SHARDS, `{"error":"${'e'.repeat(300 * KIB)}"}`, 500],
+    ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(300 * KIB)}"}`, 404],
+  ])('says the same in the worker, and nothing of it is parsed in this thread: %s', async (_, call, body, status) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const read = await reader.read(call, answerOf(body, status));
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect(read.facts).toEqual(factsOf(call, status, Buffer.from(body)));
+    expect(read.facts.members).toBeInstanceOf(Buffer);
+    expect(read.body.equals(Buffer.from(body))).toBe(true);
+  });
+
+  test('is handed over without its neighbours where it is a part of something larger', async () => {
+    const whole = Buffer.from(`before${roundOf(300 * KIB)}after`);
+    const body = whole.subarray(6, -5);
+    const read = await reader.read(SHARDS, { ...answerOf(''), body });
+    expect(read.facts.finality?.answerClass).toBe('final');
+    expect(whole.toString()).toBe(`before${roundOf(300 * KIB)}after`);
+  });
+
+  test('is read after those that came before it, by one worker, and counts until it is read', async () => {
+    const started = vi.fn();
+    process.on('worker', started);
+    const order: number[] = [];
+    const reads = Array.from({ length: 5 }, async (_, index) => {
+      await reader.read(SHARDS, answerOf(roundOf(300 * KIB)));
+      order.push(index);
+    });
+    expect(reader.pendingBytes).toBe(5 * 300 * KIB);
+    await Promise.all(reads);
+    process.off('worker', started);
+    expect(order).toEqual([0, 1, 2, 3, 4]);
+    expect([started.mock.calls.length, reader.pendingBytes]).toEqual([1, 0]);
+  });
+
+  test('is no answer when its worker dies, and the next one is read by another', async () => {
+    const first = nextWorker();
+    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(roundOf(300 * KIB))));
+    const second = first.then(async (worker) => {
+      const next = nextWorker();
+      await worker.terminate();
+      return next;
+    });
+    expect((await reads[0])?.facts).toEqual(NO_FACTS);
+    expect((await reads[1])?.facts.finality?.answerClass).toBe('final');
+    expect(await second).not.toBe(await first);
+    expect(reader.pendingBytes).toBe(0);
+  });
+
+  const MIB8 = 8 * KIB * KIB;
+  test.each([
+    ['empty objects', `{"blocks":[${'{},'.repeat(MIB8 / 3 - 10)}{}]}`],
+    ['more than 300 000 values', `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(300_000)}0]}`],
+    ['brackets that open', '['.repeat(MIB8)],
+    ['objects in objects', '{"":'.repeat(MIB8 / 4)],
+    ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
+    [
+      'rows above the most of a list',
+      `{"blocks":[${'{"padding":"                             "},'.repeat(10_000)}{}]}`,
+    ],
+  ])('is no answer, and ends no worker: %s', async (_, body) => {
+    const worker = nextWorker();
+    expect((await reader.read(SHARDS, answerOf(body))).facts).toEqual(NO_FACTS);
+    const ended = vi.fn();
+    (await worker).on('exit', ended);
+    expect((await reader.read(SHARDS, answerOf(roundOf(300 * KIB)))).facts.finality?.answerClass).toBe('final');
+    expect(ended).not.toHaveBeenCalled();
+  });
+});
