@@ -66,25 +66,12 @@ describe('a wait', () => {
 });
 
 describe('many waits', () => {
-  test('need one timer', () => {
-    for (let index = 0; index < 500; index++) open();
-    expect(vi.getTimerCount()).toBe(1);
-  });
-
   test('are refused above the most', () => {
     for (let index = 0; index < 1000; index++) open();
     const last = waits.open();
     expect(last).toBeUndefined();
     vi.advanceTimersByTime(TIMEOUT_MS + 10);
     expect(waits.open()).toBeDefined();
-  });
-
-  test('that end together do so in turns', () => {
-    for (let index = 0; index < 1000; index++) open();
-    vi.advanceTimersByTime(TIMEOUT_MS);
-    expect(waits.size).toBe(1000 - 256);
-    vi.advanceTimersByTime(5);
-    expect(waits.size).toBe(0);
   });
 
   test('end with the process', () => {
