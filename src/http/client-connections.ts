@@ -7,7 +7,7 @@ import { cutAtHeads } from './cut-at-heads.ts';
 /** A connection is read no further while more of its requests are unanswered. HTTP/1.1 answers them in order anyway. */
 const MOST_PIPELINED = 16;
 
-/** The most bytes of unparsed requests, over all connections that are held. A connection that exceeds it is closed. */
+/** The most bytes of unparsed requests, over all connections that are paused. A connection that exceeds it is closed. */
 const MOST_HELD_BYTES = 16 * 1024 * 1024;
 
 interface Connection {
@@ -49,7 +49,7 @@ export class ClientConnections {
     const onFinish = () => this.#onAnswered(connection);
     const connection: Connection = { socket, unanswered: 0, isHeld: false, heldBytes: 0, waits: new Set(), onFinish };
     this.#open.set(socket, connection);
-    cutAtHeads(socket, () => this.#hold(connection));
+    cutAtHeads(socket, (bytes) => this.#countHeld(connection, socket.readableLength + bytes));
     // Without a listener for `data` Node's parser would read from the connection's handle and bypass `push`.
     socket.on('data', () => this.#hold(connection));
     // Node's HTTP server resumes the connection after each message, held or not.
@@ -77,11 +77,10 @@ export class ClientConnections {
 
   #hold(connection: Connection): void {
     const { socket } = connection;
+    if (connection.heldBytes > 0) this.#countHeld(connection, socket.readableLength);
     if (!connection.isHeld && this.#mayBeRead(connection)) return;
     connection.isHeld = true;
     socket.pause();
-    this.#countHeld(connection, socket.readableLength);
-    if (this.#heldBytes > MOST_HELD_BYTES) socket.destroy();
   }
 
   /**
@@ -92,7 +91,6 @@ export class ClientConnections {
     const { socket } = connection;
     if (!connection.isHeld || !this.#mayBeRead(connection)) return;
     connection.isHeld = false;
-    this.#countHeld(connection, 0);
     if (!isPausedByNode(socket)) socket.resume();
   };
 
@@ -101,7 +99,12 @@ export class ClientConnections {
   }
 
   #countHeld(connection: Connection, bytes: number): void {
-    this.#heldBytes += bytes - connection.heldBytes;
+    const growth = bytes - connection.heldBytes;
+    if (this.#heldBytes + growth > MOST_HELD_BYTES && growth > 0) {
+      connection.socket.destroy();
+      return;
+    }
+    this.#heldBytes += growth;
     connection.heldBytes = bytes;
   }
 

@@ -7,21 +7,26 @@ const SHORTEST_PART_BYTES = 60;
 
 /**
  * Cuts each read of a connection after the head of every request, so that the connection can be paused between two
- * pipelined requests. Parts that come while it is paused stay in its buffer. `onHeld` is called after a read of which a
- * part stayed there.
+ * pipelined requests. Parts that come while it is paused stay in its buffer: before that, `onHeld` is told how many bytes
+ * they have, and may destroy the connection.
  */
-export function cutAtHeads(socket: Socket, onHeld: () => void): void {
+export function cutAtHeads(socket: Socket, onHeld: (bytes: number) => void): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null) return push(chunk);
     let wantsMore = true;
-    for (let start = 0; start < chunk.length && !socket.destroyed; ) {
+    let isTold = false;
+    for (let start = 0; start < chunk.length; ) {
+      if (!isTold && socket.isPaused()) {
+        isTold = true;
+        onHeld(chunk.length - start);
+      }
+      if (socket.destroyed) return false;
       const headEnd = chunk.indexOf(HEAD_END, start + SHORTEST_PART_BYTES - HEAD_END.length);
       const end = headEnd < 0 ? chunk.length : headEnd + HEAD_END.length;
       wantsMore = push(end - start === chunk.length ? chunk : chunk.subarray(start, end));
       start = end;
     }
-    if (socket.readableLength > 0) onHeld();
     return wantsMore;
   };
 }
