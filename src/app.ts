@@ -37,6 +37,8 @@ export interface AppOptions {
   readonly monotonic?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
+  /** How many lines of the log could not be written so far. */
+  readonly logLinesDropped?: () => number;
 }
 
 /** Where the two ports came to listen. */
@@ -56,6 +58,7 @@ export interface App {
 /** The only place where components are built and connected. */
 export function createApp(options: AppOptions): App {
   const { settings, logger, now: ownNow, monotonic = () => performance.now(), random = Math.random } = options;
+  const { logLinesDropped = () => 0 } = options;
   const { upstream, http, coalescing, network } = settings;
   const log = new EventLog(logger);
   const onRedisEvent = (event: RedisTierEvent) => {
@@ -98,6 +101,7 @@ export function createApp(options: AppOptions): App {
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
     usesRedis: redis !== undefined,
+    logLinesDropped,
   });
   let closing = false;
   const report = (event: ProxyEvent) => {
