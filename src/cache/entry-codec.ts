@@ -98,7 +98,8 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
 
 /**
  * The entry that was encoded under this key; its body has memory of its own. `undefined` for anything else: another
- * version, damaged or foreign bytes, another key, numbers that make no sense. Never rejects.
+ * version, damaged or foreign bytes, another key, numbers that make no sense, text that cannot stand in a header. Never
+ * rejects.
  */
 export async function decodeEntry(bytes: Buffer, key: string): Promise<Entry | undefined> {
   const fields = readFields(bytes, key);
@@ -157,6 +158,7 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
   const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
+    canBeSent(entry.head) &&
     askedAt >= 0 &&
     askedAt <= MAX_EPOCH_MS &&
     freshUntil >= askedAt &&
@@ -177,6 +179,13 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
 
 function isStatus(head: Head): boolean {
   return head.status >= 200 && head.status <= 599;
+}
+
+/** What Node refuses to send in a header: a request must not fail over it when the entry is long cached. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+function canBeSent({ contentType, etag, apiVersion = '' }: Head): boolean {
+  return ![contentType, etag, apiVersion].some((value) => UNSENDABLE.test(value));
 }
 
 function packBody(body: Buffer): Promise<Buffer> {

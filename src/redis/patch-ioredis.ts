@@ -1,13 +1,10 @@
+import { createRequire } from 'node:module';
 import { Command } from 'ioredis';
-import dataHandlerModule from 'ioredis/built/DataHandler.js';
-import sentinelModule from 'ioredis/built/connectors/SentinelConnector/index.js';
-import standaloneModule from 'ioredis/built/connectors/StandaloneConnector.js';
-import decoderModule from 'ioredis/built/resp/decoder.js';
-import manifest from 'ioredis/package.json' with { type: 'json' };
+import type { Decoder } from 'ioredis/built/resp/decoder.js';
 import { ReplySyntax } from './reply-syntax.ts';
 
-/** The version whose insides are known here. Another one has to be read again: see the test of this file. */
-export const PATCHED_VERSION = '6.0.0';
+/** The version whose insides are known here. Another one has to be read first. */
+const PATCHED_VERSION = '6.0.0';
 
 /** What ioredis has inside of a connection, and gives no other access to. */
 interface DataHandler {
@@ -30,6 +27,9 @@ interface Connector {
   connect(...args: unknown[]): Promise<NodeJS.EventEmitter>;
 }
 
+/** Its modules themselves, whose members are replaced: what `import` gives is a copy of them. */
+const require = createRequire(import.meta.url);
+
 let isPatched = false;
 
 /**
@@ -40,13 +40,16 @@ let isPatched = false;
  */
 export function patchIoredis(): void {
   if (isPatched) return;
-  if (manifest.version !== PATCHED_VERSION) {
-    throw new Error(`ioredis ${manifest.version} is installed, and only ${PATCHED_VERSION} can be patched`);
+  const { version } = require('ioredis/package.json');
+  if (version !== PATCHED_VERSION) {
+    throw new Error(`ioredis ${version} is installed, and only ${PATCHED_VERSION} can be patched`);
   }
   isPatched = true;
-  endConnectionAtGarbage((dataHandlerModule.default as unknown as { prototype: DataHandler }).prototype);
-  checkBytesFirst(decoderModule);
-  for (const { default: connector } of [standaloneModule, sentinelModule]) surviveLateErrors(connector.prototype);
+  endConnectionAtGarbage(require('ioredis/built/DataHandler.js').default.prototype);
+  checkBytesFirst(require('ioredis/built/resp/decoder.js'));
+  for (const name of ['StandaloneConnector', 'SentinelConnector']) {
+    surviveLateErrors(require(`ioredis/built/connectors/${name}`).default.prototype);
+  }
   checkReplies();
 }
 
@@ -79,7 +82,7 @@ function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
   if (rest.length !== 2 || typeof channel !== 'string' || !(isMessage || isAnswer)) throw new Error('a push of no sense');
 }
 
-function checkBytesFirst(decoders: { Decoder: typeof decoderModule.Decoder }): void {
+function checkBytesFirst(decoders: { Decoder: typeof Decoder }): void {
   decoders.Decoder = class extends decoders.Decoder {
     readonly #syntax = new ReplySyntax();
 
