@@ -5,6 +5,7 @@ import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
 import { findOperation, type Operation } from '../ton/operations.ts';
 import { ALLOWED_METHODS } from './cors.ts';
+import { refusedFraming } from './framing.ts';
 import { OpenWaits, type Wait } from './open-waits.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
@@ -84,6 +85,13 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
+    const refused = refusedFraming(request);
+    if (refused !== undefined) {
+      // Where its body ends is not to be trusted, and so what follows it.
+      response.shouldKeepAlive = false;
+      this.#fail(request, response, '', refused);
+      return;
+    }
     const target = parseTarget(request.url ?? '');
     const operation = findOperation(target.path);
     const passThrough = operation === undefined && isOfApi(target) ? this.#options.passThrough : undefined;

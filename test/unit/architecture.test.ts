@@ -37,6 +37,7 @@ const mayImport: Record<string, readonly string[]> = {
   'open-redis.ts': [...parts, 'config (types)'],
   'open-indexer.ts': [...parts, 'config (types)'],
   'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'config', 'telemetry'],
+  'healthcheck.ts': ['config'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
   demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
@@ -55,7 +56,7 @@ const packagePlaces: Record<string, readonly string[]> = {
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'admission/path-breakers.ts'],
 };
 
-const environmentPlaces = ['main.ts', 'demo/main.ts', 'verify/main.ts'];
+const environmentPlaces = ['main.ts', 'healthcheck.ts', 'demo/main.ts', 'verify/main.ts'];
 
 /** Names that say nothing about what is in a folder. */
 const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
