@@ -3,7 +3,14 @@ import { AT, FIXED_BYTES } from './entry-codec.ts';
 import { CLAIM_MS } from './precedence.ts';
 
 /** What Redis did with an entry: took it, or kept the one it had. */
-export type RedisStoreOutcome = 'stored' | 'older' | 'poorer';
+export type RedisStoreOutcome = (typeof OUTCOMES)[number];
+
+const OUTCOMES = ['stored', 'older', 'poorer'] as const;
+
+/** Whether this is a word of the script. */
+export function isStoreOutcome(word: string): word is RedisStoreOutcome {
+  return OUTCOMES.some((outcome) => outcome === word);
+}
 
 /** Something that happens in Redis in one step with a store, after it and whatever came of it. */
 export interface AfterStore {

@@ -11,7 +11,7 @@ import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedCopy, usableUntil } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
-import { DELETE_IF_SAME, type RedisStoreOutcome, storeScript } from './redis-store.ts';
+import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, storeScript } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
@@ -152,12 +152,14 @@ export class RedisTier implements SharedTier {
     const { connection, redisKey, now } = this.#options;
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
     const after = how?.after;
-    const outcome = await connection.runScript(
+    const reply = await connection.runScript(
       storeScript(after),
       [redisKey(entry.key), ...(after?.keys ?? [])],
       [bytes, ttlMs, how?.claimsFrom ?? 0, ...(after?.args ?? [])],
     );
-    return String(outcome) as RedisStoreOutcome;
+    const outcome = String(reply);
+    if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');
+    return outcome;
   }
 }
 

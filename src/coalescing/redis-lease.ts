@@ -127,8 +127,8 @@ export class RedisLease {
     try {
       const keys = [redisKey, ...leaseKeys(redisKey)];
       const reply = await withinBudget(budgetMs, () => redis.runScript(CLAIM, keys, [...args, this.#instance]));
-      const [state, failure] = (reply as unknown[]).map(String);
-      return { state: state as Reply['state'], failure: failure ?? '' } as Reply;
+      const [state = '', failure = ''] = (reply as unknown[]).map(String);
+      return STATES.has(state) ? ({ state, failure } as Reply) : { state: 'unavailable' };
     } catch {
       return { state: 'unavailable' };
     }
@@ -177,6 +177,9 @@ export class RedisLease {
 }
 
 type Reply = Landing | { readonly state: 'taken' } | { readonly state: 'held' } | { readonly state: 'unavailable' };
+
+/** What the script says. */
+const STATES = new Set(['changed', 'failed', 'free', 'held', 'taken']);
 
 function leaseKeys(redisKey: string): string[] {
   return [`${redisKey}:lease`, `${redisKey}:waiters`];
