@@ -9,7 +9,10 @@ import { ProxyError } from '../errors.ts';
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new ProxyError('unsupported-version', `HTTP/${httpVersion} is not spoken here; accepted: HTTP/1.1, HTTP/1.0`);
+    return new ProxyError(
+      'unsupported-version',
+      `HTTP/${httpVersion} is not spoken here; accepted: HTTP/1.1, HTTP/1.0`,
+    );
   }
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined || encoding.trim().toLowerCase() === 'chunked') return undefined;

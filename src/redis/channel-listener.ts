@@ -48,9 +48,9 @@ export class ChannelListener {
     // Why there is no connection is told by the one for commands.
     connection.on('error', () => {});
     connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-      const listeners = this.#listeners.get(channel.toString()) ?? [];
+      if (!Buffer.isBuffer(message)) throw new Error('a message of no sense');
       // Later: what a listener throws is a bug of ours, and would be taken for a broken protocol here.
-      if (listeners.length > 0) process.nextTick(() => listeners.forEach((onMessage) => onMessage(message)));
+      for (const onMessage of this.#listeners.get(channel.toString()) ?? []) process.nextTick(onMessage, message);
     });
     connection.once('ready', () => void this.#subscribe(connection, [...this.#listeners.keys()]));
     const pinging = setInterval(() => {

@@ -75,11 +75,14 @@ function endConnectionAtGarbage(handler: DataHandler): void {
 
 /** What is taken for the reply to a command must be that, and nothing else is asked for that comes as a push. */
 function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
-  const [kind, ...rest] = Array.isArray(reply) ? reply.map((part) => (Buffer.isBuffer(part) ? String(part) : part)) : [];
+  const [kind, ...rest] = Array.isArray(reply)
+    ? reply.map((part) => (Buffer.isBuffer(part) ? String(part) : part))
+    : [];
   const [channel, last] = rest;
   const isMessage = kind === 'message' && redis.condition.subscriber && typeof last === 'string';
   const isAnswer = kind === 'subscribe' && redis.commandQueue.peekFront()?.command.name === kind && last > 0;
-  if (rest.length !== 2 || typeof channel !== 'string' || !(isMessage || isAnswer)) throw new Error('a push of no sense');
+  if (rest.length !== 2 || typeof channel !== 'string' || !(isMessage || isAnswer))
+    throw new Error('a push of no sense');
 }
 
 function checkBytesFirst(decoders: { Decoder: typeof Decoder }): void {

@@ -42,12 +42,15 @@ describe('a request whose body is encoded', () => {
     }
   });
 
-  it.each(['gzip', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])('that ends otherwise than in chunks, or is in them twice (%s), is refused once', async (encoding) => {
-    const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}\r\n\r\n${SMUGGLED}`;
-    const answers = await statuses(bytes);
-    expect(answers).toHaveLength(1);
-    expect([400, 501]).toContain(answers[0]);
-  });
+  it.each(['gzip', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
+    'that ends otherwise than in chunks, or is in them twice (%s), is refused once',
+    async (encoding) => {
+      const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}\r\n\r\n${SMUGGLED}`;
+      const answers = await statuses(bytes);
+      expect(answers).toHaveLength(1);
+      expect([400, 501]).toContain(answers[0]);
+    },
+  );
 
   it('in chunks alone is served', async () => {
     for (const encoding of ['chunked', 'Chunked']) {

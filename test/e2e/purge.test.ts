@@ -166,21 +166,26 @@ describe('a purge over two instances', () => {
     expect((await ask(one, round())).cache['ttl']).toBeLessThan(0);
   });
 
-  it.each([-3000, -40, -1, 0, 1, 40, 3000])('is in force when it is answered, by a clock %i ms ahead', async (aheadMs) => {
-    const skewed = await addProxy(() => Date.now() + aheadMs);
-    for (const [soft, left] of [
-      [true, { hit: true, ttl: expect.not.toSatisfy((ttl) => Number(ttl) >= 0) }],
-      [false, { fwd: 'miss' }],
-    ] as const) {
-      for (const body of [{ all: true }, { seqno }]) {
-        await ask(skewed, round());
-        // What is asked for while the clock of Redis says that it was before the purge is not kept.
-        await expect.poll(async () => (await ask(skewed, round())).cache['ttl'], { interval: 100 }).toBeGreaterThan(0);
-        await purged(skewed, { ...body, soft });
-        expect((await ask(skewed, round())).cache).toMatchObject(left);
+  it.each([-3000, -40, -1, 0, 1, 40, 3000])(
+    'is in force when it is answered, by a clock %i ms ahead',
+    async (aheadMs) => {
+      const skewed = await addProxy(() => Date.now() + aheadMs);
+      for (const [soft, left] of [
+        [true, { hit: true, ttl: expect.not.toSatisfy((ttl) => Number(ttl) >= 0) }],
+        [false, { fwd: 'miss' }],
+      ] as const) {
+        for (const body of [{ all: true }, { seqno }]) {
+          await ask(skewed, round());
+          // What is asked for while the clock of Redis says that it was before the purge is not kept.
+          await expect
+            .poll(async () => (await ask(skewed, round())).cache['ttl'], { interval: 100 })
+            .toBeGreaterThan(0);
+          await purged(skewed, { ...body, soft });
+          expect((await ask(skewed, round())).cache).toMatchObject(left);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('leaves nothing to fall back on when the indexer fails', async () => {
     const target = round();

@@ -371,7 +371,12 @@ describe('records', () => {
 
   it('are not read from a reply of another form', () => {
     const nulls = [null, null, null, null, []];
-    const wrong = [['1', 1, '', '0', []], [1, Number.NaN, '', '0', []], [1, 1, '', 'x', []], [1, 1, '', '0', null]];
+    const wrong = [
+      ['1', 1, '', '0', []],
+      [1, Number.NaN, '', '0', []],
+      [1, 1, '', 'x', []],
+      [1, 1, '', '0', null],
+    ];
     for (const reply of [null, 'OK', [], nulls, ...wrong]) {
       expect(() => readExchanged(reply)).toThrow('no purge records');
     }

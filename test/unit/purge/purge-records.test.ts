@@ -165,23 +165,29 @@ describe('a purge that is in force', () => {
   const now = 1000.5;
   const entry = anEntry({ key: 'a', askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
 
-  test.each([0, 1, 40, 3999, 50_000])('ends the lifetime now when its instant lies %i ms ahead of the clock', (ahead) => {
-    const records = someRecords({ now: () => now });
-    records.apply(soft('a', now + ahead));
-    expect(records.judge(entry)?.freshUntil).toBe(now);
-  });
-
-  test.each([1, 40, 999, 60_000])('covers an entry that was asked for by a clock that was %i ms ahead then', (ahead) => {
-    for (const isSoft of [true, false]) {
+  test.each([0, 1, 40, 3999, 50_000])(
+    'ends the lifetime now when its instant lies %i ms ahead of the clock',
+    (ahead) => {
       const records = someRecords({ now: () => now });
-      const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
-      expect(records.judge(early)).toBe(early);
-      const purge = { tag: 'a', soft: isSoft };
-      records.apply({ ...purge, at: records.nextAt(purge) });
-      const left = records.judge(early);
-      expect(left === undefined || left.freshUntil <= now).toBe(true);
-    }
-  });
+      records.apply(soft('a', now + ahead));
+      expect(records.judge(entry)?.freshUntil).toBe(now);
+    },
+  );
+
+  test.each([1, 40, 999, 60_000])(
+    'covers an entry that was asked for by a clock that was %i ms ahead then',
+    (ahead) => {
+      for (const isSoft of [true, false]) {
+        const records = someRecords({ now: () => now });
+        const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
+        expect(records.judge(early)).toBe(early);
+        const purge = { tag: 'a', soft: isSoft };
+        records.apply({ ...purge, at: records.nextAt(purge) });
+        const left = records.judge(early);
+        expect(left === undefined || left.freshUntil <= now).toBe(true);
+      }
+    },
+  );
 
   test('is not put off for long by an entry of a clock that was far ahead', () => {
     const records = someRecords({ now: () => now });

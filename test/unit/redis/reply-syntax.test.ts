@@ -13,7 +13,16 @@ const { value } = fc.letrec<{ value: string }>((tie) => {
   return {
     value: fc.oneof(
       { maxDepth: 4 },
-      fc.constantFrom('_\r\n', '$-1\r\n', '*-1\r\n', '#t\r\n', '#f\r\n', ',inf\r\n', ',-1.5e3\r\n', '(123456789012345678901\r\n'),
+      fc.constantFrom(
+        '_\r\n',
+        '$-1\r\n',
+        '*-1\r\n',
+        '#t\r\n',
+        '#f\r\n',
+        ',inf\r\n',
+        ',-1.5e3\r\n',
+        '(123456789012345678901\r\n',
+      ),
       fc.maxSafeInteger().map((number) => `:${number}\r\n`),
       line.map((text) => `+${text}\r\n`),
       line.map((text) => `-ERR ${text}\r\n`),

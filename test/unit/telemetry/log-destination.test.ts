@@ -40,7 +40,9 @@ describe('a log destination', () => {
     expect([disk.text, destination.dropped]).toEqual(['', 2]);
     disk.next = () => Number.POSITIVE_INFINITY;
     vi.advanceTimersByTime(RETRY_MS);
-    expect(disk.text).toMatch(/^one\ntwo\nthree\nfour\n\{"level":40,"time":\d+,"lines":2,"msg":"log lines were dropped"\}\n$/);
+    expect(disk.text).toMatch(
+      /^one\ntwo\nthree\nfour\n\{"level":40,"time":\d+,"lines":2,"msg":"log lines were dropped"\}\n$/,
+    );
     destination.write('six\n');
     expect(disk.text.endsWith('}\nsix\n')).toBe(true);
   });
