@@ -18,7 +18,7 @@ beforeEach(async () => {
   indexer = await startIndexer();
   dir = await mkdtemp(join(tmpdir(), 'toncache-output-'));
   pipe = join(dir, 'pipe');
-  execFileSync('mkfifo', [pipe]);
+  execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe]);
 });
 
 afterEach(async () => {

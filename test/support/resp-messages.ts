@@ -1,5 +1,5 @@
 /** Where the RESP message that begins at `from` ends, or `undefined` if it is not whole yet. Trusts what it reads. */
-export function endOfMessage(bytes: Buffer, from = 0): number | undefined {
+function endOfMessage(bytes: Buffer, from = 0): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', from);
   if (lineEnd < 0) return undefined;
   const type = String.fromCharCode(bytes[from] ?? 0);
