@@ -115,7 +115,10 @@ function checkReplies(): void {
   must('hello', Array.isArray);
   must('info', (reply) => typeof reply === 'string');
   must('cluster', (reply) => typeof reply === 'string' || (Array.isArray(reply) && reply.every(isSlotRange)));
-  must('sentinel', (reply) => reply === null || (Array.isArray(reply) && (reply.length !== 2 || isAddress(reply))));
+  must(
+    'sentinel',
+    (reply) => reply === null || (Array.isArray(reply) && (reply.every(Array.isArray) || isNamed(reply))),
+  );
 }
 
 /** `CLUSTER SLOTS`: from, to, then the nodes. */
@@ -124,6 +127,11 @@ function isSlotRange(range: unknown): boolean {
   const [from, to, ...nodes] = range;
   const areSlots = Number.isInteger(from) && Number.isInteger(to) && from >= 0 && to < 16_384;
   return areSlots && nodes.every((node) => Array.isArray(node) && (node[0] === null || isAddress(node)));
+}
+
+/** `SENTINEL get-master-addr-by-name`, or the many words of one server. */
+function isNamed(reply: readonly unknown[]): boolean {
+  return reply.length === 2 ? isAddress(reply) : reply.length > 2 && reply.length % 2 === 0;
 }
 
 function isAddress([host, port]: readonly unknown[]): boolean {

@@ -42,7 +42,7 @@ describe('a request whose body is encoded', () => {
     }
   });
 
-  it.each(['gzip', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
+  it.each(['gzip', 'xchunked', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
     'that ends otherwise than in chunks, or is in them twice (%s), is refused once',
     async (encoding) => {
       const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}\r\n\r\n${SMUGGLED}`;
