@@ -75,7 +75,8 @@ export class ChannelListener {
   async #subscribe(connection: Redis, channels: readonly string[]): Promise<void> {
     try {
       const count = await connection.subscribe(...channels);
-      if (typeof count !== 'number') throw new Error('Redis gave no answer to SUBSCRIBE');
+      const isRight = typeof count === 'number' && count >= channels.length && count <= this.#listeners.size;
+      if (!isRight) throw new Error('Redis gave no answer to SUBSCRIBE');
     } catch {
       // Refused or unanswered: tried again on a new connection.
       connection.disconnect();

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Command } from 'ioredis';
+import { Command, Redis } from 'ioredis';
 import type { Decoder } from 'ioredis/built/resp/decoder.js';
 import { ReplySyntax } from './reply-syntax.ts';
 
@@ -20,7 +20,19 @@ interface DataHandler {
 }
 
 interface QueuedCommand {
-  readonly command: { readonly name: string; readonly isSettled: boolean };
+  readonly command: { readonly name: string; readonly args: readonly unknown[]; readonly isSettled: boolean };
+}
+
+interface SentinelConnector {
+  resolve(sentinel: unknown): Promise<{ readonly host: unknown; readonly port: unknown } | null>;
+}
+
+interface WaitingClient {
+  readonly status: string;
+  manuallyClosing: boolean;
+  disconnect(reconnect?: boolean): void;
+  setStatus(status: string): void;
+  flushQueue(error: Error): void;
 }
 
 interface Connector {
@@ -50,6 +62,8 @@ export function patchIoredis(): void {
   for (const name of ['StandaloneConnector', 'SentinelConnector']) {
     surviveLateErrors(require(`ioredis/built/connectors/${name}`).default.prototype);
   }
+  checkPrimary(require('ioredis/built/connectors/SentinelConnector').default.prototype);
+  endWhileWaiting(Redis.prototype as unknown as WaitingClient);
   checkReplies();
 }
 
@@ -80,7 +94,8 @@ function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
     : [];
   const [channel, last] = rest;
   const isMessage = kind === 'message' && redis.condition.subscriber && typeof last === 'string';
-  const isAnswer = kind === 'subscribe' && redis.commandQueue.peekFront()?.command.name === kind && last > 0;
+  const asked = redis.commandQueue.peekFront()?.command;
+  const isAnswer = kind === 'subscribe' && asked?.name === kind && asked?.args.includes(channel) && last > 0;
   if (rest.length !== 2 || typeof channel !== 'string' || !(isMessage || isAnswer))
     throw new Error('a push of no sense');
 }
@@ -105,6 +120,31 @@ function surviveLateErrors(connector: Connector): void {
   };
 }
 
+/** What sentinels name is connected to without a look at it, and a client whose address makes no sense ends for good. */
+function checkPrimary(connector: SentinelConnector): void {
+  const { resolve } = connector;
+  connector.resolve = async function (sentinel) {
+    const primary = await resolve.call(this, sentinel);
+    if (primary === null || isAddress([primary.host, primary.port])) return primary;
+    throw new Error('Redis gave no answer to SENTINEL');
+  };
+}
+
+/**
+ * A client that waits for its next attempt is told to end and never does: it has no socket that could close. A Cluster
+ * whose ready check failed waits for the end of its nodes before it connects again, and so for ever.
+ */
+function endWhileWaiting(client: WaitingClient): void {
+  const { disconnect } = client;
+  client.disconnect = function (reconnect = false) {
+    disconnect.call(this, reconnect);
+    if (reconnect || this.status !== 'reconnecting') return;
+    this.manuallyClosing = false;
+    this.setStatus('end');
+    this.flushQueue(new Error('Connection is closed.'));
+  };
+}
+
 /** Replies that ioredis itself reads, in callbacks whose errors end the process. A wrong one is an error of its command. */
 function checkReplies(): void {
   const must = (command: string, isRight: (reply: unknown) => boolean) =>
@@ -115,10 +155,6 @@ function checkReplies(): void {
   must('hello', Array.isArray);
   must('info', (reply) => typeof reply === 'string');
   must('cluster', (reply) => typeof reply === 'string' || (Array.isArray(reply) && reply.every(isSlotRange)));
-  must(
-    'sentinel',
-    (reply) => reply === null || (Array.isArray(reply) && (reply.every(Array.isArray) || isNamed(reply))),
-  );
 }
 
 /** `CLUSTER SLOTS`: from, to, then the nodes. */
@@ -127,11 +163,6 @@ function isSlotRange(range: unknown): boolean {
   const [from, to, ...nodes] = range;
   const areSlots = Number.isInteger(from) && Number.isInteger(to) && from >= 0 && to < 16_384;
   return areSlots && nodes.every((node) => Array.isArray(node) && (node[0] === null || isAddress(node)));
-}
-
-/** `SENTINEL get-master-addr-by-name`, or the many words of one server. */
-function isNamed(reply: readonly unknown[]): boolean {
-  return reply.length === 2 ? isAddress(reply) : reply.length > 2 && reply.length % 2 === 0;
 }
 
 function isAddress([host, port]: readonly unknown[]): boolean {
