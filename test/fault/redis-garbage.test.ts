@@ -53,7 +53,7 @@ it('a reply that comes after its command has timed out is the reply to no other'
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
   await observed.untilRead('key', 'absent');
-  // The beginning of a push: what follows is the reply to nobody, and shifts all others by one.
+  // A reply that never comes: taken for it, the reply to the next command would shift all others by one.
   garbling.garble({ bytes: '', isGarbled: isGet });
   await observed.tier.get('key');
   garbling.garble();
