@@ -8,7 +8,13 @@ import { ServerClock } from './redis/server-clock.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
-/** What a lease lasts beyond the timeout of one request, in milliseconds. */
+/** A lease lasts so long without renewal: what a killed instance costs those who wait for it, in milliseconds. */
+const LEASE_MS = 1500;
+
+/** Nearly all loads end sooner and cost no renewal; one that is lost, or late by a second, does not lose the lease. */
+const RENEW_EVERY_MS = 500;
+
+/** How long a lease is renewed beyond the timeout of one request, in milliseconds. */
 const LEASE_SPARE_MS = 1000;
 
 /** Never written: in a Cluster it chooses the node whose clock all instances follow. */
@@ -81,8 +87,10 @@ export function openRedis({
   const leases = new RedisLease({
     redis: connection,
     redisKey,
-    // A flight that waits for the rate and then for the indexer ends within it.
-    leaseMs: upstream.timeout + LEASE_SPARE_MS,
+    leaseMs: LEASE_MS,
+    renewEveryMs: RENEW_EVERY_MS,
+    // A load that waits for the rate and then for the indexer ends within it.
+    longestMs: upstream.timeout + LEASE_SPARE_MS,
     followableMs: coalescing.joinable,
     restAfterFailureMs: coalescing.restAfterFailure,
     pollBudgetMs: redis.budget,
