@@ -64,9 +64,7 @@ class ProcessFleet implements AsyncDisposable {
       CONFIG_FILE: join(dir, 'patient.json'),
       ...env,
     };
-    const processes = await Promise.all(
-      Array.from({ length: instances }, () => ProxyProcess.start(environment)),
-    );
+    const processes = await Promise.all(Array.from({ length: instances }, () => ProxyProcess.start(environment)));
     await Promise.all(processes.map((it) => it.untilLogged('connected to Redis')));
     return new ProcessFleet(upstream, network, processes, give);
   }
@@ -182,17 +180,20 @@ describe('of three processes', () => {
 });
 
 describe('60 clients of three processes that wait for a fourth', () => {
-  it.each([0, 700])('get their answer from one that takes over when the fourth is killed %i ms later', async (ageMs) => {
-    await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' }, 4);
-    const target = someChildren();
-    const { others } = await fleet.loadAtTheFirst(target, 20);
-    if (ageMs > 0) await fleet.untilRenewedAt(ageMs);
-    const killedAt = performance.now();
-    fleet.get(0).signal('SIGKILL');
-    await fleet.untilAsked(2);
-    fleet.give(1, children('a'));
-    expect(told(await Promise.all(others))).toEqual([ANSWER]);
-    expect(performance.now() - killedAt).toBeLessThan(TAKEN_OVER_GUARD_MS);
-    expect(fleet.asked).toBe(2);
-  });
+  it.each([0, 700])(
+    'get their answer from one that takes over when the fourth is killed %i ms later',
+    async (ageMs) => {
+      await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' }, 4);
+      const target = someChildren();
+      const { others } = await fleet.loadAtTheFirst(target, 20);
+      if (ageMs > 0) await fleet.untilRenewedAt(ageMs);
+      const killedAt = performance.now();
+      fleet.get(0).signal('SIGKILL');
+      await fleet.untilAsked(2);
+      fleet.give(1, children('a'));
+      expect(told(await Promise.all(others))).toEqual([ANSWER]);
+      expect(performance.now() - killedAt).toBeLessThan(TAKEN_OVER_GUARD_MS);
+      expect(fleet.asked).toBe(2);
+    },
+  );
 });

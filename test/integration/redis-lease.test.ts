@@ -150,7 +150,6 @@ describe('of instances that claim one key', () => {
     expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
     expect(await b.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
   });
-
 });
 
 describe('those who wait', () => {
