@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
+import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
@@ -29,8 +30,10 @@ import { tagsOfKey } from './ton/purge-selector.ts';
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Epoch milliseconds. When given, the clock of Redis is not followed. */
+  /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
+  /** The wall clock of this machine, epoch milliseconds. */
+  readonly wall?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
 }
@@ -50,7 +53,8 @@ export interface App {
 }
 
 /** The only place where components are built and connected. */
-export function createApp({ settings, logger, now: ownNow, random = Math.random }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { settings, logger, wall = Date.now, random = Math.random } = options;
   const { upstream, http, coalescing, network } = settings;
   // Monotonic, and counted from the epoch: instances before one indexer probe its latency at the same moments.
   const monotonic = () => performance.timeOrigin + performance.now();
@@ -59,20 +63,29 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
+  const clock = new Clock({
+    wall,
+    monotonic,
+    askServer: async () => redis?.serverTime(),
+    // Dated by another clock, an absence could be told for hours longer than it is true.
+    onJump: () => {
+      memory.clear();
+      purges.onClockJump();
+    },
+  });
+  const now = options.now ?? clock.now;
   const redis = openRedis({
     settings,
-    now: ownNow,
+    now,
     monotonic,
     report: onRedisEvent,
     onTransition: (transition) => {
+      if (transition.state === 'connected') void clock.askServer();
       log.onRedisTransition(transition);
       purges.onRedisTransition(transition);
     },
     onEvictionProblem: log.onEvictionProblem,
-    // Stamped by another clock, an absence could be told for seconds longer than it is true.
-    onJump: () => memory.clear(),
   });
-  const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const purges = new Purges({
     tagsOf: tagsOfKey,
@@ -92,7 +105,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
     queued: () => indexer.gate.queued,
     limit: () => indexer.gate.limit,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
-    redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
+    redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     usesRedis: redis !== undefined,
   });
   let closing = false;
@@ -176,7 +189,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
-      await Promise.all([redis?.ready(), purges.ready(settings.redis.connectTimeout)]);
+      await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -187,6 +200,7 @@ export function createApp({ settings, logger, now: ownNow, random = Math.random 
       await publicServer.drain(http.drain);
       closing = true;
       purges.close();
+      clock.close();
       await indexer.close();
       // What the last requests learned is still worth having.
       await redis?.close();

@@ -4,7 +4,7 @@ import { RedisLease } from './coalescing/redis-lease.ts';
 import type { Settings } from './config/schema.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
 import type { EvictionProblem } from './redis/report-eviction.ts';
-import { ServerClock } from './redis/server-clock.ts';
+import { readServerTime } from './redis/server-time.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
@@ -25,11 +25,9 @@ export interface SharedRedis {
   readonly connection: ConnectedRedis;
   readonly tier: RedisTier;
   readonly leases: RedisLease;
-  /** The time that instants are written in, epoch milliseconds: that of the Redis server. */
-  readonly now: () => number;
-  /** Milliseconds that the server's clock is ahead of this machine's. */
-  readonly clockOffsetMs: () => number;
-  /** Resolves once all of it can be used, or Redis cannot be reached. Never rejects. */
+  /** The time of the Redis server, see {@link readServerTime}. */
+  readonly serverTime: () => Promise<number | undefined>;
+  /** Resolves once Redis is connected, or cannot be reached. Never rejects. */
   ready(): Promise<void>;
   /** Lets what is under way come to its end, each within the command timeout, and ends the connections. */
   close(): Promise<void>;
@@ -38,25 +36,22 @@ export interface SharedRedis {
 /** What it is opened with. */
 export interface OpenRedisOptions {
   readonly settings: Settings;
-  /** A clock that is followed instead of the server's, epoch milliseconds. */
-  readonly now: (() => number) | undefined;
+  /** Epoch milliseconds: what instants are written in. */
+  readonly now: () => number;
   readonly monotonic: () => number;
   readonly report: (event: RedisTierEvent) => void;
   readonly onTransition: (transition: RedisTransition) => void;
   readonly onEvictionProblem: (problem: EvictionProblem) => void;
-  /** The time that instants are written in is another one than before. */
-  readonly onJump: () => void;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
 export function openRedis({
   settings,
-  now: ownNow,
+  now,
   monotonic,
   report,
   onTransition,
   onEvictionProblem,
-  onJump,
 }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
@@ -65,14 +60,9 @@ export function openRedis({
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
-    onTransition: (transition) => {
-      if (transition.state === 'connected') void clock.refresh();
-      onTransition(transition);
-    },
+    onTransition,
     onEvictionProblem,
   });
-  const clock = new ServerClock({ runScript: connection.runScript, key: CLOCK_KEY, now: Date.now, monotonic, onJump });
-  const now = ownNow ?? (() => clock.now());
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
     connection,
@@ -82,6 +72,7 @@ export function openRedis({
     maxPendingWrites: redis.maxPendingWrites,
     maxPendingWriteBytes: redis.maxPendingWriteSize,
     now,
+    monotonic,
     report,
   });
   const leases = new RedisLease({
@@ -100,14 +91,9 @@ export function openRedis({
     connection,
     tier,
     leases,
-    now,
-    clockOffsetMs: () => clock.offsetMs,
-    ready: async () => {
-      await connection.ready();
-      await clock.refresh();
-    },
+    serverTime: () => readServerTime(connection, CLOCK_KEY),
+    ready: connection.ready,
     close: async () => {
-      clock.close();
       await tier.idle();
       await leases.close();
       await connection.close();

@@ -17,6 +17,7 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: Overrides;
   readonly now?: () => number;
+  readonly wall?: () => number;
   /** Default: always 0, which is no jitter. */
   readonly random?: () => number;
 }
@@ -29,11 +30,12 @@ export interface LogLine {
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { upstreamUrl, env = {}, overrides = {}, now, random = () => 0 } = options;
+  const { upstreamUrl, env = {}, overrides = {}, now, wall, random = () => 0 } = options;
   const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
-  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...(now && { now }), random });
+  const clocks = { ...(now && { now }), ...(wall && { wall }) };
+  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...clocks, random });
   return new RunningProxy(app, await app.listen(), lines);
 }
 
