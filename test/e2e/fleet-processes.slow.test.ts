@@ -169,7 +169,7 @@ describe('of three processes', () => {
     const target = someChildren();
     const { own, others } = await fleet.loadAtTheFirst(target);
     fleet.get(0).signal('SIGTERM');
-    // After its drain of seconds, and not after the minutes of its lease.
+    // After its drain of seconds, and not after the minutes for which it would renew its lease.
     await fleet.untilAsked(2);
     expect(await own).toMatchObject({ status: 503 });
     fleet.give(1, children('a'));
