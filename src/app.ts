@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
+import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
@@ -31,10 +32,12 @@ import { RetryBudget } from './upstream/retry-budget.ts';
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Epoch milliseconds. When given, the clock of Redis is not followed. */
+  /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
   readonly monotonic?: () => number;
+  /** The wall clock of this machine, epoch milliseconds. */
+  readonly wall?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
 }
@@ -55,27 +58,36 @@ export interface App {
 
 /** The only place where components are built and connected. */
 export function createApp(options: AppOptions): App {
-  const { settings, logger, now: ownNow, monotonic = () => performance.now(), random = Math.random } = options;
+  const { settings, logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = options;
   const { upstream, http, coalescing, network } = settings;
   const log = new EventLog(logger);
   const onRedisEvent = (event: RedisTierEvent) => {
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
+  const clock = new Clock({
+    wall,
+    monotonic,
+    askServer: async () => redis?.serverTime(),
+    // Dated by another clock, an absence could be told for hours longer than it is true.
+    onJump: () => {
+      memory.clear();
+      purges.onClockJump();
+    },
+  });
+  const now = options.now ?? clock.now;
   const redis = openRedis({
     settings,
-    now: ownNow,
+    now,
     monotonic,
     report: onRedisEvent,
     onTransition: (transition) => {
+      if (transition.state === 'connected') void clock.askServer();
       log.onRedisTransition(transition);
       purges.onRedisTransition(transition);
     },
     onEvictionProblem: log.onEvictionProblem,
-    // Stamped by another clock, an absence could be told for seconds longer than it is true.
-    onJump: () => memory.clear(),
   });
-  const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const purges = new Purges({
     tagsOf: tagsOfKey,
@@ -96,7 +108,7 @@ export function createApp(options: AppOptions): App {
     limit: () => indexer.admission.limit,
     expectedWaitMs: (operation) => indexer.admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
-    redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
+    redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     usesRedis: redis !== undefined,
   });
   let closing = false;
@@ -191,7 +203,7 @@ export function createApp(options: AppOptions): App {
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
-      await Promise.all([redis?.ready(), purges.ready(settings.redis.connectTimeout)]);
+      await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -202,6 +214,7 @@ export function createApp(options: AppOptions): App {
       await publicServer.drain(http.drain);
       closing = true;
       purges.close();
+      clock.close();
       await indexer.close();
       // What the last requests learned is still worth having.
       await redis?.close();

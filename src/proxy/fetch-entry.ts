@@ -2,7 +2,7 @@ import type { Admission, EntryRequest, Ticket } from '../admission/admission.ts'
 import type { Outcome } from '../admission/outcome.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
-import type { Lease } from '../coalescing/redis-lease.ts';
+import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';

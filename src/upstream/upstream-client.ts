@@ -105,6 +105,7 @@ export class UpstreamClient {
     const body = await decode(answer.body, header(answer, 'content-encoding'), this.#options.maxBodyBytes);
     // A process that was stopped reads what lies in its sockets before it sees to its timers.
     if (performance.now() > endsAt) throw timedOut();
+    const receivedAt = this.#options.now();
     return {
       status: answer.status,
       contentType: header(answer, 'content-type'),
@@ -112,8 +113,9 @@ export class UpstreamClient {
       retryAfter: header(answer, 'retry-after'),
       dateAt: parseDate(header(answer, 'date')),
       body,
-      askedAt,
-      receivedAt: this.#options.now(),
+      // The clock may have been set back meanwhile.
+      askedAt: Math.min(askedAt, receivedAt),
+      receivedAt,
     };
   }
 

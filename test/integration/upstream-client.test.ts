@@ -52,6 +52,13 @@ const headersOf = (head: string) =>
   );
 
 describe('a request', () => {
+  it('was asked for when its answer came, at the latest: the clock may have been set back meanwhile', async () => {
+    await using upstream = await startScriptedUpstream(answers);
+    const instants = [3_600_000, 1000];
+    await using client = clientOf(upstream.url, { now: () => instants.shift() ?? Number.NaN });
+    expect(await client.fetch()).toMatchObject({ askedAt: 1000, receivedAt: 1000 });
+  });
+
   it('that waits for a connection beyond its time is given up then, and never sent', async () => {
     const waiting: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => void waiting.push(socket));
