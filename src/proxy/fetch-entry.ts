@@ -5,15 +5,17 @@ import type { Lease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import type { UpstreamAnswer, UpstreamClient } from '../upstream/upstream-client.ts';
+import type { ChainTime } from './chain-time.ts';
 import type { Report } from './events.ts';
 import type { IndexerAccess, PassageEnd } from './indexer-access.ts';
-import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
+import { type Judged, type JudgeOptions, judgeAnswer } from './judge-answer.ts';
 import { overloaded, type Refusal } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherOptions extends JudgeOptions {
+export interface EntryFetcherOptions extends Omit<JudgeOptions, 'chainAt'> {
   readonly cache: TieredCache;
+  readonly chainTime: ChainTime;
   readonly access: IndexerAccess;
   readonly upstream: UpstreamClient;
   /** Monotonic milliseconds. */
@@ -44,9 +46,15 @@ export type Fetched =
       readonly stored: StoreOutcome['outcome'];
     };
 
+/** An answer that may be cached, and the chain time that it was judged by. */
+interface Judgement extends Judged {
+  readonly answer: UpstreamAnswer;
+  readonly chainAt: number | undefined;
+}
+
 /** What came of asking the indexer, and how it went. */
 interface Asked {
-  readonly result: Entry | ProxyError;
+  readonly result: Judgement | ProxyError;
   readonly end: PassageEnd;
 }
 
@@ -79,7 +87,10 @@ export class EntryFetcher {
         return result;
       }
       outcome = 'answered';
-      return this.#store(fetch, result);
+      if (!result.gainsByChainTime) return this.#store(fetch, result.entry);
+      // End the permit before waiting for the head: the wait is no latency of this answer, and others need the permit.
+      permit.end(outcome);
+      return this.#store(fetch, await this.#judgeUpToDate(fetch, result));
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -95,7 +106,7 @@ export class EntryFetcher {
     flight,
     permit,
     lease,
-  }: Fetch): Promise<Entry | ProxyError | (Fetched & { from: 'memory' })> {
+  }: Fetch): Promise<Judgement | ProxyError | (Fetched & { from: 'memory' })> {
     const { access, cache } = this.#options;
     const signal = lease === undefined ? flight.signal : AbortSignal.timeout(lease.remainingMs);
     let unreachable = 0;
@@ -118,7 +129,7 @@ export class EntryFetcher {
       const { result } = asked;
       if (!(result instanceof ProxyError)) {
         // Whoever came after the purge must not get what was asked for before it.
-        if (asks < MOST_ASKS && cache.isPurged(result)) continue;
+        if (asks < MOST_ASKS && cache.isPurged(result.entry)) continue;
         return result;
       }
       if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(access.pauseMs / 1000));
@@ -133,7 +144,7 @@ export class EntryFetcher {
     try {
       const answer = await upstream.fetch({ operation, ...call.request }, atMostMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      const result = judgeAnswer(call, key, answer, this.#options);
+      const result = this.#judge(call, key, answer);
       if (!(result instanceof ProxyError)) return { result, end: answer.status === 200 ? 'ok' : 'ignored' };
       if (result.code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
       const { code } = result;
@@ -146,6 +157,23 @@ export class EntryFetcher {
       report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
       return { result: error, end: passageEndOf(error) };
     }
+  }
+
+  #judge(call: Call, key: string, answer: UpstreamAnswer): Judgement | ProxyError {
+    const { policies, random, chainTime } = this.#options;
+    const chainAt = chainTime.newestAt;
+    const judged = judgeAnswer(call, key, answer, { policies, random, chainAt });
+    if (judged instanceof ProxyError) return judged;
+    chainTime.learn(judged.showsChainAt);
+    return { ...judged, answer, chainAt };
+  }
+
+  /** Judges an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. */
+  async #judgeUpToDate({ call, key }: Fetch, { entry, answer, chainAt }: Judgement): Promise<Entry> {
+    const newestAt = await this.#options.chainTime.upToDate();
+    if (newestAt === chainAt) return entry;
+    const again = this.#judge(call, key, answer);
+    return again instanceof ProxyError ? entry : again.entry;
   }
 
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
