@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
@@ -14,12 +15,15 @@ import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
 import { openIndexer } from './open-indexer.ts';
 import { openRedis } from './open-redis.ts';
+import { askHeadWith } from './proxy/ask-head.ts';
+import { ChainTime } from './proxy/chain-time.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
+import { shareChainTime } from './proxy/shared-chain-time.ts';
 import { Purges } from './purge/purges.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -122,8 +126,20 @@ export function createApp(options: AppOptions): App {
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, report });
   const { admission, client } = indexer;
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
+  const chainTime = new ChainTime({
+    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    shared:
+      redis &&
+      shareChainTime({
+        key: chainTimeKey(network, upstream.url),
+        runScript: redis.connection.runScript,
+        budgetMs: settings.redis.budget,
+      }),
+    now,
+  });
   const fetcher = new EntryFetcher({
     cache,
+    chainTime,
     admission,
     upstream: client,
     retries: new RetryBudget({ now: monotonic }),
@@ -222,4 +238,9 @@ export function createApp(options: AppOptions): App {
       adminServer.closeAllConnections();
     },
   };
+}
+
+/** One for each indexer: of two on one chain, one may be hours behind. */
+function chainTimeKey(network: string, upstreamUrl: string): string {
+  return `toncache:chain-time:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
 }

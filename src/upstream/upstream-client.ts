@@ -41,8 +41,6 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfter: string | undefined;
-  /** Its `Date`, epoch milliseconds. */
-  readonly dateAt: number | undefined;
   /** Complete and decompressed; empty where the status says all (429, 401, 403, 3xx). */
   readonly body: Buffer;
   /** Epoch milliseconds. */
@@ -111,7 +109,6 @@ export class UpstreamClient {
       contentType: header(answer, 'content-type'),
       apiVersion: header(answer, 'x-api-version'),
       retryAfter: header(answer, 'retry-after'),
-      dateAt: parseDate(header(answer, 'date')),
       body,
       // The clock may have been set back meanwhile.
       askedAt: Math.min(askedAt, receivedAt),
@@ -216,11 +213,6 @@ async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: 
 function header({ headers }: RawAnswer, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-function parseDate(text: string | undefined): number | undefined {
-  const at = text === undefined ? Number.NaN : Date.parse(text);
-  return Number.isNaN(at) ? undefined : at;
 }
 
 function codeOf(error: unknown): unknown {

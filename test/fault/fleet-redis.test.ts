@@ -184,7 +184,7 @@ describe('rubbish in Redis', () => {
     await fleet.get(0).ask(target);
     await fleet.get(0).untilRedisHasAll();
     const admin = new Redis(redis.url);
-    const [entry = ''] = await admin.keys(`*${fleet.network}*`);
+    const [entry = ''] = await admin.keys(`toncache:*:${fleet.network}:*`);
     const stop = async () => {
       admin.disconnect();
       await fleet[Symbol.asyncDispose]();

@@ -300,13 +300,6 @@ describe('what is told of an answer', () => {
     expect(await fetchFrom('', () => (now += 10))).toMatchObject({ askedAt: 1010, receivedAt: 1020 });
   });
 
-  it('is its date, if it has one', async () => {
-    const date = 'Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n';
-    expect((await fetchFrom(date)).dateAt).toBe(Date.UTC(1994, 10, 6, 8, 49, 37));
-    expect((await fetchFrom('')).dateAt).toBeUndefined();
-    expect((await fetchFrom('Date: yesterday\r\n')).dateAt).toBeUndefined();
-  });
-
   it('is its version and how long to stay away, if it says so', async () => {
     const said = await fetchFrom('X-API-Version: 1.3.0\r\nRetry-After: 7\r\n');
     expect(said).toMatchObject({ apiVersion: '1.3.0', retryAfter: '7', contentType: 'application/json' });
