@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Entry, fingerprints, type Head, ownedCopy } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
+import { chainTimeIn } from '../ton/chain-time.ts';
 import { judgeFinality } from '../ton/finality.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -11,18 +12,30 @@ export interface JudgeOptions {
   readonly policies: LifetimePolicies;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
+  /** The newest time that the indexer's chain is known to have reached, epoch milliseconds. */
+  readonly chainAt: number | undefined;
+}
+
+/** An answer that may be cached. */
+export interface Judged {
+  readonly entry: Entry;
+  /** The newest time that this answer shows the indexer's chain to have reached, epoch milliseconds. */
+  readonly showsChainAt: number | undefined;
+  /** Whether it would be fresh for longer if the chain were known to have got further than `chainAt`. */
+  readonly gainsByChainTime: boolean;
 }
 
 /**
  * Turns what the indexer answered into an entry, or into the failure that its clients are told: 200s that hold the
- * operation's list and true 404s are entries, everything else is never cached.
+ * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
+ * body of another 4xx or 5xx is kept where it is a JSON object.
  */
 export function judgeAnswer(
   call: Call,
   key: string,
   answer: UpstreamAnswer,
   options: JudgeOptions,
-): Entry | ProxyError {
+): Judged | ProxyError {
   const { status } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
@@ -37,15 +50,20 @@ export function judgeAnswer(
   const body = parseJson(answer.body);
   const finality = status === 200 || status === 404 ? judgeFinality(call, status, body) : undefined;
   if (finality === undefined) {
-    return status < 400
-      ? failure('upstream-invalid', 'the answer of the indexer is not what its API describes')
-      : failure(
-          'upstream-error',
-          `the indexer answered with status ${status}`,
-          isError(body) ? answer.body : undefined,
-        );
+    // Clients take a 404 for "no children": one of a web server before the indexer must not reach them.
+    if (status < 400 || status === 404) {
+      return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
+    }
+    return failure(
+      'upstream-error',
+      `the indexer answered with status ${status}`,
+      isObject(body) ? answer.body : undefined,
+    );
   }
-  const { maxAgeSeconds, ...instants } = lifetimeOf(finality, options.policies, answer, options.random);
+  const { policies, random, chainAt } = options;
+  const { askedAt, receivedAt } = answer;
+  const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
+  const { maxAgeSeconds, gainsByChainTime, ...instants } = lifetime;
   const head: Head = {
     status,
     contentType: headerText(answer.contentType) ?? 'application/json',
@@ -54,9 +72,10 @@ export function judgeAnswer(
     answerClass: finality.answerClass,
     maxAgeSeconds,
   };
-  const { rank, hashes } = richnessOf(call, finality, body);
-  const richness = { rank, members: fingerprints(hashes) };
-  return { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  const { rank, hashes, tentativeHashes } = richnessOf(call, finality, body);
+  const richness = { rank, members: fingerprints(hashes), tentative: fingerprints(tentativeHashes) };
+  const entry = { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  return { entry, showsChainAt: chainTimeIn(call, body), gainsByChainTime };
 }
 
 /** `undefined` for what is not JSON: no JSON text has that value. */
@@ -68,8 +87,8 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function isError(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
+function isObject(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
 }
 
 /** What cannot stand in a header again is not kept. */

@@ -134,6 +134,15 @@ export class PurgeLog {
     return { at: records.atOf(record) ?? record.at, notReached: failure };
   }
 
+  /**
+   * `now` went on, or back, at once: what was dated later than now is dated now, or it would purge all that is asked for
+   * until then. Exchanges with Redis see to that by themselves.
+   */
+  readonly onClockJump = (): void => {
+    const { records, shared, now } = this.#options;
+    if (shared === undefined) records.trim(now() - this.#keepMs, now());
+  };
+
   /** No exchange begins after this. */
   close(): void {
     this.#ended.abort();

@@ -7,6 +7,7 @@ import { type Import, readSource, type SourceFile } from '../support/read-source
 const parts = [
   'errors.ts',
   'redis-url.ts',
+  'clock.ts',
   'admission',
   'redis',
   'coalescing',
@@ -22,6 +23,7 @@ const parts = [
 const mayImport: Record<string, readonly string[]> = {
   'errors.ts': [],
   'redis-url.ts': [],
+  'clock.ts': [],
   admission: [],
   redis: ['redis-url.ts'],
   coalescing: ['redis'],

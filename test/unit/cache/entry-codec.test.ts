@@ -46,6 +46,7 @@ const entries: fc.Arbitrary<Entry> = fc
     richness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
+      tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
     head: fc.record({
       status: fc.constantFrom(200, 404),
@@ -63,6 +64,7 @@ const entries: fc.Arbitrary<Entry> = fc
     staleIfErrorUntil: entry.askedAt + freshMs + errorMs,
   }));
 
+const NOTHING_LISTED = { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
 const large = anEntry({ body: Buffer.from('{"transactions":[1,2,3]}'.repeat(200)) });
 const small = anEntry();
 
@@ -180,8 +182,9 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a negative lifetime', { lifetimeMs: -1 }],
     ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
     ['poorer since a time that is no number', { poorerSince: Number.NaN }],
-    ['of a rank that there is not', { richness: { rank: 4, members: Buffer.alloc(0) } }],
-    ['with half a member', { richness: { rank: 2, members: Buffer.alloc(12) } }],
+    ['of a rank that there is not', { richness: { ...NOTHING_LISTED, rank: 4 } }],
+    ['with half a member', { richness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
+    ['with half a tentative member', { richness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
     ['with an endless time before Redis', { beforeRedisMs: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();
