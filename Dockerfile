@@ -8,5 +8,5 @@ COPY src ./src
 USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT || 9464}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "src/healthcheck.ts"]
 CMD ["node", "-r", "./src/require-node-24.cjs", "src/main.ts"]

@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
+import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
@@ -14,12 +16,15 @@ import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
 import { openIndexer } from './open-indexer.ts';
 import { openRedis } from './open-redis.ts';
+import { askHeadWith } from './proxy/ask-head.ts';
+import { ChainTime } from './proxy/chain-time.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
+import { shareChainTime } from './proxy/shared-chain-time.ts';
 import { Purges } from './purge/purges.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -32,12 +37,16 @@ import { RetryBudget } from './upstream/retry-budget.ts';
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Epoch milliseconds. When given, the clock of Redis is not followed. */
+  /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
   readonly monotonic?: () => number;
+  /** The wall clock of this machine, epoch milliseconds. */
+  readonly wall?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
+  /** How many lines of the log could not be written so far. */
+  readonly logLinesDropped?: () => number;
 }
 
 /** Where the two ports came to listen. */
@@ -59,27 +68,37 @@ export interface App {
 
 /** The only place where components are built and connected. */
 export function createApp(options: AppOptions): App {
-  const { settings, logger, now: ownNow, monotonic = () => performance.now(), random = Math.random } = options;
+  const { settings, logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = options;
+  const { logLinesDropped = () => 0 } = options;
   const { upstream, http, coalescing, network } = settings;
   const log = new EventLog(logger);
   const onRedisEvent = (event: RedisTierEvent) => {
     metrics.onRedisEvent(event);
     log.onRedisEvent(event);
   };
+  const clock = new Clock({
+    wall,
+    monotonic,
+    askServer: async () => redis?.serverTime(),
+    // Dated by another clock, an absence could be told for hours longer than it is true.
+    onJump: () => {
+      memory.clear();
+      purges.onClockJump();
+    },
+  });
+  const now = options.now ?? clock.now;
   const redis = openRedis({
     settings,
-    now: ownNow,
+    now,
     monotonic,
     report: onRedisEvent,
     onTransition: (transition) => {
+      if (transition.state === 'connected') void clock.askServer();
       log.onRedisTransition(transition);
       purges.onRedisTransition(transition);
     },
     onEvictionProblem: log.onEvictionProblem,
-    // Stamped by another clock, an absence could be told for seconds longer than it is true.
-    onJump: () => memory.clear(),
   });
-  const now = redis?.now ?? ownNow ?? Date.now;
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const purges = new Purges({
     tagsOf: tagsOfKey,
@@ -101,8 +120,9 @@ export function createApp(options: AppOptions): App {
     limit: () => indexer.admission.limit,
     expectedWaitMs: (operation) => indexer.admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
-    redisClockOffsetMs: () => redis?.clockOffsetMs() ?? 0,
+    redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     usesRedis: redis !== undefined,
+    logLinesDropped,
   });
   let closing = false;
   const report = (event: ProxyEvent) => {
@@ -115,8 +135,20 @@ export function createApp(options: AppOptions): App {
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, report });
   const { admission, client } = indexer;
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
+  const chainTime = new ChainTime({
+    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    shared:
+      redis &&
+      shareChainTime({
+        key: chainTimeKey(network, upstream.url),
+        runScript: redis.connection.runScript,
+        budgetMs: settings.redis.budget,
+      }),
+    now,
+  });
   const fetcher = new EntryFetcher({
     cache,
+    chainTime,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -199,7 +231,7 @@ export function createApp(options: AppOptions): App {
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
-      await Promise.all([redis?.ready(), purges.ready(settings.redis.connectTimeout)]);
+      await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -212,6 +244,7 @@ export function createApp(options: AppOptions): App {
       await publicServer.drain(http.drain);
       closing = true;
       purges.close();
+      clock.close();
       await indexer.close();
       // What the last requests learned is still worth having.
       await redis?.close();
@@ -219,4 +252,9 @@ export function createApp(options: AppOptions): App {
       adminServer.closeAllConnections();
     },
   };
+}
+
+/** One for each indexer: of two on one chain, one may be hours behind. */
+function chainTimeKey(network: string, upstreamUrl: string): string {
+  return `toncache:chain-time:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
 }

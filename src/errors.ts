@@ -3,6 +3,8 @@ export type ErrorCode =
   | 'invalid-request'
   | 'bad-request'
   | 'body-too-large'
+  | 'unsupported-encoding'
+  | 'unsupported-version'
   | 'not-found'
   | 'method-not-allowed'
   | 'overloaded'

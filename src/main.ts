@@ -1,5 +1,6 @@
 import { createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, SettingsError } from './config/load.ts';
+import { LogDestination } from './telemetry/log-destination.ts';
 import { createLogger } from './telemetry/logger.ts';
 
 /** EX_CONFIG of sysexits.h: starting again will not help. */
@@ -8,9 +9,15 @@ const EXIT_CONFIG = 78;
 /** Two signals closer than this are one. */
 const SAME_SIGNAL_MS = 500;
 
+/** How long the reader of a full pipe has to take the last lines of the log. */
+const LAST_LINES_MS = 250;
+
 const { settings, networkIsAssumed, renamed } = readSettings();
-const logger = createLogger(settings.logLevel);
-const app = createApp({ settings, logger });
+// Node sets a pipe to non-blocking when its stream is made, which is when it is first asked for.
+const output = new LogDestination({ fd: process.stdout.fd });
+process.on('exit', () => output.flush(LAST_LINES_MS));
+const logger = createLogger(settings.logLevel, output);
+const app = createApp({ settings, logger, logLinesDropped: () => output.dropped });
 
 let endingSince: number | undefined;
 process.on('SIGTERM', onSignal);

@@ -93,6 +93,12 @@ export class Admission {
     return this.#options.backlog.expectedWaitMs(operation) ?? 0;
   }
 
+  /** Whether a request of an operation would get its slot at once. */
+  hasFree(operation: string): boolean {
+    const { slots, backlog } = this.#options;
+    return !backlog.hasWaiting(operation) && slots.mayTake(operation);
+  }
+
   /** Why a request would be refused if it came now; nothing is spent. To be asked before a client's body is read. */
   refusal(request: EntryRequest): Refusal | undefined {
     return this.#closedDoor(request) ?? this.#longWait(request);
@@ -100,13 +106,13 @@ export class Admission {
 
   /** Gives a ticket, at once or when it is its turn, or says why not. Never rejects. */
   async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
-    const { slots, backlog } = this.#options;
+    const { slots } = this.#options;
     const { operation, signal } = request;
     if (signal.aborted) return 'abandoned';
     slots.asked(operation);
     const refusal = this.refusal(request);
     if (refusal !== undefined) return refusal;
-    return backlog.hasWaiting(operation) || !slots.mayTake(operation) ? this.#wait(request) : this.#grant(request);
+    return this.hasFree(operation) ? this.#grant(request) : this.#wait(request);
   }
 
   /** A client waits from now on for what was entered as a refresh. */
@@ -122,11 +128,11 @@ export class Admission {
   }
 
   #longWait(request: EntryRequest): Refusal | undefined {
-    const { slots, backlog, patienceMs } = this.#options;
+    const { backlog, patienceMs } = this.#options;
     const { operation, priority } = request;
     const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
     if (rateWaitMs > patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
-    if (!backlog.hasWaiting(operation) && slots.mayTake(operation)) return undefined;
+    if (this.hasFree(operation)) return undefined;
     const refused = backlog.refuse(operation, priority);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
   }

@@ -6,7 +6,7 @@ const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
 /** "TNC" and the version of this layout: bytes of another version are of no use to this one, both ways. */
-const MAGIC = 0x54_4e_43_02;
+const MAGIC = 0x54_4e_43_03;
 
 /** Bodies below this size are stored as they are: compressing them costs more than it saves. */
 const COMPRESS_FROM_BYTES = 1024;
@@ -25,7 +25,7 @@ const NEVER = 0;
 const FLAG_COMPRESSED = 1;
 const FLAG_API_VERSION = 2;
 
-/** The layout, big-endian: this block, then the strings (the members, then text in UTF-8), then the body to the end. */
+/** The layout, big-endian: this block, the strings (members, tentative, then text in UTF-8), the body to the end. */
 export const AT = {
   magic: 0,
   checksum: 4,
@@ -47,9 +47,9 @@ export const AT = {
 /** Magic and checksum: equal for equal bytes only. */
 export const STAMP_BYTES = AT.flags;
 
-const STRING_COUNT = 6;
+const STRING_COUNT = 7;
 
-/** What stands before the members. */
+/** Bytes before the first string, the members. */
 export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
 
 interface Fields {
@@ -70,7 +70,7 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
   const compressed = packed.byteLength < body.byteLength;
   const texts = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass];
-  const strings = [richness.members, ...texts.map((text) => Buffer.from(text))];
+  const strings = [richness.members, richness.tentative, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
   fixed.writeUInt32BE(MAGIC, AT.magic);
@@ -98,7 +98,8 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
 
 /**
  * The entry that was encoded under this key; its body has memory of its own. `undefined` for anything else: another
- * version, damaged or foreign bytes, another key, numbers that make no sense. Never rejects.
+ * version, damaged or foreign bytes, another key, numbers that make no sense, text that cannot stand in a header. Never
+ * rejects.
  */
 export async function decodeEntry(bytes: Buffer, key: string): Promise<Entry | undefined> {
   const fields = readFields(bytes, key);
@@ -120,8 +121,8 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     if (end > bytes.byteLength) return undefined;
     strings.push(bytes.subarray(start, end));
   }
-  const [members, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
-  if (members === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
+  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
+  if (members === undefined || tentative === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
 
   const flags = bytes.readUInt8(AT.flags);
   const poorerSince = bytes.readDoubleBE(AT.poorerSince);
@@ -141,13 +142,21 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
     beforeRedisMs: bytes.readDoubleBE(AT.beforeRedisMs),
     lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
-    richness: { rank: bytes.readUInt8(AT.rank), members: members.length === 0 ? NO_MEMBERS : ownedCopy(members) },
+    richness: {
+      rank: bytes.readUInt8(AT.rank),
+      members: ownFingerprints(members),
+      tentative: ownFingerprints(tentative),
+    },
     poorerSince: poorerSince === NEVER ? undefined : poorerSince,
   };
   const bodyLength = bytes.readUInt32BE(AT.bodyLength);
   if (flags > (FLAG_COMPRESSED | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !makesSense(entry))
     return undefined;
   return { entry, compressed: (flags & FLAG_COMPRESSED) !== 0, bodyLength, stored: bytes.subarray(end) };
+}
+
+function ownFingerprints(slice: Buffer): Buffer {
+  return slice.length === 0 ? NO_MEMBERS : ownedCopy(slice);
 }
 
 // Written so that NaN fails every comparison.
@@ -157,6 +166,7 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
   const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
+    canBeSent(entry.head) &&
     askedAt >= 0 &&
     askedAt <= MAX_EPOCH_MS &&
     freshUntil >= askedAt &&
@@ -171,12 +181,20 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
     poorerSince >= 0 &&
     poorerSince <= MAX_EPOCH_MS &&
     richness.rank <= HIGHEST_RANK &&
-    richness.members.length % FINGERPRINT_BYTES === 0
+    richness.members.length % FINGERPRINT_BYTES === 0 &&
+    richness.tentative.length % FINGERPRINT_BYTES === 0
   );
 }
 
 function isStatus(head: Head): boolean {
   return head.status >= 200 && head.status <= 599;
+}
+
+/** What Node refuses to send in a header: a request must not fail over it when the entry is long cached. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+function canBeSent({ contentType, etag, apiVersion = '' }: Head): boolean {
+  return ![contentType, etag, apiVersion].some((value) => UNSENDABLE.test(value));
 }
 
 function packBody(body: Buffer): Promise<Buffer> {

@@ -45,12 +45,14 @@ export interface Entry {
   readonly poorerSince: number | undefined;
 }
 
-/** How much an answer tells, beside another one of its key. */
+/** How much an answer tells, beside another one of its key; `precedence.ts` compares two of them. */
 export interface Richness {
-  /** A whole number from 0 to {@link HIGHEST_RANK}: the greater tells more. */
+  /** The answer's class as a whole number from 0 to {@link HIGHEST_RANK}: the greater tells more. */
   readonly rank: number;
-  /** {@link fingerprints} of what it lists: of one rank, an answer that lists all of the other's and more tells more. */
+  /** {@link fingerprints} of what it lists for good: a later answer must list all of it. */
   readonly members: Buffer;
+  /** {@link fingerprints} of what else it lists, and what a later answer may rightly lack. */
+  readonly tentative: Buffer;
 }
 
 /** Above it there is only garbage. */
@@ -59,7 +61,7 @@ export const HIGHEST_RANK = 3;
 /** Bytes of one member's fingerprint: chance makes no two members of one answer equal. */
 export const FINGERPRINT_BYTES = 8;
 
-/** Of an answer that lists nothing which could be added to: one for all, as most are. */
+/** No fingerprints: most answers list nothing that could be added to, and share this one buffer. */
 export const NO_MEMBERS = Buffer.alloc(0);
 
 /** The members of an answer, each as the first bytes of its SHA-256, one after another. */

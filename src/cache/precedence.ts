@@ -9,7 +9,7 @@ export const CLAIM_MS = 10 * 60_000;
 /**
  * Judges `next` beside `kept`, both of one key, at `now` (epoch ms). A poorer answer is that of a replica which lags
  * behind: a 404 where there was an answer, fewer children. Of equal answers the one that was asked for later is right.
- * `redis-store.ts` holds the same rule for Redis.
+ * `redis-store.ts` holds the same rule for Redis; a property test compares the two.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareRichness(next.richness, kept.richness)) {
@@ -36,18 +36,37 @@ export function rested(kept: Entry, now: number): Entry {
   };
 }
 
-function compareRichness(next: Richness, kept: Richness): 'richer' | 'equal' | 'poorer' {
-  if (next.rank !== kept.rank) return next.rank > kept.rank ? 'richer' : 'poorer';
-  if (next.members.equals(kept.members)) return 'equal';
-  const listed = memberSet(next);
-  const known = memberSet(kept);
-  if (!known.isSubsetOf(listed)) return 'poorer';
-  return listed.size > known.size ? 'richer' : 'equal';
+type Comparison = 'richer' | 'equal' | 'poorer';
+
+/**
+ * What is listed counts first, the rank second: an answer that lists a child more is no poorer for that child being
+ * pending. Where two answers differ only in what is tentative, neither is richer: a pending child can come, and can be
+ * invalidated. Where one of them lists nothing (a 404, a block list) the rank decides alone.
+ */
+function compareRichness(next: Richness, kept: Richness): Comparison {
+  const [listed, known] = [listOf(next), listOf(kept)];
+  if (listed.all.size > 0 && known.all.size > 0) {
+    if (!known.lasting.isSubsetOf(listed.all)) return 'poorer';
+    if (!listed.lasting.isSubsetOf(known.all)) return 'richer';
+    if (listed.all.symmetricDifference(known.all).size > 0) return 'equal';
+  }
+  if (next.rank === kept.rank) return 'equal';
+  return next.rank > kept.rank ? 'richer' : 'poorer';
 }
 
-function memberSet({ members }: Richness): Set<bigint> {
+interface Listed {
+  readonly lasting: ReadonlySet<bigint>;
+  readonly all: ReadonlySet<bigint>;
+}
+
+function listOf({ members, tentative }: Richness): Listed {
+  const lasting = setOf(members);
+  return { lasting, all: lasting.union(setOf(tentative)) };
+}
+
+function setOf(fingerprints: Buffer): Set<bigint> {
   const set = new Set<bigint>();
-  for (let at = 0; at + FINGERPRINT_BYTES <= members.length; at += FINGERPRINT_BYTES)
-    set.add(members.readBigUInt64BE(at));
+  for (let at = 0; at + FINGERPRINT_BYTES <= fingerprints.length; at += FINGERPRINT_BYTES)
+    set.add(fingerprints.readBigUInt64BE(at));
   return set;
 }

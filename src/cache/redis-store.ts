@@ -3,7 +3,14 @@ import { AT, FIXED_BYTES } from './entry-codec.ts';
 import { CLAIM_MS } from './precedence.ts';
 
 /** What Redis did with an entry: took it, or kept the one it had. */
-export type RedisStoreOutcome = 'stored' | 'older' | 'poorer';
+export type RedisStoreOutcome = (typeof OUTCOMES)[number];
+
+const OUTCOMES = ['stored', 'older', 'poorer'] as const;
+
+/** Whether this is a word of the script. */
+export function isStoreOutcome(word: string): word is RedisStoreOutcome {
+  return OUTCOMES.some((outcome) => outcome === word);
+}
 
 /** Something that happens in Redis in one step with a store, after it and whatever came of it. */
 export interface AfterStore {
@@ -27,16 +34,27 @@ const FURTHEST_AHEAD_MS = 60_000;
 const STORE = `
 local bytes, ttlMs, claimsFrom = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local function double(text, at) return (struct.unpack('>d', text, at + 1)) end
-local function membersOf(text)
-  local set, count = {}, 0
-  for at = 1, #text, ${FINGERPRINT_BYTES} do
-    local member = string.sub(text, at, at + ${FINGERPRINT_BYTES - 1})
-    if not set[member] then set[member], count = true, count + 1 end
-  end
-  return set, count
+local function setOf(text)
+  local set = {}
+  for at = 1, #text, ${FINGERPRINT_BYTES} do set[string.sub(text, at, at + ${FINGERPRINT_BYTES - 1})] = true end
+  return set
 end
-local function members(text, from)
-  return string.sub(text, from + 1, from + (struct.unpack('>I4', text, ${AT.stringLengths + 1})))
+local function isSubset(one, other)
+  for member in pairs(one) do
+    if not other[member] then return false end
+  end
+  return true
+end
+local function lengths(text) return struct.unpack('>I4I4', text, ${AT.stringLengths + 1}) end
+-- What an answer lists for good, and all that it lists.
+local function listOf(text, members) return setOf(string.sub(text, 1, members)), setOf(text) end
+local function compare(rank, lasting, all, keptRank, keptLasting, keptAll)
+  if next(all) and next(keptAll) then
+    if not isSubset(keptLasting, all) then return 'poorer' end
+    if not isSubset(lasting, keptAll) then return 'richer' end
+    if not (isSubset(all, keptAll) and isSubset(keptAll, all)) then return 'equal' end
+  end
+  return rank == keptRank and 'equal' or rank > keptRank and 'richer' or 'poorer'
 end
 local function judge()
   local kept = redis.pcall('GETRANGE', KEYS[1], 0, ${FIXED_BYTES - 1})
@@ -48,18 +66,16 @@ local function judge()
   if not (keptAt <= askedAt + ${FURTHEST_AHEAD_MS}) or keptRank > ${HIGHEST_RANK} or keptAt <= claimsFrom then
     return 'stored'
   end
-  local richer, poorer = rank > keptRank, rank < keptRank
-  if rank == keptRank then
-    local length = (struct.unpack('>I4', kept, ${AT.stringLengths + 1}))
-    local keptMembers = length > 0 and redis.call('GETRANGE', KEYS[1], ${FIXED_BYTES}, ${FIXED_BYTES - 1} + length) or ''
-    local known, knownCount = membersOf(keptMembers)
-    local listed, listedCount = membersOf(members(bytes, ${FIXED_BYTES}))
-    for member in pairs(known) do poorer = poorer or not listed[member] end
-    richer = not poorer and listedCount > knownCount
-  end
-  if richer then return 'stored' end
+  local keptMembers, keptTentative = lengths(kept)
+  local keptLength = keptMembers + keptTentative
+  local keptList = keptLength > 0 and redis.call('GETRANGE', KEYS[1], ${FIXED_BYTES}, ${FIXED_BYTES - 1} + keptLength) or ''
+  local members, tentative = lengths(bytes)
+  local list = string.sub(bytes, ${FIXED_BYTES + 1}, ${FIXED_BYTES} + members + tentative)
+  local lasting, all = listOf(list, members)
+  local verdict = compare(rank, lasting, all, keptRank, listOf(keptList, keptMembers))
+  if verdict == 'richer' then return 'stored' end
   if askedAt < keptAt then return 'older' end
-  if not poorer then return 'stored' end
+  if verdict == 'equal' then return 'stored' end
   local since = double(kept, ${AT.poorerSince})
   local time = redis.call('TIME')
   return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${CLAIM_MS} and 'stored' or 'poorer'

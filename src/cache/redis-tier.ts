@@ -1,17 +1,10 @@
-import {
-  BrokenCircuitError,
-  type CircuitBreakerPolicy,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  handleAll,
-} from 'cockatiel';
+import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedCopy, usableUntil } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
-import { DELETE_IF_SAME, type RedisStoreOutcome, storeScript } from './redis-store.ts';
+import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, storeScript } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
@@ -41,13 +34,15 @@ export interface RedisTierOptions {
   readonly redisKey: (key: string) => string;
   /** All work of one look-up, decompression included, ends within this. */
   readonly budgetMs: number;
-  /** After `faults` in a row Redis rests for `restMs`, then one call tries it again; reads and writes apart. */
+  /** After `faults` in a row Redis is left alone for `restMs`, then one call tries it; reads and writes apart. */
   readonly breaker: { readonly faults: number; readonly restMs: number };
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
   readonly maxPendingWriteBytes: number;
-  /** The wall clock, in epoch milliseconds. */
+  /** Epoch milliseconds: what the instants of entries are in. */
   readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
   readonly report: (event: RedisTierEvent) => void;
 }
 
@@ -66,23 +61,23 @@ interface Found {
  */
 export class RedisTier implements SharedTier {
   readonly #options: RedisTierOptions;
-  readonly #reads: CircuitBreakerPolicy;
-  readonly #writes: CircuitBreakerPolicy;
+  readonly #reads: CircuitBreaker;
+  readonly #writes: CircuitBreaker;
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
 
   constructor(options: RedisTierOptions) {
     this.#options = options;
-    this.#reads = reportedCircuit('read', options);
-    this.#writes = reportedCircuit('write', options);
+    this.#reads = reportedBreaker('read', options);
+    this.#writes = reportedBreaker('write', options);
   }
 
   async get(key: string): Promise<TierRead> {
-    const startedAt = performance.now();
-    const { budgetMs, report } = this.#options;
+    const { budgetMs, report, monotonic } = this.#options;
+    const startedAt = monotonic();
     const read = await through(this.#reads, () => withinBudget(budgetMs, (signal) => this.#read(key, signal)));
     const outcome = typeof read === 'string' ? read : read.outcome;
-    report({ name: 'redis-read', outcome, durationMs: performance.now() - startedAt });
+    report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
     if (typeof read === 'string') return { state: 'failed' };
     const { entry, stamp } = read;
     return entry === undefined ? { state: 'absent', stamp } : { state: 'found', entry, stamp };
@@ -140,9 +135,10 @@ export class RedisTier implements SharedTier {
   }
 
   async #write(entry: Entry, how: SharedStore | undefined): Promise<void> {
-    const startedAt = performance.now();
+    const { report, monotonic } = this.#options;
+    const startedAt = monotonic();
     const outcome = await through(this.#writes, () => this.#store(entry, how));
-    this.#options.report({ name: 'redis-write', outcome, durationMs: performance.now() - startedAt });
+    report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
     if (outcome === 'older' || outcome === 'poorer') how?.onKept();
     else if (outcome !== 'stored') how?.after?.abandoned();
   }
@@ -152,43 +148,34 @@ export class RedisTier implements SharedTier {
     const { connection, redisKey, now } = this.#options;
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
     const after = how?.after;
-    const outcome = await connection.runScript(
+    const reply = await connection.runScript(
       storeScript(after),
       [redisKey(entry.key), ...(after?.keys ?? [])],
       [bytes, ttlMs, how?.claimsFrom ?? 0, ...(after?.args ?? [])],
     );
-    return String(outcome) as RedisStoreOutcome;
+    const outcome = String(reply);
+    if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');
+    return outcome;
   }
 }
 
-function reportedCircuit(operation: 'read' | 'write', options: RedisTierOptions): CircuitBreakerPolicy {
-  const { breaker, report } = options;
-  const circuit = circuitBreaker(handleAll, {
-    breaker: new ConsecutiveBreaker(breaker.faults),
-    halfOpenAfter: breaker.restMs,
+function reportedBreaker(operation: 'read' | 'write', options: RedisTierOptions): CircuitBreaker {
+  const { breaker, monotonic, report } = options;
+  return new CircuitBreaker({
+    failuresToOpen: breaker.faults,
+    restMs: breaker.restMs,
+    now: monotonic,
+    onTransition: (transition) => {
+      const error = transition.state === 'open' ? transition.error : undefined;
+      const reason = error instanceof Error ? error.message : undefined;
+      report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
+    },
   });
-  let available = true;
-  circuit.onBreak((fault) => {
-    if (!available) return; // the trial call failed: nothing new
-    available = false;
-    const reason = 'error' in fault && fault.error instanceof Error ? fault.error.message : undefined;
-    report({ name: 'redis-available', operation, available, reason });
-  });
-  circuit.onReset(() => {
-    available = true;
-    report({ name: 'redis-available', operation, available, reason: undefined });
-  });
-  return circuit;
 }
 
-async function through<T>(circuit: CircuitBreakerPolicy, work: () => Promise<T>): Promise<T | RedisFault> {
-  // cockatiel lets callers wait for the end of the trial call; here they go on without Redis at once.
-  if (circuit.state === CircuitState.HalfOpen) return 'rejected-by-breaker';
-  try {
-    return await circuit.execute(() => work().catch(failedAlone));
-  } catch (error) {
-    return error instanceof BrokenCircuitError ? 'rejected-by-breaker' : 'failed';
-  }
+async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {
+  const outcome = await breaker.run(() => work().catch(failedAlone));
+  return outcome === 'rejected' ? 'rejected-by-breaker' : outcome;
 }
 
 /** What fails with one node of a Cluster is no reason to leave the others alone. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RedisListening, RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
-import { CLAIM, FAIL, RELEASE, SETTLE } from './lease-scripts.ts';
+import { CHANNEL_PREFIX, HeldLease, type HeldLeaseOptions, type Lease, leaseKeys } from './held-lease.ts';
+import { CLAIM } from './lease-scripts.ts';
 import { type Landing, LeaseWakes, type Wake } from './lease-wakes.ts';
 
 /** What a claim comes to. */
@@ -12,72 +13,56 @@ export type Claim =
   | { readonly state: 'taken'; readonly landed: () => Promise<Landing | { readonly state: 'unavailable' }> }
   | Exclude<Landing, { state: 'free' }>;
 
-/** The right to load a key for all instances. To be ended exactly once, in one of three ways. */
-export interface Lease {
-  /** Milliseconds until the flight under it has to have ended, above 0. */
-  readonly remainingMs: number;
-  /** The first way: hands over what ends it in one step with the store of the entry. Abandoned, it is released. */
-  settle(): Settlement;
-  /** The second: the indexer failed, and that is everybody's answer. */
-  fail(failure: string): void;
-  /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
-  release(): void;
-}
-
-/** What follows the store of an entry in its step. */
-interface Settlement {
-  readonly lua: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-  readonly abandoned: () => void;
-}
-
-export interface RedisLeaseOptions {
+export interface RedisLeaseOptions extends HeldLeaseOptions {
   readonly redis: RedisScripting & RedisListening;
   /** Where the entry of a key is. */
   readonly redisKey: (key: string) => string;
-  /** How long a lease is held at most: what a killed holder costs the others. */
-  readonly leaseMs: number;
-  /** The age from which a new flight takes a lease over: what it waited for would be asked too long ago. */
+  /** The age of a load from which a new flight takes its lease over: that load was sent too long ago to be joined. */
   readonly followableMs: number;
-  /** How long a failure is everybody's answer. */
-  readonly restAfterFailureMs: number;
   /** A poll that takes longer ends the wait. */
   readonly pollBudgetMs: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
-
-/** What a flight has to be done before the end of its lease, so that the answer can be stored under it. */
-const MARGIN_MS = 250;
 
 /** Before Redis is told again that a lease has ended; doubled each time. */
 const FIRST_RETRY_MS = 25;
-
-const CHANNEL_PREFIX = 'toncache:wake:';
 
 /** Between looks at Redis while waiting to be woken; the last one repeats. */
 const POLLS_MS = [25, 50, 100];
 
 /**
- * One load per key among the instances on one Redis. The races, step by step:
+ * One load per key among the instances on one Redis. A holds the lease or claims it, B and C are other instances. The
+ * races, as numbered interleavings:
  *
- * - A looks and finds nothing; B stores and releases; A claims. The claim looks again in its own step: `changed`.
- * - A claims and is told `taken`; B releases before A listens. A's wake is expected before the claim is sent, and the
- *   claim registers A in the same step in which it sees B's lease: the release that follows it finds A.
- * - B's message is lost with a connection. A polls, in the same step as above.
- * - B is killed. Its lease ends by itself; all poll `free`, all claim, and Redis gives the lease to the first.
- * - B is slow, its lease has ended and is C's. B's release compares and leaves C's alone; B's store is judged by the rule
- *   of precedence like any other.
- * - A's claim is executed but its reply is lost. A loads, and ends the lease that it may have.
- * - A's end is lost with its connection. A repeats it on the next one, or B would wait for a load that is over.
+ * - Stored before the claim. 1. A looks and finds nothing. 2. B stores and ends its lease. 3. A claims. The claim looks at
+ *   the entry again in its own step: `changed`.
+ * - Ended before the wait. 1. B claims and is told `taken`. 2. A releases before B listens. B's wake is expected before
+ *   its claim is sent, and the claim registers B in the same step in which it sees A's lease: the release finds B.
+ * - Wake lost. 1. B waits. 2. A releases; the message is lost with a connection. 3. B polls, in the same step as a claim.
+ * - Holder dies. 1. B and C wait. 2. A is killed, or stopped for longer than a lease. 3. The lease expires for want of
+ *   renewal. 4. B and C poll `free` and claim. Redis gives the lease to the first; the other one waits for that.
+ * - Holder outlives the lease. 1. A's query takes longer than a lease. 2. A renews. 3. B polls `taken`. The lease says
+ *   how old the load is, so that a new flight of B knows when it is too old to be joined, however often it was renewed.
+ * - Slow renewal. 1. A's event loop stalls for longer than a lease. 2. The lease expires, C takes it. 3. A renews: the
+ *   lease is not A's, and A renews no more. If nobody has taken it, A does not take it back either: A's query may be
+ *   about to time out because of the stall alone, which is not to be the answer to all.
+ * - Renewal lost. 1. A's renewal is lost with its connection. 2. A renews again one interval later, before the lease
+ *   expires. Where the connection stays away for longer, this is a slow renewal.
+ * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last: it renews only what is A's, and
+ *   that lease is gone.
+ * - End after takeover. 1. A's lease has expired and is C's. 2. A releases, fails or stores. The end compares tokens and
+ *   leaves C's lease alone; A's store is judged by the rule of precedence, as any other.
+ * - Claim reply lost. 1. A's claim is executed, its reply is lost. 2. A loads without knowing of its lease. 3. A renews and
+ *   ends it as if it had been told.
+ * - End lost. 1. A's end of the lease is lost with its connection. 2. A repeats it on the next one, as long as the lease
+ *   may last: B would wait for a load that is over.
+ * - Stuck holder. 1. A's load never ends. 2. A renews until the longest life of a lease and no more. 3. As when it dies.
  */
 export class RedisLease {
   readonly #options: RedisLeaseOptions;
   readonly #instance = randomUUID();
   readonly #wakes = new LeaseWakes();
   readonly #held = new Set<Lease>();
-  readonly #ending = new Set<Promise<void>>();
+  readonly #telling = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: RedisLeaseOptions) {
@@ -90,34 +75,36 @@ export class RedisLease {
    * first claim of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
    */
   async claim(key: string, claim: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Claim> {
-    const { leaseMs, followableMs } = this.#options;
-    const redisKey = this.#options.redisKey(key);
-    const value = `held ${leaseMs} ${randomUUID()}`;
+    const { leaseMs, followableMs, longestMs, now } = this.#options;
+    const identity = { redisKey: this.#options.redisKey(key), token: randomUUID(), claimedAt: now() };
+    const { redisKey, token } = identity;
     const wake = this.#wakes.expect(redisKey);
-    const lease = this.#lease(redisKey, value);
-    const oldMs = claim.isFirst ? followableMs : leaseMs;
-    const reply = await this.#ask(redisKey, [claim.stamp, 'take', value, leaseMs, oldMs], claim.budgetMs);
+    const oldMs = claim.isFirst ? followableMs : longestMs + leaseMs;
+    const reply = await this.#ask(redisKey, [claim.stamp, 'take', token, leaseMs, oldMs], claim.budgetMs);
     if (reply.state === 'taken') {
       return { state: 'taken', landed: () => this.#watch(redisKey, claim.stamp, wake).finally(wake.forget) };
     }
     wake.forget();
     if (reply.state === 'changed' || reply.state === 'failed') return reply;
+    const onEnd = (ended: Lease) => this.#held.delete(ended);
+    const lease = new HeldLease(this.#options, identity, { onEnd, tell: this.#tell });
     this.#held.add(lease);
     return { state: 'load', lease };
   }
 
-  /** Releases every lease whose load is still under way, and resolves when none is being ended. No end is repeated then. */
+  /** Releases every lease whose load is still under way, and resolves when Redis was told. No end is repeated from then on. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const lease of this.#held) lease.release();
-    while (this.#ending.size > 0) await Promise.all(this.#ending);
+    while (this.#telling.size > 0) await Promise.all(this.#telling);
   }
 
   async #watch(redisKey: string, stamp: Buffer, wake: Wake): Promise<Landing | { state: 'unavailable' }> {
+    const { leaseMs, pollBudgetMs } = this.#options;
     for (let poll = 0; ; poll++) {
       const woken = await before(POLLS_MS[Math.min(poll, POLLS_MS.length - 1)] ?? 0, wake.landing);
       if (woken !== undefined) return woken;
-      const reply = await this.#ask(redisKey, [stamp, 'watch', '', 0, 0], this.#options.pollBudgetMs);
+      const reply = await this.#ask(redisKey, [stamp, 'watch', '', leaseMs, 0], pollBudgetMs);
       if (reply.state !== 'taken' && reply.state !== 'held') return reply;
     }
   }
@@ -127,49 +114,26 @@ export class RedisLease {
     try {
       const keys = [redisKey, ...leaseKeys(redisKey)];
       const reply = await withinBudget(budgetMs, () => redis.runScript(CLAIM, keys, [...args, this.#instance]));
-      const [state, failure] = (reply as unknown[]).map(String);
-      return { state: state as Reply['state'], failure: failure ?? '' } as Reply;
+      const [state = '', failure = ''] = (reply as unknown[]).map(String);
+      return STATES.has(state) ? ({ state, failure } as Reply) : { state: 'unavailable' };
     } catch {
       return { state: 'unavailable' };
     }
   }
 
-  #lease(redisKey: string, value: string): Lease {
-    const { leaseMs, restAfterFailureMs, now } = this.#options;
-    const keys = leaseKeys(redisKey);
-    const args = [value, CHANNEL_PREFIX, redisKey];
-    const endsAt = now() + leaseMs;
-    const end = (script: string, ...more: readonly (string | number)[]) => {
-      this.#held.delete(lease);
-      this.#end(() => this.#options.redis.runScript(script, keys, [...args, ...more]), endsAt);
-    };
-    const lease: Lease = {
-      get remainingMs() {
-        return Math.max(1, Math.floor(endsAt - MARGIN_MS - now()));
-      },
-      settle: () => {
-        this.#held.delete(lease);
-        return { lua: SETTLE, keys, args, abandoned: lease.release };
-      },
-      fail: (failure) => end(FAIL, failure, restAfterFailureMs),
-      release: () => end(RELEASE),
-    };
-    return lease;
-  }
+  /** In the background, until Redis has heard of it or the lease has expired by itself. */
+  readonly #tell = (send: () => Promise<unknown>, expiresAt: number): void => {
+    const telling = this.#untilHeard(send, expiresAt).finally(() => this.#telling.delete(telling));
+    this.#telling.add(telling);
+  };
 
-  /** In the background, until Redis has heard of it or the lease has ended by itself. */
-  #end(tell: () => Promise<unknown>, endsAt: number): void {
-    const ending = this.#untilHeard(tell, endsAt).finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
-  }
-
-  async #untilHeard(tell: () => Promise<unknown>, endsAt: number): Promise<void> {
+  async #untilHeard(send: () => Promise<unknown>, expiresAt: number): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs *= 2) {
       try {
-        await tell();
+        await send();
         return;
       } catch {
-        if (this.#closed || this.#options.now() + retryMs > endsAt) return;
+        if (this.#closed || this.#options.now() + retryMs > expiresAt) return;
         await before(retryMs, new Promise(() => {}));
       }
     }
@@ -178,9 +142,8 @@ export class RedisLease {
 
 type Reply = Landing | { readonly state: 'taken' } | { readonly state: 'held' } | { readonly state: 'unavailable' };
 
-function leaseKeys(redisKey: string): string[] {
-  return [`${redisKey}:lease`, `${redisKey}:waiters`];
-}
+/** What the script says. */
+const STATES = new Set(['changed', 'failed', 'free', 'held', 'taken']);
 
 /** The value of `promise`, or `undefined` when it does not come within `ms`. */
 async function before<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {

@@ -6,6 +6,7 @@ import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
 import { findOperation, type Operation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { ALLOWED_METHODS } from './cors.ts';
+import { refusedFraming } from './framing.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { sendError } from './send-error.ts';
@@ -97,6 +98,13 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
+    const refused = refusedFraming(request);
+    if (refused !== undefined) {
+      // Where its body ends is not to be trusted, and so what follows it.
+      response.shouldKeepAlive = false;
+      this.#fail(request, response, '', refused);
+      return;
+    }
     const target = parseTarget(request.url ?? '');
     const operation = findOperation(target.path);
     const passThrough = operation === undefined && isOfApi(target) ? this.#options.passThrough : undefined;

@@ -7,6 +7,8 @@ const STATUS: Record<ErrorCode, number> = {
   'invalid-request': 422,
   'bad-request': 400,
   'body-too-large': 413,
+  'unsupported-encoding': 501,
+  'unsupported-version': 505,
   'not-found': 404,
   'method-not-allowed': 405,
   overloaded: 503,

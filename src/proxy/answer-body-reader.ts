@@ -87,7 +87,10 @@ export class AnswerBodyReader {
     worker.unref();
     worker.on('message', ({ facts, bytes }: BodyDone) => {
       // A Buffer arrives as a plain Uint8Array.
-      this.#end({ ...facts, members: Buffer.from(facts.members) }, Buffer.from(bytes));
+      this.#end(
+        { ...facts, members: Buffer.from(facts.members), tentative: Buffer.from(facts.tentative) },
+        Buffer.from(bytes),
+      );
     });
     worker.on('error', (error: Error & { code?: unknown }) => {
       if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#onBug(error);

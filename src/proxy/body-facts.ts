@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
+import { chainTimeIn } from '../ton/chain-time.ts';
 import { type Finality, judgeFinality } from '../ton/finality.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { richnessOf } from '../ton/richness.ts';
@@ -11,10 +12,13 @@ export interface BodyFacts {
   /** See `Richness` of the cache. */
   readonly rank: number;
   readonly members: Buffer;
+  readonly tentative: Buffer;
+  /** The newest time that it shows the indexer's chain to have reached, epoch milliseconds. */
+  readonly showsChainAt: number | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
-  /** Whether it is an error in the indexer's form. */
-  readonly isError: boolean;
+  /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
+  readonly isObject: boolean;
 }
 
 /** Of a body that is no answer to any call. */
@@ -22,18 +26,27 @@ export const NO_FACTS: BodyFacts = {
   finality: undefined,
   rank: 0,
   members: fingerprints([]),
+  tentative: fingerprints([]),
+  showsChainAt: undefined,
   etag: '',
-  isError: false,
+  isObject: false,
 };
 
 /** Reads a body. Pure, never throws. 1 MiB of JSON that is made to be slow takes up to 0.3 s. */
 export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
   const body = parseJson(bytes);
   const finality = status === 200 || status === 404 ? judgeFinality(call, status, body) : undefined;
-  if (finality === undefined) return { ...NO_FACTS, isError: isError(body) };
-  const { rank, hashes } = richnessOf(call, finality, body);
-  const etag = `"${hash('sha256', bytes, 'base64url')}"`;
-  return { finality, rank, members: fingerprints(hashes), etag, isError: false };
+  if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
+  const { rank, hashes, tentativeHashes } = richnessOf(call, finality, body);
+  return {
+    finality,
+    rank,
+    members: fingerprints(hashes),
+    tentative: fingerprints(tentativeHashes),
+    showsChainAt: chainTimeIn(call, body),
+    etag: `"${hash('sha256', bytes, 'base64url')}"`,
+    isObject: true,
+  };
 }
 
 /** `undefined` for what is not JSON: no JSON text has that value. */
@@ -45,6 +58,6 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function isError(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
+function isObject(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
 }

@@ -5,6 +5,9 @@ import type { ShedReason } from './overloaded.ts';
 /** What the indexer is asked for: the cached operations, and all that is passed through. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
+/** What the indexer is sent: beside what clients ask for, the proxy's own question for the head of the chain. */
+export type SentOperation = UpstreamOperation | 'masterchainInfo';
+
 /** How a request was answered, in one word. */
 export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
 
@@ -15,13 +18,13 @@ export type ProxyEvent =
   | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
   | {
       readonly name: 'upstream-answered';
-      readonly operation: UpstreamOperation;
+      readonly operation: SentOperation;
       readonly status: number;
       readonly ms: number;
     }
   | {
       readonly name: 'upstream-failed';
-      readonly operation: UpstreamOperation;
+      readonly operation: SentOperation;
       readonly code: ErrorCode;
       readonly ms: number;
       readonly cause: unknown;

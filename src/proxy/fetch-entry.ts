@@ -2,21 +2,23 @@ import type { Admission, EntryRequest, Ticket } from '../admission/admission.ts'
 import type { Outcome } from '../admission/outcome.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
-import type { Lease } from '../coalescing/redis-lease.ts';
+import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { ChainTime } from './chain-time.ts';
 import type { Report } from './events.ts';
-import { type JudgeOptions, judgeAnswer } from './judge-answer.ts';
+import { type Judged, type JudgeOptions, judgeAnswer } from './judge-answer.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherOptions extends JudgeOptions {
+export interface EntryFetcherOptions extends Omit<JudgeOptions, 'chainAt'> {
   readonly cache: TieredCache;
+  readonly chainTime: ChainTime;
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
@@ -51,6 +53,12 @@ export type Fetched =
       readonly stored: StoreOutcome['outcome'];
     };
 
+/** An answer that may be cached, and the chain time that it was judged by. */
+interface Judgement extends Judged {
+  readonly answer: ReadAnswer;
+  readonly chainAt: number | undefined;
+}
+
 /** An answer is asked for at most so often when a purge made it void while it was under way. */
 const MOST_ASKS = 3;
 
@@ -77,7 +85,8 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      return this.#store(fetch, result);
+      if (!result.gainsByChainTime) return this.#store(fetch, result.entry);
+      return this.#store(fetch, await this.#judgeUpToDate(fetch, result));
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -85,7 +94,7 @@ export class EntryFetcher {
   }
 
   /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
-  async #load(fetch: Fetch): Promise<Entry | ProxyError | (Fetched & { from: 'memory' })> {
+  async #load(fetch: Fetch): Promise<Judgement | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, retries, pauseMs } = this.#options;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
@@ -100,7 +109,7 @@ export class EntryFetcher {
       const result = await this.#ask(fetch, ticket, asks === 1);
       if (!(result instanceof ProxyError)) {
         // Who came after the purge must not get what was asked for before it.
-        if (asks === MOST_ASKS || !cache.isPurged(result)) return result;
+        if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
       } else if (result.code === 'upstream-rate-limited') {
         return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
       } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
@@ -116,7 +125,11 @@ export class EntryFetcher {
   }
 
   /** One request to the indexer; ends the ticket. */
-  async #ask({ call, request, flight, lease }: Fetch, ticket: Ticket, isFirst: boolean): Promise<Entry | ProxyError> {
+  async #ask(
+    { call, request, flight, lease }: Fetch,
+    ticket: Ticket,
+    isFirst: boolean,
+  ): Promise<Judgement | ProxyError> {
     const { upstream, bodies, retries, monotonic, report } = this.#options;
     const operation = call.operation.name;
     const go = await ticket.send();
@@ -144,17 +157,32 @@ export class EntryFetcher {
     }
   }
 
-  #judge(call: Call, key: string, answer: ReadAnswer): Entry | ProxyError {
-    const { report } = this.#options;
+  #judge(call: Call, key: string, answer: ReadAnswer): Judgement | ProxyError {
+    const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
-    const result = judgeAnswer(key, answer, this.#options);
-    if (!(result instanceof ProxyError)) return result;
-    const { code } = result;
+    const chainAt = chainTime.newestAt;
+    const judged = judgeAnswer(key, answer, { policies, random, chainAt });
+    if (!(judged instanceof ProxyError)) {
+      chainTime.learn(judged.showsChainAt);
+      return { ...judged, answer, chainAt };
+    }
+    const { code } = judged;
     if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
     if (code === 'upstream-invalid' || code === 'upstream-redirect') {
       report({ name: 'upstream-useless', operation, code });
     }
-    return result;
+    return judged;
+  }
+
+  /**
+   * Judges an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
+   * ticket has ended: this wait is no latency of the answer, and others need the slot.
+   */
+  async #judgeUpToDate({ call, request }: Fetch, { entry, answer, chainAt }: Judgement): Promise<Entry> {
+    const newestAt = await this.#options.chainTime.upToDate();
+    if (newestAt === chainAt) return entry;
+    const again = this.#judge(call, request.key, answer);
+    return again instanceof ProxyError ? entry : again.entry;
   }
 
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {

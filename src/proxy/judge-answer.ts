@@ -7,13 +7,25 @@ export interface JudgeOptions {
   readonly policies: LifetimePolicies;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
+  /** The newest time that the indexer's chain is known to have reached, epoch milliseconds. */
+  readonly chainAt: number | undefined;
+}
+
+/** An answer that may be cached. */
+export interface Judged {
+  readonly entry: Entry;
+  /** The newest time that this answer shows the indexer's chain to have reached, epoch milliseconds. */
+  readonly showsChainAt: number | undefined;
+  /** Whether it would be fresh for longer if the chain were known to have got further than `chainAt`. */
+  readonly gainsByChainTime: boolean;
 }
 
 /**
  * Turns what the indexer answered into an entry, or into the failure that its clients are told: 200s that hold the
- * operation's list and true 404s are entries, everything else is never cached.
+ * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
+ * body of another 4xx or 5xx is kept where it is a JSON object.
  */
-export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptions): Entry | ProxyError {
+export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptions): Judged | ProxyError {
   const { status, facts } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
@@ -25,13 +37,18 @@ export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptio
   if (status === 429) return failure('upstream-rate-limited', 'the indexer asked for a pause');
   if (status >= 300 && status < 400) return failure('upstream-redirect', 'the indexer answered with a redirect');
 
-  const { finality, rank, members, etag, isError } = facts;
+  const { finality, rank, members, tentative, showsChainAt, etag, isObject } = facts;
   if (finality === undefined) {
-    return status < 400
-      ? failure('upstream-invalid', 'the answer of the indexer is not what its API describes')
-      : failure('upstream-error', `the indexer answered with status ${status}`, isError ? answer.body : undefined);
+    // Clients take a 404 for "no children": one of a web server before the indexer must not reach them.
+    if (status < 400 || status === 404) {
+      return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
+    }
+    return failure('upstream-error', `the indexer answered with status ${status}`, isObject ? answer.body : undefined);
   }
-  const { maxAgeSeconds, ...instants } = lifetimeOf(finality, options.policies, answer, options.random);
+  const { policies, random, chainAt } = options;
+  const { askedAt, receivedAt } = answer;
+  const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
+  const { maxAgeSeconds, gainsByChainTime, ...instants } = lifetime;
   const head: Head = {
     status,
     contentType: headerText(answer.contentType) ?? 'application/json',
@@ -40,8 +57,9 @@ export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptio
     answerClass: finality.answerClass,
     maxAgeSeconds,
   };
-  const richness = { rank, members };
-  return { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  const richness = { rank, members, tentative };
+  const entry = { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  return { entry, showsChainAt, gainsByChainTime };
 }
 
 /** What cannot stand in a header again is not kept. */

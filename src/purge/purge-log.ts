@@ -1,5 +1,5 @@
-import type { PurgeRecord, PurgeRecords } from './purge-records.ts';
-import { EXCHANGE, type Exchanged, FURTHEST_AHEAD_MS, memberOf, readExchanged } from './purge-script.ts';
+import { FURTHEST_AHEAD_MS, type PurgeRecord, type PurgeRecords } from './purge-records.ts';
+import { EXCHANGE, type Exchanged, memberOf, readExchanged } from './purge-script.ts';
 
 /** What happens to purges, for those who count and log. */
 export type PurgeEvent =
@@ -118,7 +118,7 @@ export class PurgeLog {
   /** Purges here at once, then everywhere. Never rejects. */
   async purge({ tag, soft }: Omit<PurgeRecord, 'at'>): Promise<PurgeOutcome> {
     const { records, shared, now } = this.#options;
-    const record = { tag, soft, at: records.nextAt({ tag, soft }, now()) };
+    const record = { tag, soft, at: records.nextAt({ tag, soft }) };
     records.apply(record);
     if (shared === undefined) {
       records.trim(now() - this.#keepMs);
@@ -133,6 +133,15 @@ export class PurgeLog {
     // Redis server time counts, where it is later.
     return { at: records.atOf(record) ?? record.at, notReached: failure };
   }
+
+  /**
+   * `now` went on, or back, at once: what was dated later than now is dated now, or it would purge all that is asked for
+   * until then. Exchanges with Redis see to that by themselves.
+   */
+  readonly onClockJump = (): void => {
+    const { records, shared, now } = this.#options;
+    if (shared === undefined) records.trim(now() - this.#keepMs, now());
+  };
 
   /** No exchange begins after this. */
   close(): void {
@@ -196,8 +205,11 @@ export class PurgeLog {
       own.add(member);
       if (exchanged.failure === undefined) this.#unconfirmed.delete(member);
     }
-    records.trim(exchanged.now - this.#keepMs, exchanged.now + FURTHEST_AHEAD_MS);
-    const news = exchanged.records.filter((record) => records.apply(record) && !own.has(memberOf(record)));
+    const latest = exchanged.now + FURTHEST_AHEAD_MS;
+    records.trim(exchanged.now - this.#keepMs, latest);
+    const believed = exchanged.records.filter(({ at }) => at <= latest);
+    if (records.epoch > latest) records.correctEpoch(correctEpoch(believed[0], exchanged.now));
+    const news = believed.filter((record) => records.apply(record) && !own.has(memberOf(record)));
     if (news.length > 0) this.#options.report({ name: 'purges-followed', records: news.length });
     return exchanged;
   }
@@ -213,4 +225,12 @@ export class PurgeLog {
     this.#isAvailable = available;
     this.#options.report({ name: 'purges-available', available, reason });
   }
+}
+
+/**
+ * What an epoch far ahead becomes: what Redis made of it, the same for all, unless Redis has lost it. An older epoch
+ * must not come back, and with it what was purged.
+ */
+function correctEpoch(first: PurgeRecord | undefined, now: number): number {
+  return first !== undefined && first.at >= now - FURTHEST_AHEAD_MS ? first.at : now;
 }

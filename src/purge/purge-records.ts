@@ -1,6 +1,9 @@
 /** The tag of every entry. A hard record of it is the epoch, which is part of every key. */
 export const EVERY_ENTRY = '*';
 
+/** How far clocks may be apart: an instant that is further ahead is not believed. */
+export const FURTHEST_AHEAD_MS = 60_000;
+
 /** That what was asked for up to `at` (epoch ms) is gone, or stale if the purge was soft. */
 export interface PurgeRecord {
   /** What an entry's request must have named, such as `seqno:7`; see {@link EVERY_ENTRY}. */
@@ -23,6 +26,8 @@ export interface PurgeRecordsOptions {
   readonly tagsOf: (key: string) => readonly string[];
   /** Told when the epoch has grown: all keys made before are of no use any more. */
   readonly onEpoch: () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 interface Instants {
@@ -43,6 +48,7 @@ export class PurgeRecords {
   #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
+  #latestAskedAt = 0;
 
   constructor(options: PurgeRecordsOptions) {
     this.#options = options;
@@ -58,9 +64,14 @@ export class PurgeRecords {
     return this.#newest;
   }
 
-  /** The instant of a new purge at `now`: one that follows another within a millisecond must still be later. */
-  nextAt({ tag, soft }: Omit<PurgeRecord, 'at'>, now: number): number {
-    return Math.max(Math.ceil(now), (this.atOf({ tag, soft }) ?? 0) + 1);
+  /**
+   * The instant of a new purge: now, but not before any entry known here was asked for, as the clock may have been set
+   * back a little since; and later than the purge before it.
+   */
+  nextAt({ tag, soft }: Omit<PurgeRecord, 'at'>): number {
+    const now = this.#options.now();
+    const latestAskedAt = Math.min(this.#latestAskedAt, now + FURTHEST_AHEAD_MS);
+    return Math.max(Math.ceil(now), Math.ceil(latestAskedAt), (this.atOf({ tag, soft }) ?? 0) + 1);
   }
 
   /** The latest purge of a tag. */
@@ -93,6 +104,7 @@ export class PurgeRecords {
    * purge when that was soft (its stale windows keep their length and begin there), else the entry itself.
    */
   judge<E extends Purgeable>(entry: E): E | undefined {
+    if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
     if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
@@ -100,7 +112,9 @@ export class PurgeRecords {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    if (softAt < entry.freshUntil) return endedAt(entry, softAt);
+    // A purge that is known is over: its instant may lie ahead of this clock, which only estimates that of Redis.
+    const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#options.now());
+    if (endsAt < entry.freshUntil) return endedAt(entry, endsAt);
     this.#untouched.add(entry);
     return entry;
   }
@@ -113,8 +127,8 @@ export class PurgeRecords {
   }
 
   /**
-   * Forgets what is older than `before` (epoch ms), but for the epoch, and takes what is later than `latest` as of then:
-   * a clock was wrong, and would have its purges end what is asked for long after them.
+   * Forgets what is older than `before` (epoch ms), and takes what is later than `latest` as of then: a clock was wrong,
+   * and would have its purges end what is asked for long after them. Leaves the epoch as it is.
    */
   trim(before: number, latest = Number.POSITIVE_INFINITY): void {
     const trimmed = (at: number) => (at < before ? NEVER : Math.min(at, latest));
@@ -125,8 +139,12 @@ export class PurgeRecords {
     }
     const newestAt = trimmed(this.#newest?.at ?? NEVER);
     this.#newest = this.#newest && newestAt !== NEVER ? { ...this.#newest, at: newestAt } : undefined;
-    if (this.#epoch <= latest) return;
-    this.#epoch = latest;
+  }
+
+  /** Replaces an epoch of a clock that was far ahead. */
+  correctEpoch(at: number): void {
+    this.#epoch = at;
+    this.#newest = [...this.all()].toSorted((one, other) => other.at - one.at)[0];
     this.#options.onEpoch();
   }
 

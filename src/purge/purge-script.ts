@@ -1,7 +1,4 @@
-import { EVERY_ENTRY, type PurgeRecord } from './purge-records.ts';
-
-/** How far clocks may be apart: a record that is further ahead is not believed. */
-export const FURTHEST_AHEAD_MS = 60_000;
+import { EVERY_ENTRY, FURTHEST_AHEAD_MS, type PurgeRecord } from './purge-records.ts';
 
 const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
@@ -13,7 +10,8 @@ const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
  * written, and the records from that instant on.
  *
  * A record that Redis lacks, because it was away, lost it or was flushed, is taken as one of now: the others look for
- * what is new only. The epoch is told each time and keeps its instant, or all would be purged once more.
+ * what is new only. The epoch is told each time and keeps its instant, or all would be purged once more; one that is far
+ * ahead, since the clock of Redis was wrong, is taken as of now once, for all instances.
  */
 export const EXCHANGE = `
 local key, epoch = KEYS[1], '${EPOCH}'
@@ -34,12 +32,14 @@ local drop = function (from, to)
 end
 drop('-inf', '(' .. whole(now - ARGV[1]))
 drop('(' .. whole(latest), '+inf')
+if tonumber(redis.call('ZSCORE', key, epoch) or '0') > latest then redis.pcall('ZADD', key, whole(now), epoch) end
 
 local told = {}
 for i = 4, #ARGV, 3 do
   local is_new, member = ARGV[i] == 'new', ARGV[i + 1]
   local at = math.min(tonumber(ARGV[i + 2]), latest)
   local kept = tonumber(redis.call('ZSCORE', key, member) or '-1')
+  if member == epoch and not is_new and tonumber(ARGV[i + 2]) > latest then at = kept > 0 and kept or now end
   if is_new or kept < math.min(at, now) then
     if is_new or member ~= epoch then at = math.max(at, now, kept + 1) end
     try('ZADD', key, whole(at), member)
@@ -70,14 +70,23 @@ export interface Exchanged {
 
 /** Reads what {@link EXCHANGE} gives, its texts as strings or as bytes. Throws for anything else. */
 export function readExchanged(reply: unknown): Exchanged {
-  if (!Array.isArray(reply) || !Array.isArray(reply[4])) throw new Error('Redis answered with no purge records');
-  const [now, count, failure, epoch, flat] = reply;
+  const [now, count, failure, epoch, flat] = Array.isArray(reply) ? reply : [];
+  const isRight = isTime(now) && isTime(count) && isText(failure) && isText(epoch) && isTime(Number(epoch));
+  if (!isRight || !Array.isArray(flat)) throw new Error('Redis answered with no purge records');
   const records: PurgeRecord[] = [{ tag: EVERY_ENTRY, soft: false, at: Number(epoch) }];
   for (let index = 0; index + 1 < flat.length; index += 2) {
     const record = recordOf(String(flat[index]), Number(flat[index + 1]));
     if (record !== undefined) records.push(record);
   }
-  return { now: Number(now), count: Number(count), failure: String(failure) || undefined, records };
+  return { now, count, failure: String(failure) || undefined, records };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isText(value: unknown): value is string | Buffer {
+  return typeof value === 'string' || Buffer.isBuffer(value);
 }
 
 /** How a record is called in Redis. */

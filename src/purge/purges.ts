@@ -50,6 +50,11 @@ export class Purges {
     else this.#log.onDisconnected();
   };
 
+  /** See {@link PurgeLog.onClockJump}. */
+  onClockJump(): void {
+    this.#log.onClockJump();
+  }
+
   /** See {@link PurgeLog.ready}. */
   ready(limitMs: number): Promise<void> {
     return this.#log.ready(limitMs);

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { GOOD_AFTER_MS } from './lasting-connections.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 
 /** A connection that only listens never hears that its server hangs: it asks. */
@@ -47,14 +48,20 @@ export class ChannelListener {
     // Why there is no connection is told by the one for commands.
     connection.on('error', () => {});
     connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-      for (const onMessage of this.#listeners.get(channel.toString()) ?? []) onMessage(message);
+      if (!Buffer.isBuffer(message)) throw new Error('a message of no sense');
+      // Later: what a listener throws is a bug of ours, and would be taken for a broken protocol here.
+      for (const onMessage of this.#listeners.get(channel.toString()) ?? []) process.nextTick(onMessage, message);
     });
     connection.once('ready', () => void this.#subscribe(connection, [...this.#listeners.keys()]));
     const pinging = setInterval(() => {
       if (connection.status === 'ready') connection.ping().catch(() => connection.disconnect());
     }, PING_EVERY_MS);
+    const lasting = setTimeout(() => {
+      this.#attempt = 0;
+    }, GOOD_AFTER_MS).unref();
     connection.once('end', () => {
       clearInterval(pinging);
+      clearTimeout(lasting);
       this.#connection = undefined;
       if (this.#closed) return;
       this.#attempt++;
@@ -67,8 +74,9 @@ export class ChannelListener {
 
   async #subscribe(connection: Redis, channels: readonly string[]): Promise<void> {
     try {
-      await connection.subscribe(...channels);
-      this.#attempt = 0;
+      const count = await connection.subscribe(...channels);
+      const isRight = typeof count === 'number' && count >= channels.length && count <= this.#listeners.size;
+      if (!isRight) throw new Error('Redis gave no answer to SUBSCRIBE');
     } catch {
       // Refused or unanswered: tried again on a new connection.
       connection.disconnect();

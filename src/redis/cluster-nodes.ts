@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { surviveLateErrors } from './late-errors.ts';
+import { rememberAttempts } from './lasting-connections.ts';
 
 /** How often at most the Cluster is asked who holds which slots, while a node fails. */
 const LOOK_AGAIN_EVERY_MS = 500;
@@ -15,7 +15,7 @@ export async function connectMasters(cluster: Cluster): Promise<void> {
 /** Keeps the connections of a Cluster to those who hold its slots now, for as long as it lasts. */
 export function keepNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {
-    surviveLateErrors(node);
+    rememberAttempts(node);
     if (cluster.status !== 'ready' || node.options.readOnly) return;
     // Later than the command that the node may have been found for, which connects by itself.
     setImmediate(() => void tryToConnect(node));

@@ -76,7 +76,11 @@ export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
   if (onEvictionProblem) client.once('ready', () => void reportEviction(client, onEvictionProblem));
 
   return {
-    getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
+    getBuffer: async (key) => {
+      const bytes: unknown = await connected(client, () => client.getBuffer(key));
+      if (bytes !== null && !Buffer.isBuffer(bytes)) throw new Error('Redis gave no answer to GET');
+      return bytes ?? undefined;
+    },
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
     listen: (channel, onMessage) => listener.listen(channel, onMessage),
     ready: () => begun.promise,

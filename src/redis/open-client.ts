@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisAddress } from '../redis-url.ts';
 import { keepNodes } from './cluster-nodes.ts';
-import { surviveLateErrors } from './late-errors.ts';
+import { rememberAttempts } from './lasting-connections.ts';
+import { patchIoredis } from './patch-ioredis.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
@@ -28,6 +29,7 @@ export interface ClientOptions {
 
 /** A client that connects for ever, queues nothing while it is not connected, and sends nothing twice. */
 export function openClient(options: ClientOptions): Redis | Cluster {
+  patchIoredis();
   return options.address.topology === 'cluster' ? openCluster(options) : openLasting(options);
 }
 
@@ -37,7 +39,8 @@ function openLasting(options: ClientOptions): Redis {
   client.on('error', ({ message }: Error) => {
     if (message.includes('DB index is out of range')) client.disconnect(true);
   });
-  return surviveLateErrors(client);
+  rememberAttempts(client);
+  return client;
 }
 
 /**
@@ -45,18 +48,17 @@ function openLasting(options: ClientOptions): Redis {
  * of the Cluster that `cluster` knows.
  */
 export function openSingle(options: ClientOptions, cluster: Cluster | undefined): Redis {
+  patchIoredis();
   const nodes = cluster?.nodes('master').map(({ options: { host, port } }) => ({ host, port })) ?? [];
   const known = nodes.length > 0 ? nodes : options.address.endpoints;
   const node = cluster && known[Math.floor(Math.random() * known.length)];
-  return surviveLateErrors(
-    new Redis({
-      ...addressOf(options),
-      ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
-      ...lasting(options),
-      retryStrategy: null,
-      sentinelRetryStrategy: () => null,
-    }),
-  );
+  return new Redis({
+    ...addressOf(options),
+    ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
+    ...lasting(options),
+    retryStrategy: null,
+    sentinelRetryStrategy: () => null,
+  });
 }
 
 function openCluster(options: ClientOptions): Cluster {
@@ -88,6 +90,8 @@ function lasting({ connectTimeoutMs, commandTimeoutMs, address }: ClientOptions)
     maxLoadingRetryTime: LONGEST_LOADING_WAIT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+    // Who listens subscribes anew on a connection of its own.
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // A demoted node of a Cluster says MOVED.
     reconnectOnError: address.topology === 'cluster' ? null : readOnlyNowAndThen(),

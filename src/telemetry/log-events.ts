@@ -23,6 +23,8 @@ export class EventLog {
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
+    // Where the head of the chain cannot be told, answers live for less time: no client is told of a failure.
+    if ('operation' in event && event.operation === 'masterchainInfo') return;
     switch (event.name) {
       case 'key-refused':
         this.#indexerIs('refuses-key', () =>

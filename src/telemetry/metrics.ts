@@ -19,6 +19,8 @@ export interface MetricSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
+  /** A number that only grows. */
+  readonly logLinesDropped: () => number;
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
 }
@@ -117,6 +119,15 @@ export class Metrics {
       () => sources.redisClockOffsetMs() / 1000,
     );
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+    new Counter({
+      name: 'toncache_log_lines_dropped_total',
+      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(sources.logLinesDropped());
+      },
+    });
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {

@@ -25,7 +25,7 @@ export type LifetimeRule =
 export interface Finality {
   readonly answerClass: AnswerClass;
   readonly rule: LifetimeRule;
-  /** The newest transaction's `now` in a growing answer, in unix seconds. */
+  /** The youngest child's `now` in a growing answer, in unix seconds; absent where no row is known to be a child. */
   readonly newestNow?: number;
 }
 
@@ -78,11 +78,14 @@ function judgeBlocks(blocks: readonly unknown[], request: CanonicalRequest): Fin
     : { answerClass: 'live', rule: 'shardsLive' };
 }
 
-/** The specification's shape of the same operation: the transactions of round N. */
+/**
+ * The specification's shape of the same operation: the transactions of round N. Nothing in it proves that none is
+ * missing (`limit` and `offset` cut it, and so does a failing database), so it is a page at most.
+ */
 function judgeRound(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
-    ? { answerClass: 'final', rule: 'shardsFinal' }
+    ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
     : { answerClass: 'live', rule: 'shardsLive' };
 }
 
@@ -99,7 +102,17 @@ function judgeAdjacent(transactions: readonly unknown[], request: CanonicalReque
     if (typeof now !== 'number' || !Number.isSafeInteger(now)) return { answerClass: 'live', rule: 'adjacentLive' };
     newestNow = Math.max(newestNow, now);
   }
-  return { answerClass: 'growing', rule: 'adjacentGrowing', newestNow };
+  const growing = { answerClass: 'growing', rule: 'adjacentGrowing' } as const;
+  return hasChild(transactions, request) ? { ...growing, newestNow } : growing;
+}
+
+/**
+ * Whether the youngest of these rows is a child. Parents are older than children and there is one at most, so only a
+ * single row leaves a doubt: it is a child where the transaction asked for begins its trace and so has no parent.
+ */
+function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequest): boolean {
+  if (others.length > 0 || parameter(request, 'direction') === 'out') return true;
+  return isObject(first) && first['trace_id'] === parameter(request, 'hash');
 }
 
 function judgeTraces(traces: readonly unknown[]): Finality {
@@ -111,8 +124,8 @@ function judgeTraces(traces: readonly unknown[]): Finality {
   return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
 }
 
-/** An unknown `finality` word means not final; older indexers send none. */
-function isFinal(transaction: unknown): transaction is JsonObject {
+/** Whether a row is a transaction that no later answer takes back. An unknown `finality` word means that it is not. */
+export function isFinal(transaction: unknown): transaction is JsonObject {
   if (!isObject(transaction)) return false;
   const { emulated, mc_block_seqno: seqno, finality } = transaction;
   return (
@@ -120,6 +133,7 @@ function isFinal(transaction: unknown): transaction is JsonObject {
     // Round 0 has no transactions: where a number must stand, 0 says that there is none.
     typeof seqno === 'number' &&
     seqno > 0 &&
+    // Older indexers send no word.
     (finality === undefined || finality === 'finalized')
   );
 }

@@ -11,7 +11,7 @@ export interface LifetimePolicy {
   readonly staleIfErrorMs: number;
 }
 
-/** A growing answer lives a part of its age: the older it is, the less likely another child becomes. */
+/** A growing answer lives a part of its age: the older its youngest child, the less likely another one becomes. */
 export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetimeMs'> {
   readonly shortestLifetimeMs: number;
   readonly longestLifetimeMs: number;
@@ -28,8 +28,8 @@ export type LifetimePolicies = Readonly<
 export interface AnswerInstants {
   readonly askedAt: number;
   readonly receivedAt: number;
-  /** The indexer's `Date`, when it sent one: its clock made `now`, so its clock tells the age. */
-  readonly dateAt: number | undefined;
+  /** The newest time that the chain in the indexer is known to have reached; `undefined` where nothing told it. */
+  readonly chainAt: number | undefined;
 }
 
 /** The instants of an entry, and what clients are told. */
@@ -43,6 +43,8 @@ export interface Lifetime {
   readonly lifetimeMs: number;
   /** The longest that a client may keep the answer after it was sent; 0 for what clients must not keep. */
   readonly maxAgeSeconds: number;
+  /** Whether a later {@link AnswerInstants.chainAt} would make the lifetime longer. */
+  readonly gainsByChainTime: boolean;
 }
 
 /** From this lifetime up, entries stored together are spread over up to a tenth of it, so that they do not end together. */
@@ -69,6 +71,7 @@ export function lifetimeOf(
   random: () => number,
 ): Lifetime {
   const { lifetimeMs, ...windows } = policyFor(finality, policies, instants);
+  const longest = policyFor(finality, policies, { ...instants, chainAt: instants.receivedAt });
   const jitterMs = lifetimeMs < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetimeMs);
   const keptMs = lifetimeMs - jitterMs;
   const freshUntil = instants.receivedAt + keptMs;
@@ -80,6 +83,7 @@ export function lifetimeOf(
     beforeRedisMs: Math.min(windows.beforeRedisMs, keptMs),
     lifetimeMs: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
+    gainsByChainTime: longest.lifetimeMs > lifetimeMs,
   };
 }
 
@@ -96,7 +100,15 @@ export function longestUseMs({ adjacentGrowing, ...policies }: LifetimePolicies)
 function policyFor(finality: Finality, policies: LifetimePolicies, instants: AnswerInstants): LifetimePolicy {
   if (finality.rule !== 'adjacentGrowing') return policies[finality.rule];
   const { shortestLifetimeMs, longestLifetimeMs, ageDivisor, ...windows } = policies.adjacentGrowing;
-  const ageMs = (instants.dateAt ?? instants.receivedAt) - (finality.newestNow ?? 0) * 1000;
-  const grownMs = Math.floor(Math.max(0, ageMs) / ageDivisor);
+  const grownMs = Math.floor(ageOf(finality, instants) / ageDivisor);
   return { ...windows, lifetimeMs: Math.min(Math.max(grownMs, shortestLifetimeMs), longestLifetimeMs) };
+}
+
+/**
+ * The age of the youngest child in milliseconds, counted from the chain time: an indexer that is an hour behind has an
+ * hour-old child since a moment ago. Our clock bounds it, for no chain is ahead of it. 0 where either end is unknown.
+ */
+function ageOf({ newestNow }: Finality, { receivedAt, chainAt }: AnswerInstants): number {
+  if (newestNow === undefined || chainAt === undefined) return 0;
+  return Math.max(0, Math.min(chainAt, receivedAt) - newestNow * 1000);
 }

@@ -1,12 +1,14 @@
-import type { AnswerClass, Finality } from './finality.ts';
+import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
-/** How much an answer tells beside others of its call: the greater rank, then the one that lists all of the other and more. */
+/** How much an answer tells beside another one of its call: what it lists first, its rank second. */
 export interface AnswerRichness {
-  /** 0 to 3. */
+  /** 0 to 3, by the answer's class. */
   readonly rank: number;
-  /** The hashes of the transactions of a growing answer, which are only ever added to; empty for all others. */
+  /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
   readonly hashes: readonly string[];
+  /** Hashes of the other transactions of such a list: pending ones can still be invalidated. */
+  readonly tentativeHashes: readonly string[];
 }
 
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
@@ -15,12 +17,21 @@ const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2
  * Ranks an answer that was judged, by the parsed body it was judged from. A trace that leaves `pendingTraces` has come to
  * its end, so there an empty list is not poorer than a full one: the latest answer is the right one.
  */
-export function richnessOf({ operation }: Call, { answerClass }: Finality, body: unknown): AnswerRichness {
+export function richnessOf({ operation }: Call, { answerClass, rule }: Finality, body: unknown): AnswerRichness {
   const rank = operation.name === 'pendingTraces' ? 0 : RANKS[answerClass];
-  return { rank, hashes: answerClass === 'growing' ? transactionHashes(body) : [] };
+  // A final `direction=in` answer has its one parent, and nothing to gain.
+  const gainsRows = rule === 'adjacentGrowing' || rule === 'adjacentLive';
+  const rows = gainsRows ? (body as { readonly transactions: readonly unknown[] }).transactions : [];
+  return {
+    rank,
+    hashes: hashesOf(rows.filter(isFinal)),
+    tentativeHashes: hashesOf(rows.filter((row) => !isFinal(row))),
+  };
 }
 
-function transactionHashes(body: unknown): string[] {
-  const { transactions } = body as { readonly transactions: readonly { readonly hash?: unknown }[] };
-  return transactions.flatMap(({ hash }) => (typeof hash === 'string' ? [hash] : []));
+function hashesOf(rows: readonly unknown[]): string[] {
+  return rows.flatMap((row) => {
+    const hash = typeof row === 'object' && row !== null && 'hash' in row ? row.hash : undefined;
+    return typeof hash === 'string' ? [hash] : [];
+  });
 }

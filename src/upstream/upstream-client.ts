@@ -41,8 +41,6 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfter: string | undefined;
-  /** Its `Date`, epoch milliseconds. */
-  readonly dateAt: number | undefined;
   /** Complete and decompressed; empty where the status says all (429, 401, 403, 3xx). */
   readonly body: Buffer;
   /** Epoch milliseconds. */
@@ -111,15 +109,16 @@ export class UpstreamClient {
     const body = await decode(answer.body, header(answer, 'content-encoding'), this.#options.maxBodyBytes);
     // A process that was stopped reads what lies in its sockets before it sees to its timers.
     if (performance.now() > endsAt) throw timedOut();
+    const receivedAt = this.#options.now();
     return {
       status: answer.status,
       contentType: header(answer, 'content-type'),
       apiVersion: header(answer, 'x-api-version'),
       retryAfter: header(answer, 'retry-after'),
-      dateAt: parseDate(header(answer, 'date')),
       body,
-      askedAt,
-      receivedAt: this.#options.now(),
+      // The clock may have been set back meanwhile.
+      askedAt: Math.min(askedAt, receivedAt),
+      receivedAt,
     };
   }
 
@@ -221,11 +220,6 @@ async function decode(body: Buffer, encoding: string | undefined, maxBodyBytes: 
 function header({ headers }: RawAnswer, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-function parseDate(text: string | undefined): number | undefined {
-  const at = text === undefined ? Number.NaN : Date.parse(text);
-  return Number.isNaN(at) ? undefined : at;
 }
 
 function codeOf(error: unknown): unknown {

@@ -54,6 +54,11 @@ function bodyOf(sizeKb: number): Buffer {
 const bodies = new Map<number, Buffer>();
 
 const server = createServer((request, response) => {
+  if (request.url === '/api/v3/masterchainInfo') {
+    const head = JSON.stringify({ last: { gen_utime: String(Math.floor(Date.now() / 1000)) } });
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(head);
+    return;
+  }
   const query = new URLSearchParams(request.url?.split('?')[1]);
   const given = query.get('hash') ?? '';
   const sizeKb = given.length === 64 ? Number.parseInt(given.slice(0, 2), 16) : sizeOf(given);

@@ -35,6 +35,7 @@ function redisTier(): Subject {
     maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,
     now: () => clock.now,
+    monotonic: () => performance.now(),
     report: () => {},
   });
   return { tier, clock, settled: () => tier.idle() };

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { parseCacheStatus } from './cache-status.ts';
-import { childrenOfSettled, newestRound, nothingPending, pendingTrace, unknownTransaction } from './questions.ts';
+import {
+  childrenOfSettled,
+  newestRound,
+  nothingPending,
+  parentOfSettled,
+  pendingTrace,
+  unknownTransaction,
+} from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,11 +22,11 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
   afterEach(() => world[Symbol.asyncDispose]());
 
   it('tells a miss that was stored, then a hit with its tier and what is left of its lifetime', async () => {
-    const target = newestRound(world);
+    const target = parentOfSettled(world);
     expect((await world.ask(target)).cache).toEqual({ fwd: 'miss', 'fwd-status': 200, stored: true });
-    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 86_400, detail: 'memory' });
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 3_600, detail: 'memory' });
     world.advance(10_500);
-    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 86_389, detail: 'memory' });
+    expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 3_589, detail: 'memory' });
   });
 
   it('tells of an absence what the indexer said', async () => {
@@ -29,12 +36,12 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
   });
 
   it('tells by a negative ttl that a hit is stale, and of the answer after it that it is not', async () => {
-    const target = newestRound(world);
+    const target = parentOfSettled(world);
     await world.ask(target);
-    await world.leap(24 * HOUR_MS + 5_000);
+    await world.leap(HOUR_MS + 5_000);
     const { cache } = await world.ask(target);
     expect(cache).toEqual({ hit: true, ttl: -5, detail: expect.stringMatching(/^(memory|redis)$/) });
-    expect((await world.untilFresh(target)).cache).toMatchObject({ ttl: 86_400 });
+    expect((await world.untilFresh(target)).cache).toMatchObject({ ttl: 3_600 });
   });
 
   it('tells that it went forward with a stale answer at hand', async () => {
@@ -45,9 +52,9 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
   });
 
   it('tells of a stale answer in place of a failure what the failure was', async () => {
-    const target = newestRound(world);
+    const target = parentOfSettled(world);
     await world.ask(target);
-    await world.leap(25 * HOUR_MS);
+    await world.leap(2 * HOUR_MS);
     world.indexer.faults.inject(failed(500));
     const { status, cache } = await world.ask(target);
     expect(status).toBe(200);
@@ -55,9 +62,9 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
   });
 
   it('tells of a stale answer in place of a shed request that nothing was forwarded', async () => {
-    const target = newestRound(world);
+    const target = parentOfSettled(world);
     await world.ask(target);
-    await world.leap(25 * HOUR_MS);
+    await world.leap(2 * HOUR_MS);
     world.indexer.faults.inject(rateLimited('json', '30'), { times: 1 });
     await world.ask(unknownTransaction());
     const { status, cache } = await world.ask(target);

@@ -131,7 +131,7 @@ describe('what the holder of a lease came to by itself', () => {
     await expect.poll(() => followers(fleet)).toBe(2);
     await holder.close();
     expect((await lone.answer).status).toBe(503);
-    // The lease would last for five minutes.
+    // It would go on renewing its lease for five minutes.
     await fleet.untilAsked(2);
     held.give(children('late'));
     held.give(children('a'));

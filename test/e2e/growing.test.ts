@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { failed } from '../../src/simulator/faults.ts';
+import { type Fault, failed } from '../../src/simulator/faults.ts';
 import type { Transaction } from '../../src/simulator/trace.ts';
-import { childrenOfSettled, sendTrace, settledParent, targetOf } from './questions.ts';
-import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
+import { headAt } from '../support/json-upstream.ts';
+import { childrenOfSettled, hashesIn, sendTrace, someHash, targetOf } from './questions.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
@@ -33,10 +34,9 @@ function parentWithLateChild(): Transaction {
   }
 }
 
-function hashesIn({ status, text }: Reply): string[] {
-  if (status === 404) return [];
-  const { transactions }: { transactions: { hash: string }[] } = JSON.parse(text);
-  return transactions.map(({ hash }) => hash);
+function headOf(instant: number): Fault {
+  const { status, body } = headAt(instant);
+  return { kind: 'answer', status, body: JSON.stringify(body) };
 }
 
 describe.each(WORLDS)('children that appear later, before indexer $dialect, $tiers', (kind) => {
@@ -110,8 +110,9 @@ describe('the lifetime of children', () => {
 
   async function answered(body: string, date?: string): Promise<string> {
     const headers = date === undefined ? {} : { Date: date };
-    world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers }, { times: 1 });
-    const target = targetOf('adjacentTransactions', { hash: settledParent(world).hash, direction: 'out' });
+    const operation = 'adjacentTransactions';
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers }, { operation, times: 1 });
+    const target = targetOf(operation, { hash: someHash(), direction: 'out' });
     expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
     return target;
   }
@@ -136,15 +137,37 @@ describe('the lifetime of children', () => {
     expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
   });
 
-  it('counts their age by the clock of the indexer, else by its own', async () => {
+  it('counts their age by the chain in the indexer, however far it is behind', async () => {
     world = await World.start(ANY_WORLD);
-    const fast = await answered(bodyWith(row(0)), new Date(world.now + 100 * second).toUTCString());
-    expect((await world.ask(fast)).cache).toMatchObject({ hit: true, ttl: 10 });
-    await using other = await World.start(ANY_WORLD);
-    await world[Symbol.asyncDispose]();
-    world = other;
-    const clockless = await answered(bodyWith(row(100 * second)), 'some day');
-    expect((await world.ask(clockless)).cache).toMatchObject({ hit: true, ttl: 10 });
+    await world.leap(hour);
+    const target = await answered(bodyWith(row(hour + 100 * second)));
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 10 });
+  });
+
+  it.each([
+    ['a day ahead', 24 * hour],
+    ['a day behind', -24 * hour],
+  ])('does not count on the clock of the machine that the indexer runs on: %s', async (_, skewMs) => {
+    world = await World.start(ANY_WORLD);
+    const young = await answered(bodyWith(row(2 * second)), new Date(world.now + skewMs).toUTCString());
+    expect((await world.ask(young)).cache).toMatchObject({ hit: true, ttl: 1 });
+    const old = await answered(bodyWith(row(100 * second)), new Date(world.now + skewMs).toUTCString());
+    expect((await world.ask(old)).cache).toMatchObject({ hit: true, ttl: 10 });
+  });
+
+  it('is bounded by our own clock, whatever time the head of the chain tells', async () => {
+    world = await World.start(ANY_WORLD);
+    world.indexer.faults.inject(headOf(world.now + 30 * minute), { operation: 'masterchainInfo' });
+    const target = await answered(bodyWith(row(100 * second)));
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 10 });
+  });
+
+  it('is as short as can be where the head tells a time that no chain can have reached', async () => {
+    world = await World.start(ANY_WORLD);
+    await world.leap(hour);
+    world.indexer.faults.inject(headOf(world.now + 24 * hour), { operation: 'masterchainInfo' });
+    const target = await answered(bodyWith(row(hour + 100 * second)));
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 1 });
   });
 
   it.each([

@@ -94,6 +94,23 @@ describe.each(['one instance', 'two instances'] as const)(
       expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
     });
 
+    it('is none that lists a pending child more, nor one that lacks it when it was invalidated', async () => {
+      const target = someChildren();
+      answer = children('a');
+      await ask(target);
+      const rows = (children('a').body as { transactions: object[] }).transactions;
+      const pending = { hash: 'b', now: 1_700_000_000, emulated: true, finality: 'pending', mc_block_seqno: null };
+      answer = { status: 200, body: { transactions: [...rows, pending] } };
+      await leap(HOUR + MINUTE);
+      const more = await ask(target, other());
+      expect(more).toMatchObject({ text: JSON.stringify(answer.body), cache: { fwd: 'stale', stored: true } });
+      answer = children('a');
+      await leap(3_000);
+      const fewer = await ask(target, other());
+      expect(fewer).toMatchObject({ text: JSON.stringify(answer.body), cache: { 'fwd-status': 200, stored: true } });
+      expect(await poorerAnswers('adjacentTransactions', other())).toBe(0);
+    });
+
     it('is told where nothing was kept, and gives way to any that is richer', async () => {
       const target = someChildren();
       answer = NOT_FOUND;

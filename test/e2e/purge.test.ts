@@ -22,10 +22,11 @@ const PATIENT = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 }
 /** Everything lives long enough to be seen to end. */
 const LASTING = { lifetime: 60_000, beforeRedis: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
 
-async function addProxy(): Promise<RunningProxy> {
+async function addProxy(now?: () => number): Promise<RunningProxy> {
   const proxy = await startProxy({
     upstreamUrl: indexer.url,
     env: { REDIS_URL: redis.url },
+    ...(now && { now }),
     overrides: {
       redis: PATIENT,
       coalescing: { restAfterFailure: 0 },
@@ -164,6 +165,27 @@ describe('a purge over two instances', () => {
     await purged(one, { all: true, soft: true });
     expect((await ask(one, round())).cache['ttl']).toBeLessThan(0);
   });
+
+  it.each([-3000, -40, -1, 0, 1, 40, 3000])(
+    'is in force when it is answered, by a clock %i ms ahead',
+    async (aheadMs) => {
+      const skewed = await addProxy(() => Date.now() + aheadMs);
+      for (const [soft, left] of [
+        [true, { hit: true, ttl: expect.not.toSatisfy((ttl) => Number(ttl) >= 0) }],
+        [false, { fwd: 'miss' }],
+      ] as const) {
+        for (const body of [{ all: true }, { seqno }]) {
+          await ask(skewed, round());
+          // What is asked for while the clock of Redis says that it was before the purge is not kept.
+          await expect
+            .poll(async () => (await ask(skewed, round())).cache['ttl'], { interval: 100 })
+            .toBeGreaterThan(0);
+          await purged(skewed, { ...body, soft });
+          expect((await ask(skewed, round())).cache).toMatchObject(left);
+        }
+      }
+    },
+  );
 
   it('leaves nothing to fall back on when the indexer fails', async () => {
     const target = round();

@@ -114,6 +114,11 @@ export class World implements AsyncDisposable {
     this.now += ms;
   }
 
+  /** The indexer's chain gets on by so many milliseconds more than time does: it was behind, and catches up. */
+  catchUp(ms: number): void {
+    this.#indexerIsBehindMs -= ms;
+  }
+
   /** Lets time go on until an instant of the chain, epoch ms, if that is still to come. */
   advanceTo(instant: number): void {
     this.now = Math.max(this.now, instant + this.#indexerIsBehindMs);
@@ -129,11 +134,17 @@ export class World implements AsyncDisposable {
     this.#indexerIsBehindMs += ms;
   }
 
-  /** What proxies have asked the indexer, oldest first. */
+  /** What proxies have asked the indexer for clients, oldest first. */
   get forwarded(): readonly LoggedRequest[] {
     return this.indexer.requests.recent.filter(
-      ({ headers, target }) => headers['user-agent'] === 'toncache' && !target.startsWith(WARM_UP),
+      ({ headers, target, operation }) =>
+        headers['user-agent'] === 'toncache' && operation !== 'masterchainInfo' && !target.startsWith(WARM_UP),
     );
+  }
+
+  /** How often proxies have asked the indexer for the head of its chain. */
+  get headsAsked(): number {
+    return this.indexer.requests.count('masterchainInfo');
   }
 
   /** Those for one canonical target: a refresh in the background is told from what a test asks for. */

@@ -76,8 +76,12 @@ describe('while two instances wait for a third one, a Redis', () => {
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
     await fleet.untilAsked(1);
     await expect.poll(() => followers(fleet)).toBe(2);
-    proxy.resetNextReplyAfterBytes(3);
-    await fleet.untilAsked(2);
+    // Not every reply is one that somebody waits with: the holder renews its lease, and listeners ping.
+    const resetUntilAsked = () => {
+      if (fleet.asked === 1) proxy.resetNextReplyAfterBytes(3);
+      return fleet.asked;
+    };
+    await expect.poll(resetUntilAsked, { timeout: 20_000, interval: 500 }).toBeGreaterThan(1);
     indexer.release();
     expect(told(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBeLessThanOrEqual(3);
@@ -180,7 +184,7 @@ describe('rubbish in Redis', () => {
     await fleet.get(0).ask(target);
     await fleet.get(0).untilRedisHasAll();
     const admin = new Redis(redis.url);
-    const [entry = ''] = await admin.keys(`*${fleet.network}*`);
+    const [entry = ''] = await admin.keys(`toncache:*:${fleet.network}:*`);
     const stop = async () => {
       admin.disconnect();
       await fleet[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { failed } from '../../src/simulator/faults.ts';
+import { type Fault, failed, garbage, withoutList } from '../../src/simulator/faults.ts';
 import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
@@ -185,6 +185,24 @@ describe('followers of a flight that fails', () => {
     expect((await world.ask(unknownTransaction())).status).toBe(404);
     vi.advanceTimersByTime(1);
     expect((await world.ask(target)).status).toBe(200);
+  });
+
+  it.each<[string, Fault, number, string]>([
+    ['HTML', garbage('html'), 502, 'upstream-invalid'],
+    ['JSON without the list', withoutList(), 502, 'upstream-invalid'],
+    ['half of its answer', { kind: 'cut', framing: 'content-length' }, 502, 'upstream-invalid'],
+    ["a 404 that is not the indexer's own", failed(404, 'text'), 502, 'upstream-invalid'],
+    ['too large a body', { kind: 'huge', bytes: 5000 }, 502, 'upstream-too-large'],
+  ])('share what was useless, and the key rests: %s', async (_, fault, status, detail) => {
+    const overrides = { coalescing: { joinable: 60_000, restAfterFailure: 60_000 }, upstream: { maxBodySize: 4096 } };
+    world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
+    const other = await world.addProxy({ overrides });
+    const target = newestRound(world);
+    const injected = world.indexer.faults.inject(fault);
+    for (const proxy of [world.proxy, world.proxy, other, other]) {
+      expect(await world.ask(target, {}, proxy)).toMatchObject({ status, cache: { fwd: 'miss', detail } });
+    }
+    expect(injected.hits).toBe(1);
   });
 
   it('of which the key rests, ask no more than a few times a second', async () => {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseCacheStatus } from '../e2e/cache-status.ts';
+import { asksForHead, headAt } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
@@ -17,7 +18,8 @@ let proxy: RunningProxy;
 
 beforeEach(async () => {
   now = START;
-  upstream = await startScriptedUpstream((socket) => says(socket));
+  const saysHead = (socket: Socket) => writes(answer(200, JSON.stringify(headAt(now).body)))(socket);
+  upstream = await startScriptedUpstream((socket, head) => (asksForHead(head) ? saysHead : says)(socket));
   proxy = await startProxy({
     upstreamUrl: upstream.url,
     env: { UPSTREAM_TIMEOUT: '300ms' },
@@ -71,9 +73,9 @@ const CASES: readonly Case[] = [
     name: 'a round, as transactions',
     target: 'masterchainBlockShards?seqno=7',
     body: { transactions: [final] },
-    lifetimeMs: 24 * HOUR,
+    lifetimeMs: 10 * MINUTE,
     whileRefreshedMs: 10 * MINUTE,
-    ifErrorMs: 24 * HOUR,
+    ifErrorMs: HOUR,
   },
   {
     name: 'a page of a round',
@@ -175,7 +177,7 @@ describe('when the indexer fails', () => {
   const large = answer(200, `{"blocks":[${'0,'.repeat(4000)}0]}`);
   const failures: [string, string, (socket: Socket) => void][] = [
     ['500', 'upstream-error', fails],
-    ['404 without an error', 'upstream-error', writes(answer(404, 'nothing here'))],
+    ['a 404 that is not its own', 'upstream-invalid', writes(answer(404, 'nothing here'))],
     ['429', 'upstream-rate-limited', writes(answer(429, 'slow down'))],
     ['401', 'upstream-refused-key', writes(answer(401, '{}'))],
     ['403', 'upstream-refused-key', writes(answer(403, '{}'))],

@@ -33,17 +33,48 @@ describe('an error of the indexer', () => {
   it.each([
     ['plain text', 'simulated'],
     ['nothing', ''],
-    ['an error that is no string', '{"error":{"code":1}}'],
-    ['another form', '{"ok":false,"result":"down"}'],
     ['a list', '[{"error":"x"}]'],
     ['a JSON word', 'null'],
   ])('in %s keeps its status, with words of ours', async (_, said) => {
-    for (const status of [404, 422, 500, 503]) {
+    for (const status of [422, 500, 503]) {
       const target = newestRound(world);
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/plain' }, status), { times: 1 });
       expectFailure(await world.ask(target), status);
       await expectNotKept(world, target);
       world.advance(400);
+    }
+  });
+
+  it.each([
+    ['an error that is no string', '{"error":{"code":1}}'],
+    ['another form', '{"ok":false, "result":"down"}'],
+    ['no words', '{}'],
+  ])('in a JSON object with %s keeps its status and its words', async (_, said) => {
+    for (const status of [422, 500, 503]) {
+      const target = newestRound(world);
+      world.indexer.faults.inject(answering(said, {}, status), { times: 1 });
+      const reply = await world.ask(target);
+      expect([reply.status, reply.text]).toEqual([status, said]);
+      expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+      await expectNotKept(world, target);
+      world.advance(400);
+    }
+  });
+
+  it.each([
+    ['HTML', '<html><title>404 Not Found</title></html>'],
+    ['plain text', 'not found'],
+    ['nothing', ''],
+    ['a JSON object of another form', '{"detail":"Not Found"}'],
+    ['an error that is no string', '{"error":{"code":1}}'],
+    ['the list of the operation', '{"blocks":[],"transactions":[],"traces":[]}'],
+  ])("that is a 404 in %s is not the indexer's own: 502, not kept", async (_, said) => {
+    for (const target of [newestRound(world), parentOfSettled(world), nothingPending()]) {
+      world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/html' }, 404), { times: 1 });
+      const reply = await world.ask(target);
+      expectFailure(reply, 502, 'upstream-invalid');
+      expect(reply.cache['fwd-status']).toBe(404);
+      await expectNotKept(world, target);
     }
   });
 

@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, type Mock, vi } from 'vitest';
 import { type PurgeEvent, PurgeLog } from '../../src/purge/purge-log.ts';
 import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../src/purge/purge-records.ts';
+import { readExchanged } from '../../src/purge/purge-script.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
@@ -35,6 +36,7 @@ afterEach(async () => {
 });
 
 interface Instance {
+  readonly onEpoch: Mock;
   readonly records: PurgeRecords;
   readonly log: PurgeLog;
   readonly events: PurgeEvent[];
@@ -55,9 +57,11 @@ function newNetwork(): void {
 
 /** One more instance, which exchanges when it is told of its connection, and every 20 ms if it polls. */
 function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
-  const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {} });
+  const onEpoch = vi.fn();
+  const records = new PurgeRecords({ tagsOf: () => [], onEpoch, now: () => instance.now() });
   const events: PurgeEvent[] = [];
   const instance: Instance = {
+    onEpoch,
     records,
     events,
     isReached: true,
@@ -130,7 +134,7 @@ describe('a purge', () => {
   });
 
   it('is of this process alone when there is no Redis', async () => {
-    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {} });
+    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {}, now: () => 1000 });
     const log = new PurgeLog({ records, shared: undefined, usableMs: 0, now: () => 1000, report: () => {} });
     await log.ready(DAY);
     expect(await log.purge(a)).toEqual({ at: 1000, notReached: undefined });
@@ -181,6 +185,24 @@ describe('while Redis is away', () => {
     await connect(other);
     expect(known(wrong)).toEqual(known(other));
     for (const { at } of known(wrong)) expect(at).toBeLessThan(Date.now() + 61_000);
+  });
+
+  it('a purge of all by a Redis whose clock was far ahead is followed once, at one instant for all', async () => {
+    newNetwork();
+    const knew = [anInstance(), anInstance()];
+    const wrongAt = Date.now() + DAY;
+    for (const { records } of knew) records.apply({ ...all, at: wrongAt });
+    await redis.zadd(key, wrongAt, 'hard *');
+    const learns = anInstance();
+    const instances = [...knew, learns];
+    for (let look = 0; look < 5; look++) for (const instance of instances) await connect(instance);
+    // The keys made before are of no use, and of those made since none is lost.
+    expect(instances.map(({ onEpoch }) => onEpoch.mock.calls.length)).toEqual([2, 2, 1]);
+    expect(learns.events.filter(({ name }) => name === 'purges-followed')).toHaveLength(1);
+    const [epoch = 0, ...others] = instances.map(({ records }) => records.epoch);
+    expect(others).toEqual([epoch, epoch]);
+    expect(Math.abs(epoch - Date.now())).toBeLessThan(60_000);
+    expect(Number(await redis.zscore(key, 'hard *'))).toBe(epoch);
   });
 
   it('the purges of others are followed when it is back, however long that took', async () => {
@@ -345,6 +367,19 @@ describe('records', () => {
     const one = anInstance();
     await connect(one);
     expect(known(one)).toEqual([]);
+  });
+
+  it('are not read from a reply of another form', () => {
+    const nulls = [null, null, null, null, []];
+    const wrong = [
+      ['1', 1, '', '0', []],
+      [1, Number.NaN, '', '0', []],
+      [1, 1, '', 'x', []],
+      [1, 1, '', '0', null],
+    ];
+    for (const reply of [null, 'OK', [], nulls, ...wrong]) {
+      expect(() => readExchanged(reply)).toThrow('no purge records');
+    }
   });
 
   it('are not read from a key of another type, and Redis is then not used', async () => {

@@ -3,13 +3,18 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { storeScript } from '../../src/cache/redis-store.ts';
-import { type Claim, type Lease, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
+import type { Lease } from '../../src/coalescing/held-lease.ts';
+import { RENEW } from '../../src/coalescing/lease-scripts.ts';
+import { type Claim, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
 import type { RedisListening, RedisScripting } from '../../src/redis/connect.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
 type Connection = Awaited<ReturnType<typeof connectedRedis>>;
 
 const LEASE_MS = 20_000;
+
+/** Only where a test says so: renewals do not depend on how busy the machine is then. */
+const NEVER_MS = 1_000_000;
 const NOTHING = Buffer.alloc(0);
 const admin = new Redis(inject('redisUrl'));
 const connections: Connection[] = [];
@@ -27,15 +32,21 @@ const waitersOf = (key: string) => `${redisKey(key)}:waiters`;
 /** An instance whose messages come for sure, and which looks as often as it is told to. */
 class Instance {
   readonly leases: RedisLease;
+  readonly connection: RedisScripting & RedisListening;
   channel = '';
   polls = 0;
+  /** What Redis said to renewals: 1 where the lease was ours. */
+  readonly renewals: unknown[] = [];
 
   constructor(connection: RedisScripting & RedisListening, options: Partial<RedisLeaseOptions> = {}) {
+    this.connection = connection;
     this.leases = new RedisLease({
       redis: {
-        runScript: (script, scriptKeys, args) => {
+        runScript: async (script, scriptKeys, args) => {
           if (args[1] === 'watch') this.polls++;
-          return connection.runScript(script, scriptKeys, args);
+          const reply = await connection.runScript(script, scriptKeys, args);
+          if (script === RENEW) this.renewals.push(reply);
+          return reply;
         },
         listen: (channel, onMessage) => {
           this.channel = channel;
@@ -44,6 +55,8 @@ class Instance {
       },
       redisKey,
       leaseMs: LEASE_MS,
+      renewEveryMs: NEVER_MS,
+      longestMs: NEVER_MS,
       followableMs: LEASE_MS,
       restAfterFailureMs: 5000,
       pollBudgetMs: 10_000,
@@ -136,16 +149,6 @@ describe('of instances that claim one key', () => {
     await expect.poll(() => admin.pttl(leaseOf(key))).toBeLessThan(LEASE_MS - 1);
     expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
     expect(await b.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
-  });
-
-  test('one that is away is not asked: a lease is there for its time and no longer', async () => {
-    const [a, b, c] = (await Instance.fleet(3, { leaseMs: 1500 })) as [Instance, Instance, Instance];
-    const key = someKey();
-    await a.hold(key);
-    const landed = await Promise.all([b.follow(key), c.follow(key)]);
-    expect(landed.map(({ state }) => state)).toEqual(['free', 'free']);
-    const claims = await Promise.all([b.claim(key, NOTHING, false), c.claim(key, NOTHING, false)]);
-    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);
   });
 });
 
@@ -276,8 +279,87 @@ describe('a holder whose lease has ended and is held by another', () => {
   });
 });
 
+describe('a lease that is renewed', () => {
+  const often = { renewEveryMs: 20, longestMs: 3_600_000 };
+
+  test('lasts longer than it would by itself, and so do those who wait for it', async () => {
+    const a = await Instance.start(often);
+    const b = await Instance.start();
+    const key = someKey();
+    const lease = await a.hold(key);
+    const watch = await b.watch(key);
+    for (let round = 0; round < 3; round++) {
+      // As if so much time had passed.
+      await admin.pexpire(leaseOf(key), 5000);
+      await expect.poll(() => admin.pttl(leaseOf(key))).toBeGreaterThan(10_000);
+    }
+    expect(watch.ended).toBe(false);
+    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    await settle(key, lease);
+    expect(await watch.landed).toMatchObject({ state: 'changed' });
+    expect(await admin.exists(leaseOf(key))).toBe(0);
+  });
+
+  test('is taken over by a new flight once its load was sent too long ago, however often it was renewed', async () => {
+    const a = await Instance.start({ now: () => 0 });
+    const key = someKey();
+    await a.hold(key);
+    const held = await admin.get(leaseOf(key));
+    await admin.set(leaseOf(key), String(held).replace('held 0 ', 'held 30000 '), 'PX', LEASE_MS);
+    const b = await Instance.start({ followableMs: 60_000 });
+    expect(await b.claim(key)).toMatchObject({ state: 'taken' });
+    const c = await Instance.start({ followableMs: 30_000 });
+    expect(await c.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await c.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
+  });
+
+  test('tells at each renewal how old its load is', async () => {
+    let now = 0;
+    const a = await Instance.start({ ...often, now: () => now });
+    const key = someKey();
+    await a.hold(key);
+    now = 123_456;
+    await expect.poll(() => admin.get(leaseOf(key))).toMatch(/^held 123456 /);
+  });
+
+  test.each<[string, (key: string) => Promise<unknown>]>([
+    ['has expired', (key) => admin.del(leaseOf(key))],
+    ['is held by another instance', (key) => admin.set(leaseOf(key), 'held 0 another', 'PX', LEASE_MS)],
+    ['holds a failure', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 5000)],
+    ['is a list', async (key) => [await admin.del(leaseOf(key)), await admin.lpush(leaseOf(key), 'rubbish')]],
+  ])('is left as it is once it %s, and is renewed no more', async (_, lose) => {
+    const a = await Instance.start(often);
+    const key = someKey();
+    await a.hold(key);
+    await lose(key);
+    const left = await admin.dump(leaseOf(key));
+    await expect.poll(() => a.renewals.at(-1)).toBe(0);
+    const renewals = a.renewals.length;
+    // Ten further renewals of another lease: this one is not among them.
+    const other = someKey();
+    await a.hold(other);
+    await expect.poll(() => a.renewals.length).toBeGreaterThan(renewals + 10);
+    expect(a.renewals.slice(renewals)).not.toContain(0);
+    expect(await admin.dump(leaseOf(key))).toEqual(left);
+  });
+
+  test('expires when its holder is gone, and exactly one of those who wait takes over', async () => {
+    const [a, b, c] = (await Instance.fleet(3, { ...often, leaseMs: 1500 })) as [Instance, Instance, Instance];
+    const key = someKey();
+    await a.hold(key);
+    const watches = [await b.watch(key), await c.watch(key)];
+    await expect.poll(() => a.renewals.length).toBeGreaterThan(3);
+    // As for a process that was killed: nothing more is sent, not even an end.
+    const [dead] = connections.splice(connections.indexOf(a.connection as Connection), 1);
+    await dead?.close();
+    for (const { landed } of watches) expect(await landed).toMatchObject({ state: 'free' });
+    const claims = await Promise.all([b.claim(key, NOTHING, false), c.claim(key, NOTHING, false)]);
+    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);
+  });
+});
+
 describe('rubbish', () => {
-  const heldForEver = `held ${LEASE_MS} ${randomUUID()}`;
+  const heldForEver = `held 0 ${randomUUID()}`;
   test.each<[string, (key: string) => Promise<unknown>]>([
     ['a word', (key) => admin.set(leaseOf(key), 'rubbish', 'PX', 10_000)],
     ['a failure that would rest for long', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 100_000)],
@@ -290,7 +372,7 @@ describe('rubbish', () => {
     ['a hash', (key) => admin.hset(leaseOf(key), 'held', '1')],
     ['held without an end', (key) => admin.set(leaseOf(key), heldForEver)],
     ['held for longer than it says', (key) => admin.set(leaseOf(key), heldForEver, 'PX', LEASE_MS + 1000)],
-    ['held for a year', (key) => admin.set(leaseOf(key), `held ${365 * 86_400_000} x`, 'PX', 365 * 86_400_000)],
+    ['held for a year', (key) => admin.set(leaseOf(key), 'held 0 x', 'PX', 365 * 86_400_000)],
     ['failed for ever', (key) => admin.set(leaseOf(key), 'failed {}')],
     ['failed for a year', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 365 * 86_400_000)],
   ])('in the lease is taken over by exactly one: %s', async (_, spoil) => {

@@ -34,13 +34,15 @@ const answers = fc
     askedAt: fc.constantFrom(NOW - 2000, NOW - 1000, NOW),
     rank: fc.integer({ min: 0, max: 3 }),
     members: fc.subarray(HASHES),
+    tentative: fc.subarray(HASHES),
     // A good way from the moment at which a claim ends: the clock of Redis goes on.
     poorerSince: fc.constantFrom(undefined, NOW - CLAIM_MS / 2, NOW - 2 * CLAIM_MS),
     body: fc.string({ maxLength: 10 }),
   })
-  .map(({ rank, members, body, ...rest }) =>
-    anEntry({ ...rest, body: Buffer.from(body), richness: { rank, members: fingerprints(members) } }),
-  );
+  .map(({ rank, members, tentative, body, ...rest }) => {
+    const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+    return anEntry({ ...rest, body: Buffer.from(body), richness });
+  });
 
 test('Redis judges as memory does which of two answers stays', async () => {
   await fc.assert(
@@ -60,7 +62,7 @@ test('a purge takes the claim of what was asked for before it, and of nothing el
   const poorer = anEntry({
     askedAt: NOW,
     body: Buffer.from('poorer'),
-    richness: { rank: 0, members: Buffer.alloc(0) },
+    richness: { rank: 0, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
   });
   await store(key, richer);
   expect(await store(key, poorer, richer.askedAt - 1)).toBe('poorer');

@@ -17,7 +17,7 @@ export function anEntry(options: EntryOptions = {}): Entry {
     staleIfErrorUntil: askedAt + 120_000,
     beforeRedisMs: 10_000,
     lifetimeMs: 60_000,
-    richness: { rank: 3, members: Buffer.alloc(0) },
+    richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     poorerSince: undefined,
     ...options,
     askedAt,

@@ -1,6 +1,6 @@
 import { expect, inject } from 'vitest';
 import type { Answered } from './http-client.ts';
-import { answeringJson, type JsonAnswer } from './json-upstream.ts';
+import { answeringJson, asksForHead, type JsonAnswer } from './json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { someNetwork } from './some-network.ts';
 import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts';
@@ -86,9 +86,9 @@ export class Fleet implements AsyncDisposable {
     return proxy;
   }
 
-  /** How often the indexer was asked. */
+  /** How often the indexer was asked for a client. */
   get asked(): number {
-    return this.upstream.heads.length;
+    return this.upstream.heads.filter((head) => !asksForHead(head)).length;
   }
 
   /** As many clients, spread over the instances from `first` on. */

@@ -52,6 +52,7 @@ export class ObservedRedisTier implements AsyncDisposable {
       maxPendingWrites: 100,
       maxPendingWriteBytes: 64 * 1024 * 1024,
       now: Date.now,
+      monotonic: () => performance.now(),
       report: (event) => this.events.push(event),
       ...options,
     });

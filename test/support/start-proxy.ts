@@ -18,6 +18,7 @@ export interface ProxyOptions {
   readonly overrides?: Overrides;
   readonly now?: () => number;
   readonly monotonic?: () => number;
+  readonly wall?: () => number;
   /** Default: always 0, which is no jitter. */
   readonly random?: () => number;
 }
@@ -30,17 +31,12 @@ export interface LogLine {
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { upstreamUrl, env = {}, overrides = {}, now, monotonic, random = () => 0 } = options;
+  const { upstreamUrl, env = {}, overrides = {}, now, monotonic, wall, random = () => 0 } = options;
   const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
-  const app = createApp({
-    settings: withOverrides(settings, overrides),
-    logger,
-    ...(now && { now }),
-    ...(monotonic && { monotonic }),
-    random,
-  });
+  const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
+  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...clocks, random });
   return new RunningProxy(app, await app.listen(), lines);
 }
 

@@ -7,6 +7,7 @@ import { type Import, readSource, type SourceFile } from '../support/read-source
 const parts = [
   'errors.ts',
   'redis-url.ts',
+  'clock.ts',
   'admission',
   'redis',
   'coalescing',
@@ -22,6 +23,7 @@ const parts = [
 const mayImport: Record<string, readonly string[]> = {
   'errors.ts': [],
   'redis-url.ts': [],
+  'clock.ts': [],
   admission: [],
   redis: ['redis-url.ts'],
   coalescing: ['redis'],
@@ -37,6 +39,7 @@ const mayImport: Record<string, readonly string[]> = {
   'open-redis.ts': [...parts, 'config (types)'],
   'open-indexer.ts': [...parts, 'config (types)'],
   'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'config', 'telemetry'],
+  'healthcheck.ts': ['config'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
   demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
@@ -55,7 +58,7 @@ const packagePlaces: Record<string, readonly string[]> = {
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'admission/path-breakers.ts'],
 };
 
-const environmentPlaces = ['main.ts', 'demo/main.ts', 'verify/main.ts'];
+const environmentPlaces = ['main.ts', 'healthcheck.ts', 'demo/main.ts', 'verify/main.ts'];
 
 /** Names that say nothing about what is in a folder. */
 const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;

@@ -12,7 +12,7 @@ let chance = 0;
 let breaker: Breaker;
 let transitions: BreakerTransition[] = [];
 
-function newBreaker(onUnreachable?: (key: string) => void): Breaker {
+function newBreaker(): Breaker {
   return new Breaker(
     {
       failureRate: 0.5,
@@ -24,7 +24,6 @@ function newBreaker(onUnreachable?: (key: string) => void): Breaker {
       random: () => chance,
     },
     (transition) => transitions.push(transition),
-    onUnreachable,
   );
 }
 
@@ -35,19 +34,15 @@ beforeEach(() => {
   breaker = newBreaker();
 });
 
-function admitted(key: string, by = breaker): Pass {
-  const pass = by.admit(key);
+function admitted(key: string): Pass {
+  const pass = breaker.admit(key);
   if (pass === undefined) throw new Error('the circuit breaker is open');
   return pass;
 }
 
 /** Requests that end so, each for a key of its own. */
-function requests(
-  times: number,
-  outcome: Outcome,
-  { keys = outcome, by = breaker }: { keys?: string; by?: Breaker } = {},
-) {
-  for (let n = 0; n < times; n++) admitted(`${keys} ${n}`, by).end(outcome);
+function requests(times: number, outcome: Outcome, { keys = outcome }: { keys?: string } = {}): void {
+  for (let n = 0; n < times; n++) admitted(`${keys} ${n}`).end(outcome);
 }
 
 /** Waits until a trial may be sent, and takes it. */
@@ -143,45 +138,6 @@ describe('a closed breaker', () => {
     expect(breaker.isOpen).toBe(false);
     requests(1, 'server-error', { keys: 'one more' });
     expect(breaker.isOpen).toBe(true);
-  });
-});
-
-describe('a request that found no connection', () => {
-  /** Breakers that tell each other, as those of the operations do. */
-  let all: Breaker[] = [];
-
-  beforeEach(() => {
-    const tellAll = (key: string) => {
-      for (const each of all) each.count(key, 'unreachable');
-    };
-    all = [newBreaker(tellAll), newBreaker(tellAll), newBreaker(tellAll)];
-    [breaker = breaker] = all;
-  });
-
-  const areOpen = () => all.map(({ isOpen }) => isOpen);
-
-  test('is a failure of all of them, and of each once', () => {
-    requests(10, 'unreachable', { by: all[0] ?? breaker });
-    requests(9, 'unreachable', { by: all[1] ?? breaker, keys: 'other' });
-    expect(areOpen()).toEqual([false, false, false]);
-    requests(1, 'unreachable', { by: all[2] ?? breaker, keys: 'third' });
-    expect(areOpen()).toEqual([true, true, true]);
-    expect(transitions).toHaveLength(3);
-  });
-
-  test('counts for the others when it was the trial of one', () => {
-    requests(20, 'server-error');
-    requests(10, 'unreachable', { by: all[1] ?? breaker, keys: 'other' });
-    requests(9, 'server-error', { by: all[2] ?? breaker, keys: 'third' });
-    expect(areOpen()).toEqual([true, false, false]);
-    trial('fresh').end('unreachable');
-    expect(areOpen()).toEqual([true, false, true]);
-    expect(breaker.retryAfterMs).toBe(2 * OPEN_MS);
-  });
-
-  test('of one key counts once for each of them', () => {
-    for (let n = 0; n < 100; n++) admitted('the broken one').end('unreachable');
-    expect(transitions).toEqual([]);
   });
 });
 

@@ -197,6 +197,14 @@ describe('a request that was sent before the pause', () => {
     expect([pause.isOpen, transitions.length]).toEqual([false, 2]);
   });
 
+  test('does not make the pause after it shorter by a 429 that asked for less', () => {
+    const [first, second] = [admitted(), admitted()];
+    first.end('rate-limited', '10');
+    second.end('rate-limited', '2');
+    trialAfterPause().end('rate-limited');
+    expect(pause.retryAfterMs).toBe(15_000);
+  });
+
   test('does not make the next one longer by its 429', () => {
     const early = admitted();
     admitted().end('rate-limited');

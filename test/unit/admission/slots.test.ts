@@ -104,15 +104,14 @@ test('two operations that come back do not keep a free slot from each other', ()
   expect([slots.mayTake('pending'), slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([true, true, false]);
 });
 
-test.each(Array.from({ length: 70 }, (_, index) => index + 1))(
-  'of %i slots each operation may take one when none is in use',
-  (max) => {
+test('however few slots there are, each operation may take one when none is in use', () => {
+  const operations = [...Object.keys(SHARES), 'other'];
+  for (let max = 1; max <= 100; max++) {
     const slots = slotsOf(max);
-    const operations = [...Object.keys(SHARES), 'other'];
     for (const operation of operations) slots.asked(operation);
     expect(operations.filter((operation) => slots.mayTake(operation))).toEqual(operations);
-  },
-);
+  }
+});
 
 const OPERATIONS = ['pending', 'adjacent', 'shards', 'other'];
 const aShare = fc.integer({ min: 0, max: 33 }).map((percent) => percent / 100);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { validateHeaderValue } from 'node:http';
 import { crc32, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
@@ -24,6 +25,8 @@ function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
 }
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+/** What Node sends in a header. */
+const headerText = fc.stringMatching(/^[\t\x20-\x7e\x80-\xff]{0,60}$/);
 const spanMs = fc.double({ min: 0, max: 30 * 86_400_000, noNaN: true });
 const body = fc.oneof(
   fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes)),
@@ -43,12 +46,13 @@ const entries: fc.Arbitrary<Entry> = fc
     richness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
+      tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
     head: fc.record({
       status: fc.constantFrom(200, 404),
-      contentType: text,
-      apiVersion: fc.option(text, { nil: undefined }),
-      etag: text,
+      contentType: headerText,
+      apiVersion: fc.option(headerText, { nil: undefined }),
+      etag: headerText,
       answerClass: text,
       maxAgeSeconds: fc.nat(),
     }),
@@ -60,6 +64,7 @@ const entries: fc.Arbitrary<Entry> = fc
     staleIfErrorUntil: entry.askedAt + freshMs + errorMs,
   }));
 
+const NOTHING_LISTED = { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
 const large = anEntry({ body: Buffer.from('{"transactions":[1,2,3]}'.repeat(200)) });
 const small = anEntry();
 
@@ -96,6 +101,14 @@ describe('an entry that was encoded', () => {
 });
 
 describe('damaged bytes are no entry', () => {
+  test.each(['contentType', 'etag', 'apiVersion'] as const)('when %s cannot stand in a header', async (name) => {
+    for (const bad of ['a\nb', 'a\rb', '\0', '\x7f', 'snow \u2603']) {
+      const entry = anEntry({ head: { ...small.head, [name]: bad } });
+      expect(() => validateHeaderValue(name, bad)).toThrow();
+      expect(await decodeEntry(await encodeEntry(entry), entry.key)).toBeUndefined();
+    }
+  });
+
   test.each([small, large])('when any one bit is turned (%#)', async (entry) => {
     const bytes = await encodeEntry(entry);
     for (let bit = 0; bit < bytes.byteLength * 8; bit++) {
@@ -169,8 +182,9 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a negative lifetime', { lifetimeMs: -1 }],
     ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
     ['poorer since a time that is no number', { poorerSince: Number.NaN }],
-    ['of a rank that there is not', { richness: { rank: 4, members: Buffer.alloc(0) } }],
-    ['with half a member', { richness: { rank: 2, members: Buffer.alloc(12) } }],
+    ['of a rank that there is not', { richness: { ...NOTHING_LISTED, rank: 4 } }],
+    ['with half a member', { richness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
+    ['with half a tentative member', { richness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
     ['with an endless time before Redis', { beforeRedisMs: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();

@@ -6,10 +6,17 @@ import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
 
-const growing = (members: readonly string[], options: Partial<Entry> = {}) =>
-  anEntry({ askedAt: NOW, richness: { rank: 2, members: fingerprints(members) }, ...options });
-const ranked = (rank: number, options: Partial<Entry> = {}) =>
-  anEntry({ askedAt: NOW, richness: { rank, members: Buffer.alloc(0) }, ...options });
+/** Of the rank of a list that is all final, or of one that is not. */
+const listing = (members: readonly string[], tentative: readonly string[], options: Partial<Entry> = {}) => {
+  const rank = tentative.length === 0 ? 2 : 1;
+  const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+  return anEntry({ askedAt: NOW, richness, ...options });
+};
+const growing = (members: readonly string[], options: Partial<Entry> = {}) => listing(members, [], options);
+const ranked = (rank: number, options: Partial<Entry> = {}) => {
+  const richness = { rank, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
+  return anEntry({ askedAt: NOW, richness, ...options });
+};
 
 describe('beside an answer that is kept', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
@@ -28,6 +35,26 @@ describe('beside an answer that is kept', () => {
     ['more, but not all', ['a', 'b'], ['b', 'c', 'd'], 'poorer'],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(growing(kept), growing(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
+  });
+
+  test.each<[string, [string[], string[]], [string[], string[]], string]>([
+    ['a pending child more, final ones before', [['a'], []], [['a'], ['b']], 'replaces'],
+    ['a pending child more, pending ones before', [[], ['a']], [[], ['a', 'b']], 'replaces'],
+    ['a pending child that is final now', [['a'], ['b']], [['a', 'b'], []], 'replaces'],
+    ['without the pending child, which was invalidated', [['a'], ['b']], [['a'], []], 'replaces'],
+    ['another child in place of the pending one', [['a'], ['b']], [['a', 'c'], []], 'replaces'],
+    ['more children, one that was final now pending', [['a', 'b'], []], [['a'], ['b', 'c']], 'replaces'],
+    ['a final child that is pending again', [['a', 'b'], []], [['a'], ['b']], 'poorer'],
+    ['without a final child, with a pending one more', [['a', 'b'], []], [['a'], ['c']], 'poorer'],
+  ])('%s', (_, kept, next, expected) => {
+    expect(precedenceOver(listing(...kept), listing(...next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
+  });
+
+  test('a 404 or an empty list is poorer than any children', () => {
+    const absent = ranked(0, { askedAt: NOW + 1 });
+    expect(precedenceOver(listing(['a'], []), absent, NOW + 1)).toBe('poorer');
+    expect(precedenceOver(listing([], ['a']), absent, NOW + 1)).toBe('poorer');
+    expect(precedenceOver(ranked(0), listing([], ['a'], { askedAt: NOW - 1 }), NOW + 1)).toBe('replaces');
   });
 
   test('an equal one that was asked for earlier is older', () => {
@@ -54,12 +81,14 @@ describe('beside an answer that is kept', () => {
     const answers = fc.record({
       rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
       members: fc.subarray(['a', 'b', 'c']),
+      tentative: fc.subarray(['a', 'b', 'c', 'd']),
     });
     fc.assert(
       fc.property(answers, answers, (one, other) => {
-        const [first, second] = [one, other].map(({ rank, members }, index) =>
-          anEntry({ askedAt: NOW + index, richness: { rank, members: fingerprints(members) } }),
-        ) as [Entry, Entry];
+        const [first, second] = [one, other].map(({ rank, members, tentative }, index) => {
+          const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+          return anEntry({ askedAt: NOW + index, richness });
+        }) as [Entry, Entry];
         const later = precedenceOver(first, second, NOW);
         const earlier = precedenceOver(second, first, NOW);
         // Whichever lands first, at most one of the two can push the other out.

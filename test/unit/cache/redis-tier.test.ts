@@ -37,6 +37,7 @@ function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Par
     maxPendingWrites: 10,
     maxPendingWriteBytes: 1000,
     now: Date.now,
+    monotonic: () => performance.now(),
     report: (event) => events.push(event),
     ...options,
   });
@@ -156,6 +157,21 @@ describe('the breaker', () => {
     expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(transitions().map((event) => event.available)).toEqual([false, true]);
   });
+
+  test.each([-3_600_000, 3_600_000])(
+    'rests by the monotonic clock, wherever the wall clock is set to: %i ms further',
+    async (byMs) => {
+      const { tier, connection } = tierOn({ getBuffer: refuses });
+      await failReads(tier, FAULTS);
+      vi.setSystemTime(Date.now() + byMs);
+      await vi.advanceTimersByTimeAsync(REST_MS - 1);
+      await failReads(tier, 10);
+      expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS);
+      await vi.advanceTimersByTimeAsync(1);
+      await failReads(tier, 10);
+      expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 1);
+    },
+  );
 
   test('says nothing new when the trial call fails too', async () => {
     const { tier, connection, transitions } = tierOn({ getBuffer: refuses });

@@ -339,7 +339,10 @@ describe('a purge', () => {
 
   test('that is soft ends the claim of what Redis holds on the place of what was asked for since', async () => {
     const { cache, clock, redis, purges } = cacheAt();
-    const newer = anEntry({ askedAt: ASKED_AT + 2, richness: { rank: 2, members: Buffer.alloc(0) } });
+    const newer = anEntry({
+      askedAt: ASKED_AT + 2,
+      richness: { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+    });
     purges.purgedUntil = () => ASKED_AT + 1;
     clock.now = ASKED_AT + 2;
     cache.set(newer);

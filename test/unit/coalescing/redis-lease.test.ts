@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CLAIM, FAIL, RELEASE } from '../../../src/coalescing/lease-scripts.ts';
+import { CLAIM, FAIL, RELEASE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
 import { type Claim, RedisLease } from '../../../src/coalescing/redis-lease.ts';
 
-const LEASE_MS = 6000;
+const LEASE_MS = 1500;
+const RENEW_EVERY_MS = 500;
+const LONGEST_MS = 6000;
 const BUDGET_MS = 50;
 const REDIS_KEY = 'toncache:{key}';
 const STAMP = Buffer.from('12345678');
@@ -32,8 +34,14 @@ class ScriptedRedis {
   }
 
   /** What ended leases, and whose. */
-  get ended(): [script: string, lease: unknown][] {
-    return this.calls.flatMap(({ script, args }) => (script === CLAIM ? [] : [[script, args[0]]]));
+  get ended(): [script: string, token: unknown][] {
+    return this.calls.flatMap(({ script, args }) => (script === CLAIM || script === RENEW ? [] : [[script, args[0]]]));
+  }
+
+  /** When leases were renewed, counted from the claim, and what was sent: the token, the age, the milliseconds. */
+  get renewals(): [at: number, ...args: unknown[]][] {
+    const claimedAt = this.calls[0]?.at ?? 0;
+    return this.calls.flatMap(({ script, args, at }) => (script === RENEW ? [[at - claimedAt, ...args]] : []));
   }
 }
 
@@ -47,6 +55,8 @@ beforeEach(() => {
     redis,
     redisKey: (key) => `toncache:{${key}}`,
     leaseMs: LEASE_MS,
+    renewEveryMs: RENEW_EVERY_MS,
+    longestMs: LONGEST_MS,
     followableMs: 1000,
     restAfterFailureMs: 250,
     pollBudgetMs: BUDGET_MS,
@@ -194,7 +204,7 @@ describe('a claim', () => {
 
   test.each([
     [true, 1000],
-    [false, LEASE_MS],
+    [false, LONGEST_MS + LEASE_MS],
   ])('takes over what was begun too long ago only as the first of its flight (%s)', async (isFirst, ageMs) => {
     await claim(isFirst);
     expect(redis.calls[0]?.args.at(-2)).toBe(ageMs);
@@ -217,11 +227,11 @@ describe('a lease', () => {
     redis.otherwise = () => ['held'];
   });
 
-  test('leaves its flight less time than it has, and never none', async () => {
+  test('leaves its load less time than its longest life, and never none', async () => {
     const lease = await held();
-    expect(lease.remainingMs).toBeLessThan(LEASE_MS);
-    expect(lease.remainingMs).toBeGreaterThan(LEASE_MS - 1000);
-    vi.advanceTimersByTime(2 * LEASE_MS);
+    expect(lease.remainingMs).toBeLessThan(LONGEST_MS);
+    expect(lease.remainingMs).toBeGreaterThan(LONGEST_MS - 1000);
+    vi.advanceTimersByTime(2 * LONGEST_MS);
     expect(lease.remainingMs).toBe(1);
   });
 
@@ -230,10 +240,7 @@ describe('a lease', () => {
       vi.advanceTimersByTime(40);
       return ['held'];
     });
-    const at = Date.now();
-    const lease = await held();
-    expect(lease.remainingMs + 40).toBeLessThanOrEqual(LEASE_MS - (Date.now() - at) + 40);
-    expect(lease.remainingMs).toBe(LEASE_MS - 250 - 40);
+    expect((await held()).remainingMs).toBe(LONGEST_MS - 250 - 40);
   });
 
   test('is ended by what it was taken with, whatever Redis says to that', async () => {
@@ -271,5 +278,85 @@ describe('a lease', () => {
     const times = redis.ended.length;
     expect(times).toBeLessThan(4 + 10);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('the renewal of a lease', () => {
+  beforeEach(() => {
+    redis.otherwise = () => ['held'];
+  });
+
+  const token = () => redis.calls[0]?.args[2];
+  const renews = () => {
+    redis.otherwise = () => 1;
+  };
+  const lost = () => Promise.reject(new Error('lost'));
+
+  test.each<[string, (lease: Awaited<ReturnType<typeof held>>) => unknown]>([
+    ['stored', (lease) => lease.settle()],
+    ['failed', (lease) => lease.fail('why')],
+    ['released', (lease) => lease.release()],
+    ['closed', () => leases.close()],
+  ])('costs a load nothing that is %s before the first one is due', async (_, end) => {
+    const lease = await held();
+    await vi.advanceTimersByTimeAsync(RENEW_EVERY_MS - 1);
+    void end(lease);
+    await vi.advanceTimersByTimeAsync(LONGEST_MS);
+    expect(redis.renewals).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('tells the age of the load each time, and never reaches beyond the longest life', async () => {
+    await held();
+    renews();
+    await vi.advanceTimersByTimeAsync(10 * LONGEST_MS);
+    expect(redis.renewals).toEqual([
+      ...[500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500].map((at) => [at, token(), at, LEASE_MS]),
+      [5000, token(), 5000, 1000],
+      [5500, token(), 5500, 500],
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('stops when the lease is not ours any more, and the end of the load is told as ever', async () => {
+    const lease = await held();
+    redis.replies.push(() => 1);
+    redis.otherwise = () => 0;
+    await vi.advanceTimersByTimeAsync(LONGEST_MS);
+    expect(redis.renewals.map(([at]) => at)).toEqual([500, 1000]);
+    expect(vi.getTimerCount()).toBe(0);
+    lease.release();
+    await leases.close();
+    expect(redis.ended).toEqual([[RELEASE, token()]]);
+  });
+
+  test('is sent again at the next interval when it was lost', async () => {
+    await held();
+    redis.replies.push(lost, lost);
+    renews();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(redis.renewals.map(([at]) => at)).toEqual([500, 1000, 1500, 2000]);
+  });
+
+  test('keeps the end of the lease worth repeating until the renewed lease expires', async () => {
+    const lease = await held();
+    renews();
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    redis.otherwise = lost;
+    lease.release();
+    const endedAt = Date.now();
+    await vi.advanceTimersByTimeAsync(LONGEST_MS);
+    const repeatsAt = redis.calls.flatMap(({ script, at }) => (script === RELEASE ? [at - endedAt] : []));
+    expect(repeatsAt).toEqual([0, 25, 75, 175, 375, 775]);
+  });
+
+  test('also keeps a lease that Redis may have given without saying so', async () => {
+    redis.replies.push(never);
+    const claiming = claim();
+    await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
+    expect((await claiming).state).toBe('load');
+    renews();
+    await vi.advanceTimersByTimeAsync(RENEW_EVERY_MS);
+    expect(redis.renewals.map(([, renewed]) => renewed)).toEqual([token()]);
   });
 });

@@ -29,7 +29,6 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
     contentType: 'application/json',
     apiVersion: undefined,
     retryAfter: undefined,
-    dateAt: undefined,
     body: Buffer.from(body),
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,

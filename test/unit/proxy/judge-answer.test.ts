@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { ASKED_AT, entryOf, failureOf, OUT, PENDING, ROUND, SHARDS } from './judged.ts';
+import { ASKED_AT, entryOf, failureOf, judgedOf, OUT, PENDING, ROUND, SHARDS } from './judged.ts';
 
 describe('an answer', () => {
   test('becomes an entry of its own bytes, with its instants', () => {
@@ -26,7 +26,7 @@ describe('an answer', () => {
       staleIfErrorUntil: freshUntil + 86_400_000,
       beforeRedisMs: 3_600_000,
       lifetimeMs: 86_400_000,
-      richness: { rank: 3, members: Buffer.alloc(0) },
+      richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
       poorerSince: undefined,
     });
     chunk.fill(0);
@@ -48,12 +48,29 @@ describe('an answer', () => {
     expect(entry.staleIfErrorUntil).toBe(entry.freshUntil);
   });
 
-  test("that grows is as old as the indexer's own clock says", () => {
+  test("that grows is as old as the indexer's chain says, and our clock at most", () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
-    const lifetimeMs = (dateAt?: number) => entryOf(OUT, { body, dateAt }).freshUntil - ASKED_AT - 300;
-    expect(lifetimeMs(ASKED_AT + 100_000)).toBe(20_000);
-    expect(lifetimeMs(ASKED_AT - 200_000)).toBe(1_000);
-    expect(lifetimeMs()).toBe(10_030);
+    const judged = (chainAt: number | undefined) => {
+      const { entry, gainsByChainTime } = judgedOf(OUT, { body, chainAt });
+      return [entry.freshUntil - ASKED_AT - 300, gainsByChainTime];
+    };
+    expect(judged(ASKED_AT - 50_000)).toEqual([5_000, true]);
+    expect(judged(ASKED_AT - 200_000)).toEqual([1_000, true]);
+    expect(judged(undefined)).toEqual([1_000, true]);
+    expect(judged(ASKED_AT + 300)).toEqual([10_030, false]);
+    expect(judged(ASKED_AT + 86_400_000)).toEqual([10_030, false]);
+  });
+
+  test('that is as short-lived as can be gains nothing by the chain time, nor does one that does not grow', () => {
+    const young = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 9}}]}`;
+    expect(judgedOf(OUT, { body: young, chainAt: undefined }).gainsByChainTime).toBe(false);
+    expect(judgedOf(SHARDS, { chainAt: undefined }).gainsByChainTime).toBe(false);
+  });
+
+  test('shows how far the chain has got', () => {
+    const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
+    expect(judgedOf(OUT, { body }).showsChainAt).toBe(ASKED_AT - 100_000);
+    expect(judgedOf(SHARDS).showsChainAt).toBeUndefined();
   });
 
   test('has a strong tag over its body alone', () => {
@@ -123,8 +140,9 @@ describe('what is no answer', () => {
     [503, 'upstream-error'],
     [599, 'upstream-error'],
   ])('status %d is never cached, even with a good body: %s', (status, code) => {
-    expect(failureOf(SHARDS, { status })).toMatchObject({ code, upstreamStatus: status, upstreamBody: undefined });
-    expect(failureOf(SHARDS, { status, body: '<html>' })).toMatchObject({ code, upstreamStatus: status });
+    expect(failureOf(SHARDS, { status })).toMatchObject({ code, upstreamStatus: status });
+    const ofText = failureOf(SHARDS, { status, body: '<html>' });
+    expect(ofText).toMatchObject({ code, upstreamStatus: status, upstreamBody: undefined });
   });
 
   test.each([404, 422, 500, 503])("status %d keeps the indexer's own error body, byte for byte", (status) => {
@@ -134,18 +152,39 @@ describe('what is no answer', () => {
     else expect(failureOf(SHARDS, { status, body }).upstreamBody?.toString()).toBe(body);
   });
 
-  test.each(['{"error":1}', '{"error":null}', '{"detail":"x"}', '["error"]', '"error"', 'not found', ''])(
-    'an error body of any other shape is not passed on: %j',
+  test.each(['{"error":1}', '{"error":null}', '{"detail":"x"}', '{"ok":false,"code":500}', '{}'])(
+    'an error body that is another JSON object is passed on as it is: %j',
     (body) => {
-      for (const status of [404, 422, 500]) {
-        expect(failureOf(SHARDS, { status, body })).toMatchObject({
-          code: 'upstream-error',
-          upstreamStatus: status,
-          upstreamBody: undefined,
-        });
+      for (const status of [400, 410, 422, 500, 503]) {
+        const failure = failureOf(SHARDS, { status, body });
+        expect(failure).toMatchObject({ code: 'upstream-error', upstreamStatus: status });
+        expect(failure.upstreamBody?.toString()).toBe(body);
       }
     },
   );
+
+  test.each(['["error"]', '"error"', 'null', '7', 'not found', '<html>{"error":"x"}</html>', ''])(
+    'an error body that is no JSON object is not passed on: %j',
+    (body) => {
+      for (const status of [422, 500]) {
+        const expected = { code: 'upstream-error', upstreamStatus: status, upstreamBody: undefined };
+        expect(failureOf(SHARDS, { status, body })).toMatchObject(expected);
+      }
+    },
+  );
+
+  test.each([
+    '{"error":1}',
+    '{"error":null}',
+    '{"detail":"Not Found"}',
+    '{"blocks":[]}',
+    '[]',
+    '<html>not found</html>',
+    '',
+  ])('a 404 that does not say why as the indexer does is upstream-invalid: %j', (body) => {
+    const expected = { code: 'upstream-invalid', upstreamStatus: 404, upstreamBody: undefined };
+    for (const call of [SHARDS, OUT, PENDING]) expect(failureOf(call, { status: 404, body })).toMatchObject(expected);
+  });
 
   test("every failure knows the indexer's version, when it can be sent again", () => {
     for (const status of [200, 204, 302, 401, 404, 422, 429, 500]) {

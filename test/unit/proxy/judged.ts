@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import { factsOf } from '../../../src/proxy/body-facts.ts';
-import { judgeAnswer } from '../../../src/proxy/judge-answer.ts';
+import { type Judged, judgeAnswer } from '../../../src/proxy/judge-answer.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
@@ -17,26 +17,32 @@ export const ROUND = '{"blocks":[{"workchain":-1,"seqno":7}]}';
 /** What the indexer sent, as far as a test cares: a good answer to `SHARDS` otherwise. */
 export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
   readonly body?: string | Buffer;
+  /** How far its chain is known to have got. Default: to when it answered. */
+  readonly chainAt?: number | undefined;
 }
 
 /** Without jitter, by the table of lifetimes. */
-export function judge(call: Call, { body = ROUND, ...more }: Sent = {}): Entry | ProxyError {
+export function judge(call: Call, sent: Sent = {}): Judged | ProxyError {
+  const { body = ROUND, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
   const answer: UpstreamAnswer = {
     status: 200,
     contentType: 'application/json',
     apiVersion: '1.2.3',
     retryAfter: undefined,
-    dateAt: undefined,
     body: typeof body === 'string' ? Buffer.from(body) : body,
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,
     ...more,
   };
   const facts = factsOf(call, answer.status, answer.body);
-  return judgeAnswer('the key', { ...answer, facts }, { policies: TABLE, random: () => 0 });
+  return judgeAnswer('the key', { ...answer, facts }, { policies: TABLE, random: () => 0, chainAt });
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {
+  return judgedOf(call, sent).entry;
+}
+
+export function judgedOf(call: Call, sent?: Sent): Judged {
   const judged = judge(call, sent);
   if (judged instanceof ProxyError) throw judged;
   return judged;

@@ -94,7 +94,11 @@ describe('`transactions`', () => {
     ['all final and of the round', [transaction(), transaction()]],
     ['of an indexer that knows no finality', [transaction({ finality: undefined, emulated: undefined })]],
     ['with a comment that spells another finality', [transaction({ comment: '"finality":"pending","emulated":true' })]],
-  ])('%s: final', (_, transactions) => expect(rule('', { transactions })).toBe('shardsFinal'));
+  ])('%s: a page, for nothing proves that none is missing', (_, transactions) => {
+    for (const rest of ['', '&limit=1000', '&limit=1', '&limit=2&offset=2', '&offset=1']) {
+      expect(rule(rest, { transactions })).toBe('shardsFinalPage');
+    }
+  });
 
   test.each([
     ['one of another round', [transaction(), transaction({ mc_block_seqno: N + 1 })]],

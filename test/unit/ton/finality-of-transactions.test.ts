@@ -3,6 +3,8 @@ import { judgeFinality } from '../../../src/ton/finality.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
 const NOW = 1_780_000_000;
+/** In the canonical form. */
+const HASH = Buffer.from(HASH_HEX, 'hex').toString('base64');
 const final = (more: object = {}) => ({
   hash: 'x',
   emulated: false,
@@ -59,10 +61,12 @@ describe.each([
     judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions });
   const live = { answerClass: 'live', rule: 'adjacentLive' };
 
+  const growing = { answerClass: 'growing', rule: 'adjacentGrowing' };
+  const noParent = { trace_id: HASH };
+
   test('all final: growing, as old as the newest of them', () => {
-    const growing = { answerClass: 'growing', rule: 'adjacentGrowing' };
-    expect(judge(final())).toEqual({ ...growing, newestNow: NOW });
-    expect(judge(asOlderIndexersSendIt)).toEqual({ ...growing, newestNow: NOW });
+    expect(judge(final(noParent))).toEqual({ ...growing, newestNow: NOW });
+    expect(judge({ ...asOlderIndexersSendIt, ...noParent })).toEqual({ ...growing, newestNow: NOW });
     expect(judge(final(), final({ now: NOW + 9 }), final({ now: NOW - 9 }))).toEqual({
       ...growing,
       newestNow: NOW + 9,
@@ -82,6 +86,27 @@ describe.each([
     ['beyond what a number can hold exactly', 1e300],
   ])('`now` that is %s: live', (_, now) => {
     expect(judge(final(), final({ now }))).toEqual(live);
+  });
+});
+
+describe('a single row beside a transaction', () => {
+  const judge = (rest: string, row: object) =>
+    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions: [final(row)] });
+
+  test('is a child where only children were asked for', () => {
+    expect(judge('&direction=out', { trace_id: 'another' })).toHaveProperty('newestNow', NOW);
+  });
+
+  test('is a child where that transaction begins its trace', () => {
+    expect(judge('', { trace_id: HASH })).toHaveProperty('newestNow', NOW);
+  });
+
+  test.each([
+    ['another transaction begins the trace', { trace_id: 'another' }],
+    ['the trace is not known yet', { trace_id: null }],
+    ['no trace is named', {}],
+  ])('may be the parent where %s: it tells no age', (_, row) => {
+    expect(judge('', row)).toEqual({ answerClass: 'growing', rule: 'adjacentGrowing' });
   });
 });
 

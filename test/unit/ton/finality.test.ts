@@ -77,7 +77,7 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
 test('the two shapes of masterchainBlockShards do not hide one another', () => {
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
   const judged = judgeFinality(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
-  expect(judged).toEqual({ answerClass: 'final', rule: 'shardsFinal' });
+  expect(judged).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
   const blocks = [{ workchain: -1, seqno: 7 }];
   expect(judgeFinality(CALLS.masterchainBlockShards, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
 });

@@ -8,12 +8,13 @@ import { TABLE } from './table-of-lifetimes.ts';
 
 const ASKED_AT = 1_780_000_000_000;
 const RECEIVED_AT = ASKED_AT + 300;
-const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, dateAt: undefined };
+/** The chain is where our clock was when the indexer was asked. */
+const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, chainAt: ASKED_AT };
 const never = () => 0;
 
 /** As long as they get, counted from when each window begins. */
-function windowsOf(finality: Finality, dateAt?: number, random: () => number = never) {
-  const lifetime = lifetimeOf(finality, TABLE, { ...instants, dateAt }, random);
+function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, random: () => number = never) {
+  const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
   return {
     lifetimeMs: lifetime.freshUntil - RECEIVED_AT,
     beforeRedisMs: lifetime.beforeRedisMs,
@@ -39,7 +40,7 @@ const MAX_AGE: Partial<Record<LifetimeRule, number>> = { shardsFinal: 3600, shar
 const growing = (ageMs: number): Finality => ({
   answerClass: 'growing',
   rule: 'adjacentGrowing',
-  newestNow: (RECEIVED_AT - 300 - ageMs) / 1000,
+  newestNow: (ASKED_AT - ageMs) / 1000,
 });
 
 describe('a row of the table', () => {
@@ -56,7 +57,9 @@ describe('a row of the table', () => {
 });
 
 describe('a growing answer', () => {
-  const at = (ageMs: number, dateAt = ASKED_AT) => windowsOf(growing(ageMs), dateAt);
+  const at = (ageMs: number, chainAt = ASKED_AT) => windowsOf(growing(ageMs), chainAt);
+  const gains = (finality: Finality, chainAt: number | undefined) =>
+    lifetimeOf(finality, TABLE, { ...instants, chainAt }, never).gainsByChainTime;
 
   test.each([
     [0, 1000],
@@ -87,11 +90,30 @@ describe('a growing answer', () => {
     expect(at(36_000_000).maxAgeSeconds).toBe(60);
   });
 
-  test("counts its age on the indexer's clock, and on ours only when it sent no Date", () => {
-    const secondsAgo = (seconds: number) => growing(seconds * 1000);
-    expect(windowsOf(secondsAgo(100), ASKED_AT + 100_000).lifetimeMs).toBe(20_000);
-    expect(windowsOf(secondsAgo(100), ASKED_AT - 50_000).lifetimeMs).toBe(5_000);
-    expect(windowsOf(secondsAgo(100), undefined).lifetimeMs).toBe(10_030);
+  test("counts its age by the time of the indexer's chain: one that is an hour behind has young children", () => {
+    expect(at(3_600_000, ASKED_AT - 3_600_000).lifetimeMs).toBe(1000);
+    expect(at(3_600_000, ASKED_AT - 3_500_000).lifetimeMs).toBe(10_000);
+  });
+
+  test('is no older than our own clock says', () => {
+    expect(at(100_000, ASKED_AT + 86_400_000).lifetimeMs).toBe(10_030);
+  });
+
+  test('is as young as can be where the chain time is unknown, or no row is known to be a child', () => {
+    const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
+    expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
+    expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetimeMs).toBe(1000);
+  });
+
+  test('gains by a later chain time where that would make it older, and nowhere else', () => {
+    expect(gains(growing(3_600_000), ASKED_AT - 3_600_000)).toBe(true);
+    expect(gains(growing(3_600_000), undefined)).toBe(true);
+    expect(gains(growing(3_600_000), RECEIVED_AT)).toBe(false);
+    // Old enough already, and too young in any case.
+    expect(gains(growing(72_000_000), ASKED_AT - 3_600_000)).toBe(false);
+    expect(gains(growing(9_000), undefined)).toBe(false);
+    expect(gains({ answerClass: 'growing', rule: 'adjacentGrowing' }, undefined)).toBe(false);
+    for (const rule of FIXED) expect(gains({ answerClass: CLASSES[rule], rule }, undefined)).toBe(false);
   });
 
   test('whose newest transaction is in the future is as young as can be', () => {
@@ -150,8 +172,8 @@ describe('the instants of any answer', () => {
   const lifetimes = fc
     .tuple(finality, fc.double({ min: 0, max: 1, noNaN: true }), fc.option(fc.integer(), { nil: undefined }))
     .map(([judged, jitter, skew]) => {
-      const dateAt = skew === undefined ? undefined : ASKED_AT + skew;
-      return lifetimeOf(judged, TABLE, { ...instants, dateAt }, () => jitter);
+      const chainAt = skew === undefined ? undefined : ASKED_AT + skew;
+      return lifetimeOf(judged, TABLE, { ...instants, chainAt }, () => jitter);
     });
   const ORDER: readonly Freshness[] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'expired'];
 

@@ -42,8 +42,21 @@ describe('an answer is the richer', () => {
   });
 
   test('the more of the same transactions it lists, when it grows', () => {
-    expect(richness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] }).hashes).toEqual(['a', 'b']);
-    expect(richness(PARENT, 200, { transactions: [finalRow('a')] }).hashes).toEqual([]);
+    expect(richness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] })).toMatchObject({
+      hashes: ['a', 'b'],
+      tentativeHashes: [],
+    });
+    expect(richness(PARENT, 200, { transactions: [finalRow('a')] })).toMatchObject({ hashes: [], tentativeHashes: [] });
+  });
+
+  test('whatever of them is not final yet, and may never be', () => {
+    const pending = { ...finalRow('b'), finality: 'pending' };
+    const odd = [{ hash: 7 }, {}, null, 'hash'];
+    expect(richness(CHILDREN, 200, { transactions: [pending, finalRow('a'), ...odd] })).toEqual({
+      rank: 1,
+      hashes: ['a'],
+      tentativeHashes: ['b'],
+    });
   });
 
   test('but never among pending traces: one that is over leaves the list', () => {

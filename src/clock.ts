@@ -1,0 +1,94 @@
+/** What a clock is built from. */
+export interface ClockOptions {
+  /** The wall clock of this machine, epoch milliseconds: it may be set, forward or back, at any time. */
+  readonly wall: () => number;
+  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
+  readonly monotonic: () => number;
+  /** Asks a server for its time, epoch milliseconds; `undefined` where it cannot be known. Absent where there is none. */
+  readonly askServer?: (() => Promise<number | undefined>) | undefined;
+  /** Called when the time went on, or back, by more than a second: what was dated before says nothing now. */
+  readonly onJump: () => void;
+}
+
+/** Clocks that keep the time are nearer to each other than this. */
+const JUMP_MS = 1000;
+
+const LOOK_AT_WALL_EVERY_MS = 1000;
+
+const ASK_SERVER_EVERY_MS = 10_000;
+
+/** A sample is wrong by half of its round trip at most; above this another one may be the better. */
+const SLOW_ROUND_TRIP_MS = 50;
+
+/**
+ * The time that instants are dated in: the monotonic clock, and what that is behind the epoch. So nothing lives longer
+ * when somebody sets the wall clock back.
+ *
+ * - Without a server, or before it has answered, the difference is that of the wall clock, measured at the start. It is
+ *   measured again each second and corrected when it is off by more than a second: the wall clock was set, or the
+ *   machine was suspended, which the monotonic clock does not count.
+ * - With a server the difference is measured at the server, which is the same for all instances whatever their own clocks
+ *   say. A jump of the wall clock says only that the server has to be asked again; if it cannot be, what was last known
+ *   holds.
+ *
+ * Each jump is told, so that what was dated before can be thrown away.
+ */
+export class Clock {
+  readonly #options: ClockOptions;
+  readonly #timers: readonly NodeJS.Timeout[];
+  #wallOffsetMs: number;
+  #offsetMs: number;
+  #knowsServer = false;
+
+  /** Looks at the wall clock every second and asks the server every 10 s; the first time is the caller's to choose. */
+  constructor(options: ClockOptions) {
+    this.#options = options;
+    this.#wallOffsetMs = options.wall() - options.monotonic();
+    this.#offsetMs = this.#wallOffsetMs;
+    this.#timers = [
+      setInterval(() => this.#lookAtWall(), LOOK_AT_WALL_EVERY_MS).unref(),
+      setInterval(() => void this.askServer(), ASK_SERVER_EVERY_MS).unref(),
+    ];
+  }
+
+  /** Epoch milliseconds, with fractions. */
+  readonly now = (): number => this.#options.monotonic() + this.#offsetMs;
+
+  /** How far it is ahead of the wall clock of this machine, in milliseconds. */
+  get aheadOfWallMs(): number {
+    return this.now() - this.#options.wall();
+  }
+
+  /** Asks the server for its time: when a connection was made, for it may lead to another server. Never rejects. */
+  async askServer(): Promise<void> {
+    const { monotonic, askServer } = this.#options;
+    const sentAt = monotonic();
+    const serverTime = await askServer?.().catch(() => undefined);
+    if (serverTime === undefined) return;
+    const roundTripMs = monotonic() - sentAt;
+    const offsetMs = serverTime + roundTripMs / 2 - monotonic();
+    // A slow sample that what is known lies within says nothing new; one that it lies outside of proves it wrong: a
+    // clock was set, or this is another server.
+    const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
+    if (this.#knowsServer && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
+    this.#knowsServer = true;
+    const jumped = Math.abs(offsetMs - this.#offsetMs) > JUMP_MS;
+    this.#offsetMs = offsetMs;
+    if (jumped) this.#options.onJump();
+  }
+
+  /** Looks and asks no more. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  #lookAtWall(): void {
+    const { wall, monotonic, onJump } = this.#options;
+    const wallOffsetMs = wall() - monotonic();
+    if (Math.abs(wallOffsetMs - this.#wallOffsetMs) <= JUMP_MS) return;
+    this.#wallOffsetMs = wallOffsetMs;
+    if (this.#knowsServer) void this.askServer();
+    else this.#offsetMs = wallOffsetMs;
+    onJump();
+  }
+}

@@ -1,0 +1,143 @@
+import type { RedisScripting } from '../redis/connect.ts';
+import { FAIL, RELEASE, RENEW, SETTLE } from './lease-scripts.ts';
+
+/** The right to load a key for all instances. To be ended exactly once, in one of three ways. */
+export interface Lease {
+  /** Milliseconds until the load under it has to have ended, above 0: the lease is renewed until then and no longer. */
+  readonly remainingMs: number;
+  /** The first way: hands over what ends the lease in one step with the store of the entry. Abandoned, it is released. */
+  settle(): Settlement;
+  /** The second: the indexer failed, and that is the answer to all who wait. */
+  fail(failure: string): void;
+  /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
+  release(): void;
+}
+
+/** What follows the store of an entry in its step. */
+interface Settlement {
+  readonly lua: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly abandoned: () => void;
+}
+
+export interface HeldLeaseOptions {
+  readonly redis: RedisScripting;
+  /** How long a lease lasts without being renewed: what a killed holder costs the others. */
+  readonly leaseMs: number;
+  /** A load that ends within it costs no renewal; well below `leaseMs`, so that one renewal may be lost. */
+  readonly renewEveryMs: number;
+  /** The age of a load from which its lease is renewed no more: a holder that is stuck does not keep it for ever. */
+  readonly longestMs: number;
+  /** How long a failure is the answer to all. */
+  readonly restAfterFailureMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** Which lease it is. */
+export interface LeaseIdentity {
+  /** The entry's key. */
+  readonly redisKey: string;
+  /** What tells this holder from every other one. */
+  readonly token: string;
+  /** When the lease was asked for, monotonic milliseconds. */
+  readonly claimedAt: number;
+}
+
+/** What a lease needs of those who keep it. */
+export interface LeaseKeeper {
+  /** The lease has been ended here: it is to be forgotten. */
+  readonly onEnd: (lease: Lease) => void;
+  /** Sends the end of the lease to Redis, again if need be until `expiresAt` (monotonic ms). */
+  readonly tell: (send: () => Promise<unknown>, expiresAt: number) => void;
+}
+
+/** What a wake is published on: this, and the name of an instance. */
+export const CHANNEL_PREFIX = 'toncache:wake:';
+
+/** How long before the last end of its lease a load has to be done, so that the answer can be stored under it. */
+const MARGIN_MS = 250;
+
+/** The keys of a lease and of those who wait for it, in the slot of the entry. */
+export function leaseKeys(redisKey: string): [lease: string, waiters: string] {
+  return [`${redisKey}:lease`, `${redisKey}:waiters`];
+}
+
+/**
+ * A lease in the hands of this process, renewed until it is ended. When a renewal finds that it is not ours any more,
+ * renewals stop and the load goes on: the rule of precedence decides between its answer and that of the new holder.
+ */
+export class HeldLease implements Lease {
+  readonly #options: HeldLeaseOptions;
+  readonly #identity: LeaseIdentity;
+  readonly #keeper: LeaseKeeper;
+  readonly #renewals: NodeJS.Timeout;
+  #expiresAt: number;
+
+  constructor(options: HeldLeaseOptions, identity: LeaseIdentity, keeper: LeaseKeeper) {
+    this.#options = options;
+    this.#identity = identity;
+    this.#keeper = keeper;
+    this.#expiresAt = identity.claimedAt + options.leaseMs;
+    this.#renewals = setInterval(() => void this.#renew(), options.renewEveryMs).unref();
+  }
+
+  get remainingMs(): number {
+    return Math.max(1, Math.floor(this.#options.longestMs - MARGIN_MS - this.#ageMs));
+  }
+
+  settle(): Settlement {
+    this.#stop();
+    const { redisKey } = this.#identity;
+    return { lua: SETTLE, keys: leaseKeys(redisKey), args: this.#names, abandoned: () => this.release() };
+  }
+
+  fail(failure: string): void {
+    this.#stop();
+    this.#tell(FAIL, failure, this.#options.restAfterFailureMs);
+  }
+
+  release(): void {
+    this.#stop();
+    this.#tell(RELEASE);
+  }
+
+  get #ageMs(): number {
+    return this.#options.now() - this.#identity.claimedAt;
+  }
+
+  get #names(): string[] {
+    const { token, redisKey } = this.#identity;
+    return [token, CHANNEL_PREFIX, redisKey];
+  }
+
+  async #renew(): Promise<void> {
+    const { redis, now, leaseMs, longestMs } = this.#options;
+    const { redisKey, token } = this.#identity;
+    const [renewedAt, ageMs] = [now(), Math.floor(this.#ageMs)];
+    const extensionMs = Math.min(leaseMs, longestMs - ageMs);
+    if (extensionMs <= 0) {
+      clearInterval(this.#renewals);
+      return;
+    }
+    try {
+      const isOurs = await redis.runScript(RENEW, leaseKeys(redisKey).slice(0, 1), [token, ageMs, extensionMs]);
+      if (isOurs === 1) this.#expiresAt = renewedAt + extensionMs;
+      else clearInterval(this.#renewals);
+    } catch {
+      // Lost with its connection, or refused. The next renewal comes before the lease expires.
+    }
+  }
+
+  #stop(): void {
+    clearInterval(this.#renewals);
+    this.#keeper.onEnd(this);
+  }
+
+  #tell(script: string, ...more: readonly (string | number)[]): void {
+    const keys = leaseKeys(this.#identity.redisKey);
+    const send = () => this.#options.redis.runScript(script, keys, [...this.#names, ...more]);
+    this.#keeper.tell(send, this.#expiresAt);
+  }
+}

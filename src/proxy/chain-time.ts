@@ -1,0 +1,151 @@
+import { settledWithin } from './settled-within.ts';
+import type { SharedChainTime } from './shared-chain-time.ts';
+
+export interface ChainTimeOptions {
+  /**
+   * Asks the indexer for the time of its newest block, epoch milliseconds; `undefined` when it cannot be told. Never
+   * rejects.
+   */
+  readonly askHead: () => Promise<number | undefined>;
+  /** What the instances before one indexer know together; absent without Redis. */
+  readonly shared: SharedChainTime | undefined;
+  /** Epoch milliseconds, the same clock in all instances. */
+  readonly now: () => number;
+}
+
+/** An answer that told the head of the chain holds for this long, and the head is asked for at most once in it. */
+const HEAD_HOLDS_MS = 10_000;
+
+/**
+ * While the head cannot be told, the pause doubles up to this: on a big database the query can take 40 s, and must not
+ * pile up there.
+ */
+const LONGEST_PAUSE_MS = 60_000;
+
+/** While another instance asks, its answer is looked for in Redis at this pace. */
+const PAUSE_AFTER_ANOTHER_MS = 1000;
+
+/** The longest that an answer waits for the head. */
+const LONGEST_WAIT_MS = 1000;
+
+/** A chain time further ahead of our clock is garbage: as the newest one it would stay for ever. */
+const FURTHEST_AHEAD_MS = 60 * 60_000;
+
+/**
+ * The chain time: the newest time that the chain in the indexer is known to have reached. The age of transactions counts
+ * from it, because an indexer that catches up commits hour-old transactions now. It only moves forward. Where it is
+ * older than the head, ages are too small and lifetimes too short, but no answer is wrong.
+ */
+export class ChainTime {
+  readonly #options: ChainTimeOptions;
+  #newestAt = 0;
+  /** When an answer last told the head of the chain, by our clock. */
+  #toldAt = 0;
+  /** How far the head was behind our clock then. */
+  #lagMs: number | undefined;
+  #sharedAt = 0;
+  /** When the last update began, and how long after it none is begun. */
+  #updated = { at: 0, pauseMs: 0 };
+  #failures = 0;
+  /** Settles when the update under way has ended, or has taken longer than an answer waits for it. */
+  #update: Promise<unknown> | undefined;
+
+  constructor(options: ChainTimeOptions) {
+    this.#options = options;
+  }
+
+  /** Epoch milliseconds; `undefined` while nothing is known. */
+  get newestAt(): number | undefined {
+    return this.#newestAt === 0 ? undefined : this.#newestAt;
+  }
+
+  /**
+   * Takes a time that an answer showed the chain to have reached. Such an answer also tells the head if its time is as
+   * near to our clock as the head was when last known: an answer about last year does not.
+   */
+  learn(chainAt: number | undefined): void {
+    const now = this.#options.now();
+    if (chainAt === undefined || chainAt <= this.#newestAt || chainAt > now + FURTHEST_AHEAD_MS) return;
+    this.#newestAt = chainAt;
+    const lagMs = now - chainAt;
+    if (this.#lagMs === undefined || lagMs > this.#lagMs + HEAD_HOLDS_MS) return;
+    // Keep the smallest lag: a scanner that falls behind little by little must not go on telling the head.
+    this.#tell(now, Math.min(lagMs, this.#lagMs));
+    if (!isWithin(now - this.#sharedAt, HEAD_HOLDS_MS)) void this.#share(false);
+  }
+
+  /**
+   * The chain time, after asking for the head where no answer of the last 10 s told it. Waits a second at most and never
+   * rejects: where nothing new can be learned, it is what was known before.
+   */
+  async upToDate(): Promise<number | undefined> {
+    if (!this.#isTold()) {
+      this.#update ??= this.#begin();
+      await this.#update;
+    }
+    return this.newestAt;
+  }
+
+  #begin(): Promise<unknown> {
+    const update = this.#bringUpToDate().finally(() => {
+      this.#update = undefined;
+    });
+    return settledWithin(LONGEST_WAIT_MS, update);
+  }
+
+  async #bringUpToDate(): Promise<void> {
+    const { now, askHead } = this.#options;
+    if (isWithin(now() - this.#updated.at, this.#updated.pauseMs)) return;
+    this.#updated = { at: now(), pauseMs: HEAD_HOLDS_MS };
+    const mayAsk = await this.#share(true);
+    if (this.#isTold()) return;
+    if (!mayAsk) {
+      // Another instance is asking: its answer will soon be in Redis.
+      this.#updated = { at: now(), pauseMs: PAUSE_AFTER_ANOTHER_MS };
+      return;
+    }
+    const headAt = await askHead();
+    if (headAt === undefined || headAt > now() + FURTHEST_AHEAD_MS) {
+      const pauseMs = Math.min(HEAD_HOLDS_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS);
+      this.#updated = { at: now(), pauseMs };
+      return;
+    }
+    this.#failures = 0;
+    this.#newestAt = Math.max(this.#newestAt, headAt);
+    this.#tell(now(), now() - headAt);
+    void this.#share(false);
+  }
+
+  #isTold(): boolean {
+    return isWithin(this.#options.now() - this.#toldAt, HEAD_HOLDS_MS);
+  }
+
+  #tell(now: number, lagMs: number): void {
+    this.#toldAt = now;
+    this.#lagMs = lagMs;
+  }
+
+  /** Exchanges with the other instances. Returns whether this one may ask the indexer, if it wants to. */
+  async #share(wantsToAsk: boolean): Promise<boolean> {
+    const { shared, now } = this.#options;
+    if (shared === undefined) return true;
+    this.#sharedAt = now();
+    const merged = await shared.exchange({
+      newestAt: this.#newestAt,
+      toldAt: this.#toldAt,
+      now: now(),
+      latestNewestAt: now() + FURTHEST_AHEAD_MS,
+      askEveryMs: wantsToAsk ? HEAD_HOLDS_MS : 0,
+    });
+    if (merged === undefined) return true;
+    this.#newestAt = Math.max(this.#newestAt, merged.newestAt);
+    const toldAt = Math.min(merged.toldAt, now());
+    if (toldAt > this.#toldAt) this.#tell(toldAt, toldAt - merged.newestAt);
+    return merged.mayAsk;
+  }
+}
+
+/** A negative time has gone by where the clock was set back: it is within no span, or updates would stop for as long. */
+function isWithin(elapsedMs: number, spanMs: number): boolean {
+  return elapsedMs >= 0 && elapsedMs < spanMs;
+}

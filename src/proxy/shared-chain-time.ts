@@ -1,0 +1,85 @@
+import { settledWithin } from './settled-within.ts';
+
+/** What is known of the chain in an indexer. Epoch milliseconds, 0 for never. */
+export interface KnownChainTime {
+  /** The newest time that it has reached. */
+  readonly newestAt: number;
+  /** When an answer last told where its head is. */
+  readonly toldAt: number;
+}
+
+/** What one instance gives to the others. */
+export interface GivenChainTime extends KnownChainTime {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** A newest time later than this is garbage, and gives way where it is kept. */
+  readonly latestNewestAt: number;
+  /** In each span of so many milliseconds one instance that wants to ask the indexer may do so; 0: it does not want to. */
+  readonly askEveryMs: number;
+}
+
+/** What all instances know, and whether this one may ask the indexer. */
+export interface MergedChainTime extends KnownChainTime {
+  readonly mayAsk: boolean;
+}
+
+/** What instances before one indexer know of it together. */
+export interface SharedChainTime {
+  /** Gives what this instance knows and gets what all know; `undefined` without Redis in time. Never rejects. */
+  exchange(given: GivenChainTime): Promise<MergedChainTime | undefined>;
+}
+
+export interface SharedChainTimeOptions {
+  /** Of this indexer alone. */
+  readonly key: string;
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  /** How long Redis may take, in milliseconds. */
+  readonly budgetMs: number;
+}
+
+/** What no instance has renewed for so long is forgotten, in milliseconds. */
+const KEPT_MS = 60 * 60_000;
+
+/** The clocks of instances are nearer to each other than this: what was told later than that is garbage. */
+const FURTHEST_APART_MS = 60_000;
+
+/** KEYS: a hash. ARGV: the fields of {@link GivenChainTime}, in their order. Both times are kept as a maximum. */
+const EXCHANGE = `
+local key, newestAt, toldAt = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local now, latestNewestAt, askEveryMs = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local latest = now + ${FURTHEST_APART_MS}
+local kept = redis.call('HMGET', key, 'newestAt', 'toldAt', 'askedAt')
+local function believed(text, latest)
+  local at = tonumber(text or '')
+  return at and at <= latest and at or 0
+end
+local function whole(number) return string.format('%.0f', number) end
+newestAt = math.max(newestAt, believed(kept[1], latestNewestAt))
+toldAt = math.max(toldAt, believed(kept[2], latest))
+local askedAt = believed(kept[3], latest)
+local mayAsk = askEveryMs > 0 and now - askedAt >= askEveryMs
+if mayAsk then askedAt = now end
+redis.call('HSET', key, 'newestAt', whole(newestAt), 'toldAt', whole(toldAt), 'askedAt', whole(askedAt))
+redis.call('PEXPIRE', key, ${KEPT_MS})
+return { whole(newestAt), whole(toldAt), mayAsk and '1' or '0' }`;
+
+/** Keeps it in Redis, under one key. */
+export function shareChainTime({ key, runScript, budgetMs }: SharedChainTimeOptions): SharedChainTime {
+  return {
+    exchange: async ({ newestAt, toldAt, now, latestNewestAt, askEveryMs }) => {
+      const args = [newestAt, toldAt, now, latestNewestAt, askEveryMs];
+      const reply = runScript(
+        EXCHANGE,
+        [key],
+        args.map((at) => String(Math.floor(at))),
+      ).catch(() => undefined);
+      return readReply(await settledWithin(budgetMs, reply));
+    },
+  };
+}
+
+function readReply(reply: unknown): MergedChainTime | undefined {
+  if (!Array.isArray(reply) || reply.length !== 3) return undefined;
+  const [newestAt = Number.NaN, toldAt = Number.NaN, mayAsk] = reply.map((part) => Number(String(part)));
+  return Number.isFinite(newestAt) && Number.isFinite(toldAt) ? { newestAt, toldAt, mayAsk: mayAsk === 1 } : undefined;
+}

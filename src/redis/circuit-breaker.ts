@@ -1,0 +1,68 @@
+/** What a `CircuitBreaker` is built from. */
+export interface CircuitBreakerOptions {
+  /** So many failures in a row open it; 1 or more. */
+  readonly failuresToOpen: number;
+  /** How long it stays open before one call tries, in milliseconds. */
+  readonly restMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Told when it opens, with what the last call threw, and when it closes; not when a trial fails. */
+  readonly onTransition: (transition: BreakerTransition) => void;
+}
+
+export type BreakerTransition = { readonly state: 'open'; readonly error: unknown } | { readonly state: 'closed' };
+
+/**
+ * A circuit breaker that counts consecutive failures. Closed, it lets all calls through. Open, it rejects all calls for
+ * `restMs`. Then it is half-open: one call is the trial, whose success closes it and whose failure opens it for `restMs`
+ * again; all other calls are rejected meanwhile.
+ */
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions;
+  #failures = 0;
+  #isOpen = false;
+  #trialAt = 0;
+  #trialIsUnderWay = false;
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What `work` resolves to; `failed` when it throws, `rejected` when it is not begun. Never rejects. Work must settle, or
+   * a trial would never end.
+   */
+  async run<T>(work: () => Promise<T>): Promise<T | 'failed' | 'rejected'> {
+    const isTrial = this.#isOpen;
+    if (isTrial && (this.#trialIsUnderWay || this.#options.now() < this.#trialAt)) return 'rejected';
+    this.#trialIsUnderWay = isTrial;
+    try {
+      const value = await work();
+      this.#succeeded(isTrial);
+      return value;
+    } catch (error) {
+      this.#failed(isTrial, error);
+      return 'failed';
+    }
+  }
+
+  #succeeded(isTrial: boolean): void {
+    if (this.#isOpen && !isTrial) return; // begun before it opened: says nothing of now
+    this.#failures = 0;
+    if (!isTrial) return;
+    this.#trialIsUnderWay = false;
+    this.#isOpen = false;
+    this.#options.onTransition({ state: 'closed' });
+  }
+
+  #failed(isTrial: boolean, error: unknown): void {
+    const { failuresToOpen, restMs, now, onTransition } = this.#options;
+    if (this.#isOpen && !isTrial) return;
+    if (!isTrial && ++this.#failures < failuresToOpen) return;
+    this.#trialIsUnderWay = false;
+    this.#trialAt = now() + restMs;
+    if (isTrial) return;
+    this.#isOpen = true;
+    onTransition({ state: 'open', error });
+  }
+}

@@ -1,0 +1,114 @@
+import { writeSync } from 'node:fs';
+
+/** Writes bytes to a descriptor and returns how many it took; throws as `fs.writeSync` does. */
+export type WriteBytes = (fd: number, bytes: Buffer) => number;
+
+export interface LogDestinationOptions {
+  readonly fd: number;
+  /** Lines that wait; what comes on top of so many bytes is dropped. Default 1 MiB. */
+  readonly maxWaitingBytes?: number;
+  /** How long after a failure the lines that wait are tried again. Default 100 ms. */
+  readonly retryMs?: number;
+  readonly write?: WriteBytes;
+}
+
+/** Nobody will ever read what is written. */
+const CLOSED_FOR_GOOD = new Set(['EPIPE', 'EBADF', 'ECONNRESET']);
+
+/** A pipe whose reader is slow. */
+const FULL_PIPE = new Set(['EAGAIN', 'EWOULDBLOCK']);
+
+/**
+ * Where log lines go: a file, a pipe or a terminal that may be full, slow or gone. A line that cannot be written waits,
+ * within a bound on memory; beyond it lines are dropped and counted. Writing never throws and never blocks: a pipe has to
+ * be set to non-blocking by whoever opens it. A line is written whole, unless its reader goes away in the middle.
+ */
+export class LogDestination {
+  readonly #fd: number;
+  readonly #maxWaitingBytes: number;
+  readonly #retryMs: number;
+  readonly #write: WriteBytes;
+  /** The first may lack a beginning that is written. */
+  readonly #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #dropped = 0;
+  #droppedUntold = 0;
+
+  constructor({ fd, maxWaitingBytes = 1024 * 1024, retryMs = 100, write = writeSync }: LogDestinationOptions) {
+    this.#fd = fd;
+    this.#maxWaitingBytes = maxWaitingBytes;
+    this.#retryMs = retryMs;
+    this.#write = write;
+  }
+
+  /** Lines that were dropped so far. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Writes a line that ends with a line feed, now or later or never. */
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    if (this.#waitingBytes + bytes.byteLength > this.#maxWaitingBytes) {
+      this.#drop(1);
+      return;
+    }
+    this.#add(bytes);
+    if (this.#retry === undefined) this.#writeAll();
+  }
+
+  /** Before the process ends: tries all that waits, and gives the reader of a full pipe `limitMs` to make room. */
+  flush(limitMs: number): void {
+    clearTimeout(this.#retry);
+    const until = performance.now() + limitMs;
+    const napping = new Int32Array(new SharedArrayBuffer(4));
+    while (FULL_PIPE.has(this.#writeWaiting() ?? '') && performance.now() < until) Atomics.wait(napping, 0, 0, 10);
+  }
+
+  #add(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.byteLength;
+  }
+
+  #writeAll(): void {
+    this.#retry = undefined;
+    let failure = this.#writeWaiting();
+    if (failure === undefined && this.#droppedUntold > 0) {
+      const told = { level: 40, time: Date.now(), lines: this.#droppedUntold, msg: 'log lines were dropped' };
+      this.#droppedUntold = 0;
+      this.#add(Buffer.from(`${JSON.stringify(told)}\n`));
+      failure = this.#writeWaiting();
+    }
+    if (failure !== undefined && !CLOSED_FOR_GOOD.has(failure)) {
+      this.#retry = setTimeout(() => this.#writeAll(), this.#retryMs).unref();
+    }
+  }
+
+  /** Returns the code of the error that kept it from writing all. */
+  #writeWaiting(): string | undefined {
+    try {
+      for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+        const written = this.#write(this.#fd, first);
+        if (written === 0) return 'EAGAIN';
+        this.#waitingBytes -= written;
+        if (written < first.byteLength) this.#waiting[0] = first.subarray(written);
+        else this.#waiting.shift();
+      }
+      return undefined;
+    } catch (error) {
+      const code = String((error as NodeJS.ErrnoException).code);
+      if (CLOSED_FOR_GOOD.has(code)) {
+        this.#drop(this.#waiting.length);
+        this.#waiting.length = 0;
+        this.#waitingBytes = 0;
+      }
+      return code;
+    }
+  }
+
+  #drop(lines: number): void {
+    this.#dropped += lines;
+    this.#droppedUntold += lines;
+  }
+}

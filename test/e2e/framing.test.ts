@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { targetOf } from './questions.ts';
+
+let indexer: Indexer;
+let proxy: RunningProxy;
+let target: string;
+
+beforeAll(async () => {
+  indexer = await startIndexer();
+  proxy = await startProxy({ upstreamUrl: indexer.url, env: { PASSTHROUGH: 'on' } });
+  target = targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 5 });
+});
+
+afterAll(async () => {
+  await proxy.close();
+  await indexer.close();
+});
+
+/** What comes back until the connection ends, one answer a status line, with the statuses of all of them. */
+async function statuses(bytes: string): Promise<number[]> {
+  return [...(await proxy.exchange(bytes)).matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
+}
+
+const SMUGGLED = 'GET /no/such/path HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('a request whose body is encoded', () => {
+  it.each([
+    'Transfer-Encoding: gzip, chunked',
+    'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: GZIP,chunked',
+  ])('with %j is refused with 501, and nothing after it is read', async (header) => {
+    for (const [method, path] of [
+      ['GET', target],
+      ['POST', '/api/v3/estimateFee'],
+    ]) {
+      const before = indexer.requests.total;
+      const bytes = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n0\r\n\r\n${SMUGGLED}`;
+      expect([header, await statuses(bytes)]).toEqual([header, [501]]);
+      expect(indexer.requests.total).toBe(before);
+    }
+  });
+
+  it.each(['gzip', 'xchunked', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
+    'that ends otherwise than in chunks, or is in them twice (%s), is refused once',
+    async (encoding) => {
+      const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}\r\n\r\n${SMUGGLED}`;
+      const answers = await statuses(bytes);
+      expect(answers).toHaveLength(1);
+      expect([400, 501]).toContain(answers[0]);
+    },
+  );
+
+  it('in chunks alone is served', async () => {
+    for (const encoding of ['chunked', 'Chunked']) {
+      const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: ${encoding}\r\n\r\n`;
+      expect(await statuses(`${head}0\r\n\r\n`)).toEqual([200]);
+    }
+  });
+});
+
+describe('a request of HTTP', () => {
+  it.each([`GET /x\r\n\r\n`, 'GET /x HTTP/0.9\r\n\r\n', 'GET /x HTTP/2.0\r\nHost: x\r\n\r\n'])(
+    '%j is refused with 505',
+    async (bytes) => {
+      expect(await statuses(bytes.replace('/x', target))).toEqual([505]);
+    },
+  );
+
+  it('1.0 is served', async () => {
+    expect(await statuses(`GET ${target} HTTP/1.0\r\n\r\n`)).toEqual([200]);
+  });
+});

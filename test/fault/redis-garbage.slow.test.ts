@@ -1,0 +1,191 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { asAdmin } from '../support/as-admin.ts';
+import { type ExtraAnswers, GarblingRedis, type IsGarbled } from '../support/garbling-redis.ts';
+import { ask } from '../support/http-client.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
+
+interface Place {
+  readonly isGarbled: IsGarbled;
+  /** It is come by only when a connection is made. */
+  readonly atConnect?: boolean;
+  /** It is come by only when the process starts. */
+  readonly atStart?: boolean;
+  readonly unasked?: boolean;
+  readonly scheme?: string;
+}
+
+const command = (...names: string[]): IsGarbled => {
+  return (words) => names.every((name, index) => words[index]?.toUpperCase() === name);
+};
+const isScript: IsGarbled = ([name]) => /^evalsha$|^eval$/i.test(name ?? '');
+const isStore: IsGarbled = (words) => isScript(words) && words.some((word) => word.startsWith('TNC'));
+const scriptOn = (part: string): IsGarbled => {
+  return (words) => isScript(words) && !isStore(words) && words.slice(3).some((word) => word.includes(part));
+};
+
+const PLACES: Readonly<Record<string, Place>> = {
+  HELLO: { isGarbled: command('HELLO'), atConnect: true },
+  CLIENT: { isGarbled: command('CLIENT'), atConnect: true },
+  INFO: { isGarbled: command('INFO'), atConnect: true },
+  SUBSCRIBE: { isGarbled: command('SUBSCRIBE'), atConnect: true },
+  PING: { isGarbled: command('PING') },
+  GET: { isGarbled: command('GET') },
+  'the script of the clock': { isGarbled: scriptOn('toncache:clock'), atConnect: true },
+  'the script of purges': { isGarbled: scriptOn('toncache:purges') },
+  'the scripts of leases': { isGarbled: scriptOn(':lease') },
+  'the script of stores': { isGarbled: isStore },
+  'no command at all': { isGarbled: () => false, unasked: true },
+  'CLUSTER SLOTS': { isGarbled: command('CLUSTER', 'SLOTS'), atStart: true, scheme: 'redis-cluster' },
+  'CLUSTER INFO': { isGarbled: command('CLUSTER', 'INFO'), atStart: true, scheme: 'redis-cluster' },
+  'GET at a node of a Cluster': { isGarbled: command('GET'), scheme: 'redis-cluster' },
+  'SENTINEL get-master-addr-by-name': { isGarbled: command('SENTINEL'), atConnect: true, scheme: 'redis-sentinel' },
+  'INFO behind sentinels': { isGarbled: command('INFO'), atConnect: true, scheme: 'redis-sentinel' },
+};
+
+const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
+
+/** What a plain Redis cannot say: that it is the only node of a Cluster, and the primary that a sentinel knows. */
+const alone: ExtraAnswers = (words, port) => {
+  const address = `${bulk('127.0.0.1')}`;
+  if (command('CLUSTER', 'SLOTS')(words)) {
+    return `*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n${address}:${port}\r\n${bulk('a'.repeat(40))}`;
+  }
+  if (command('CLUSTER', 'INFO')(words)) return bulk('cluster_state:ok\r\n');
+  if (command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME')(words)) return `*2\r\n${address}${bulk(String(port))}`;
+  if (command('SENTINEL')(words)) return '*0\r\n';
+  return undefined;
+};
+
+let dir: string;
+let configFile: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'toncache-garbage-'));
+  configFile = join(dir, 'impatient.json');
+  // Garbage that is the beginning of a reply is waited for until the command times out.
+  const redis = { retryAfter: '50ms', commandTimeout: '500ms', connectTimeout: '500ms' };
+  await writeFile(configFile, JSON.stringify({ redis }));
+});
+
+afterAll(() => rm(dir, { recursive: true }));
+
+/** A process before a Redis that garbles, and all that it takes. */
+class GarbledWorld implements AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly garbling: GarblingRedis;
+  readonly #indexer: Indexer;
+  readonly #url: string;
+  proxy: ProxyProcess;
+  #asked = 0;
+
+  private constructor(redis: RedisServer, garbling: GarblingRedis, indexer: Indexer, url: string) {
+    this.redis = redis;
+    this.garbling = garbling;
+    this.#indexer = indexer;
+    this.#url = url;
+    this.proxy = this.#launch();
+  }
+
+  static async start({ scheme = 'redis' }: Pick<Place, 'scheme'>): Promise<GarbledWorld> {
+    const redis = await startRedis();
+    const garbling = await GarblingRedis.start(redis.port, alone);
+    const name = scheme === 'redis-sentinel' ? '?name=primary' : '';
+    return new GarbledWorld(redis, garbling, await startIndexer(), `${scheme}://127.0.0.1:${garbling.port}${name}`);
+  }
+
+  /** Starts the process again. */
+  async restart(): Promise<void> {
+    await this.proxy[Symbol.asyncDispose]();
+    this.proxy = this.#launch();
+    await this.proxy.untilLogged('toncache is ready');
+  }
+
+  /** What was never asked for is answered, whatever Redis does. */
+  async askAnew(): Promise<void> {
+    const n = this.#asked++;
+    const seqno = this.#indexer.chain.headSeqno - 1 - Math.floor(n / 400);
+    const { status } = await ask(
+      this.proxy.url,
+      `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${1 + (n % 400)}`,
+    );
+    expect(status).toBe(200);
+  }
+
+  /** Until Redis is read, written and listened to. */
+  async untilUsed(): Promise<void> {
+    const [reads, writes] = await this.#goodCalls();
+    await vi.waitFor(
+      async () => {
+        await this.askAnew();
+        const [readsNow = 0, writesNow = 0] = await this.#goodCalls();
+        const channels = await asAdmin(this.redis, (admin) => admin.pubsub('CHANNELS', 'toncache:wake:*'));
+        expect([readsNow > (reads ?? 0), writesNow > (writes ?? 0), channels.length]).toEqual([true, true, 1]);
+      },
+      { timeout: 60_000, interval: 20 },
+    );
+  }
+
+  async #goodCalls(): Promise<number[]> {
+    const { text } = await ask(this.proxy.adminUrl, '/metrics');
+    return [/call="read",outcome="(?:found|absent)"\} (\d+)/g, /call="write",outcome="stored"\} (\d+)/g].map(
+      (pattern) => [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count), 0),
+    );
+  }
+
+  #launch(): ProxyProcess {
+    const environment = { UPSTREAM_URL: this.#indexer.url, REDIS_URL: this.#url, NETWORK: 'garbage' };
+    return new ProxyProcess({ ...environment, CONFIG_FILE: configFile });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.proxy[Symbol.asyncDispose]();
+    await this.#indexer.close();
+    await this.garbling[Symbol.asyncDispose]();
+    await this.redis.stop();
+  }
+}
+
+describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
+  it.each(Object.entries(PLACES))('%s with garbage is a lost connection, in every form', async (_, place) => {
+    await using world = await GarbledWorld.start(place);
+    await world.proxy.untilLogged('toncache is ready');
+    await world.untilUsed();
+    const failures: string[] = [];
+    for (const [form, bytes] of Object.entries(GARBAGE_FORMS)) {
+      try {
+        const { garbled } = world.garbling;
+        world.garbling.garble({ bytes, isGarbled: place.isGarbled, unasked: place.unasked ?? false });
+        if (place.atConnect) world.garbling.cutAll();
+        if (place.atStart) await world.restart();
+        while (world.garbling.garbled === garbled) await world.askAnew();
+        for (let time = 0; time < 5; time++) await world.askAnew();
+        world.garbling.garble();
+        await world.untilUsed();
+        expect(world.proxy.errors).toBe('');
+      } catch (error) {
+        failures.push(`${form}: ${world.proxy.errors || error}`);
+        await world.restart();
+      }
+    }
+    expect(failures).toEqual([]);
+  });
+
+  it.each(Object.entries(GARBAGE_FORMS))(
+    'everything from the start on with %s does not keep us from it',
+    async (_, bytes) => {
+      await using world = await GarbledWorld.start({});
+      world.garbling.garble({ bytes, isGarbled: () => true });
+      await world.proxy.untilLogged('toncache is ready');
+      for (let time = 0; time < 5; time++) await world.askAnew();
+      world.garbling.garble();
+      await world.untilUsed();
+      expect(world.proxy.errors).toBe('');
+    },
+  );
+});

@@ -1,0 +1,62 @@
+import { expect, it, vi } from 'vitest';
+import { GarblingRedis } from '../support/garbling-redis.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
+
+const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';
+
+it.each([
+  ['a push that begins with a null', 'a push of no sense'],
+  ['one reply too many', 'a reply to nothing'],
+  ['errors too many', 'a reply to nothing'],
+  ['an unknown type', '"&" is no type of RESP'],
+  ['arrays too large for any memory', 'a reply has more than 1000000 items'],
+])('a Redis that says %s is a connection lost once, and made again', async (form, reason) => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
+  await observed.untilRead('key', 'absent');
+  garbling.garble({ bytes: GARBAGE_FORMS[form] ?? '', isGarbled: isGet });
+  await observed.tier.get('key');
+  garbling.garble();
+  await observed.untilConnection('connected', 'disconnected', 'connected');
+  expect(observed.connectionTransitions[1]).toEqual({
+    state: 'disconnected',
+    reason: `Redis broke the protocol: ${reason}`,
+  });
+  await observed.untilRead('key', 'absent');
+});
+
+it('a Redis that breaks every connection at its first command is connected to ever more seldom', async () => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  const breaker = { faults: 1000, restMs: 1 };
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000, breaker });
+  await observed.untilRead('key', 'absent');
+  garbling.garble({ bytes: '_\r\n_\r\n', isGarbled: isGet });
+  const madeAt: number[] = [];
+  await vi.waitFor(
+    async () => {
+      await observed.tier.get('key');
+      if (garbling.connections > madeAt.length) madeAt.push(performance.now());
+      expect(madeAt.length).toBeGreaterThanOrEqual(7);
+    },
+    { timeout: 20_000, interval: 1 },
+  );
+  const [first = 0, , , , , , seventh = 0] = madeAt;
+  expect(seventh - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));
+});
+
+it('a reply that comes after its command has timed out is the reply to no other', async () => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
+  await observed.untilRead('key', 'absent');
+  // A reply that never comes: taken for it, the reply to the next command would shift all others by one.
+  garbling.garble({ bytes: '', isGarbled: isGet });
+  await observed.tier.get('key');
+  garbling.garble();
+  await observed.untilConnection('connected', 'disconnected', 'connected');
+  await observed.untilRead('key', 'absent');
+});

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { type GivenChainTime, shareChainTime } from '../../src/proxy/shared-chain-time.ts';
+import { connectedRedis } from '../support/observed-redis-tier.ts';
+
+const NOW = 1_800_000_000_000;
+const HOUR = 3_600_000;
+const LATEST = NOW + HOUR;
+
+const redis = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 5000 });
+afterAll(() => redis.close());
+
+let key: string;
+
+beforeEach(() => {
+  key = `test:chain-time:${randomUUID()}`;
+});
+
+const shared = (budgetMs = 5000) => shareChainTime({ key, runScript: redis.runScript, budgetMs });
+
+/** Gives nothing, and asks for nothing, unless told otherwise. */
+const exchange = (given: Partial<GivenChainTime> = {}) =>
+  shared().exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 0, ...given });
+
+describe('instances before one indexer', () => {
+  test('know nothing at first', async () => {
+    expect(await exchange()).toEqual({ newestAt: 0, toldAt: 0, mayAsk: false });
+  });
+
+  test('know the newest of each that one of them gave', async () => {
+    await exchange({ newestAt: NOW - 5000, toldAt: NOW - 9000 });
+    expect(await exchange({ newestAt: NOW - 7000, toldAt: NOW - 1000 })).toMatchObject({
+      newestAt: NOW - 5000,
+      toldAt: NOW - 1000,
+    });
+    expect(await exchange()).toMatchObject({ newestAt: NOW - 5000, toldAt: NOW - 1000 });
+  });
+
+  test('may ask one at a time', async () => {
+    const asks = async (now: number) => (await exchange({ now, askEveryMs: 10_000 }))?.mayAsk;
+    expect(await Promise.all([asks(NOW), asks(NOW), asks(NOW + 1)])).toEqual([true, false, false]);
+    expect(await asks(NOW + 9_999)).toBe(false);
+    expect((await exchange({ now: NOW + 10_000 }))?.mayAsk).toBe(false);
+    expect(await asks(NOW + 10_000)).toBe(true);
+    expect(await asks(NOW + 10_001)).toBe(false);
+  });
+
+  test('take fractions of milliseconds, as the clock of Redis tells them', async () => {
+    const given = { newestAt: NOW - 0.5, toldAt: NOW - 0.25, now: NOW + 0.75, askEveryMs: 10_000 };
+    expect(await exchange(given)).toEqual({ newestAt: NOW - 1, toldAt: NOW - 1, mayAsk: true });
+  });
+
+  test('forget what nobody renews', async () => {
+    await exchange({ newestAt: NOW });
+    const ttl = Number(await redis.runScript("return redis.call('PTTL', KEYS[1])", [key], []));
+    expect(ttl).toBeGreaterThan(HOUR - 60_000);
+    expect(ttl).toBeLessThanOrEqual(HOUR);
+  });
+});
+
+describe('what is kept and is garbage', () => {
+  const spoil = (field: string, value: string | number) =>
+    redis.runScript("redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])", [key], [field, value]);
+
+  test.each([LATEST + 1, '1e400', 'nan', 'soon', '', '-1e400'])('gives way to what is given: %j', async (garbage) => {
+    for (const field of ['newestAt', 'toldAt', 'askedAt']) await spoil(field, garbage);
+    const given = { newestAt: NOW - 1000, toldAt: NOW - 2000, askEveryMs: 10_000 };
+    expect(await exchange(given)).toEqual({ newestAt: NOW - 1000, toldAt: NOW - 2000, mayAsk: true });
+    expect(await exchange()).toMatchObject({ newestAt: NOW - 1000, toldAt: NOW - 2000 });
+  });
+
+  test('is no answer, where the key holds another type', async () => {
+    await redis.runScript("redis.call('LPUSH', KEYS[1], 'x')", [key], []);
+    expect(await exchange({ newestAt: NOW })).toBeUndefined();
+  });
+});
+
+test('a Redis that does not answer in time is no answer', async () => {
+  const hung = shareChainTime({ key, runScript: () => new Promise(() => {}), budgetMs: 1 });
+  expect(
+    await hung.exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
+  ).toBeUndefined();
+  const failing = shareChainTime({ key, runScript: () => Promise.reject(new Error('away')), budgetMs: 5000 });
+  expect(
+    await failing.exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
+  ).toBeUndefined();
+});

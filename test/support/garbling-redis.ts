@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { MessageReader, wordsOf } from './resp-messages.ts';
+
+/** Tells by its words whether this is the command that is answered with garbage. */
+export type IsGarbled = (words: readonly string[]) => boolean;
+
+/** What stands in the place of a reply. */
+export interface Garbage {
+  readonly bytes: string;
+  readonly isGarbled: IsGarbled;
+  /** Sent on every open connection at once, and on each new one after its first command, beside what was asked. */
+  readonly unasked?: boolean;
+}
+
+/** Answers that a plain Redis cannot give: the reply to a command, or `undefined` to leave it to Redis. */
+export type ExtraAnswers = (words: readonly string[], port: number) => string | undefined;
+
+/**
+ * A Redis that behaves well but for one place: it stands before a real one on this machine and answers the commands of
+ * that place with bytes of the test. Each connection is served command by command, so that every reply has its place.
+ */
+export class GarblingRedis implements AsyncDisposable {
+  readonly port: number;
+  /** How often garbage was sent. */
+  garbled = 0;
+  /** How many connections were opened. */
+  connections = 0;
+  readonly #sockets: Set<Socket>;
+  readonly #stop: () => Promise<void>;
+  #garbage: Garbage | undefined;
+
+  private constructor(port: number, sockets: Set<Socket>, stop: () => Promise<void>) {
+    this.port = port;
+    this.#sockets = sockets;
+    this.#stop = stop;
+  }
+
+  static async start(redisPort: number, extra: ExtraAnswers = () => undefined): Promise<GarblingRedis> {
+    const sockets = new Set<Socket>();
+    const server = createServer({ noDelay: true }, (client) => {
+      sockets.add(client);
+      client.once('close', () => sockets.delete(client));
+      void serve(client, redisPort, started, extra);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const started: GarblingRedis = new GarblingRedis(port, sockets, async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    });
+    return started;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** From now on this place is garbled; with nothing, none is. */
+  garble(garbage?: Garbage): void {
+    this.#garbage = garbage;
+    if (garbage?.unasked) for (const socket of this.#sockets) this.send(socket, garbage.bytes);
+  }
+
+  /** Breaks all connections off, so that clients connect anew. */
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** The garbage of a command, if its place is the one. */
+  garbageFor(words: readonly string[]): string | undefined {
+    return this.#garbage?.unasked !== true && this.#garbage?.isGarbled(words) ? this.#garbage.bytes : undefined;
+  }
+
+  get unasked(): string | undefined {
+    return this.#garbage?.unasked ? this.#garbage.bytes : undefined;
+  }
+
+  send(client: Socket, bytes: string): void {
+    this.garbled++;
+    client.write(bytes, 'latin1');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stop();
+  }
+}
+
+async function serve(client: Socket, redisPort: number, state: GarblingRedis, extra: ExtraAnswers): Promise<void> {
+  state.connections++;
+  const redis = connect(redisPort, '127.0.0.1').setNoDelay();
+  for (const socket of [client, redis]) {
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      client.destroy();
+      redis.destroy();
+    });
+  }
+  const commands = new MessageReader();
+  const replies = new MessageReader();
+  const waiting: Buffer[] = [];
+  let busy = false;
+  let served = 0;
+
+  const next = () => {
+    for (let command = waiting.shift(); command !== undefined; command = waiting.shift()) {
+      const words = wordsOf(command);
+      const garbage = state.garbageFor(words);
+      const answer = garbage === undefined ? extra(words, state.port) : undefined;
+      if (garbage !== undefined) state.send(client, garbage);
+      else if (answer !== undefined) client.write(answer, 'latin1');
+      else {
+        busy = true;
+        redis.write(command);
+        return;
+      }
+    }
+  };
+  redis.on('data', (chunk: Buffer) => {
+    for (const reply of replies.read(chunk)) {
+      client.write(reply);
+      if (/^>\d+\r\n\$\d+\r\nmessage/.test(reply.toString('latin1', 0, 30))) continue;
+      busy = false;
+      if (served++ === 0 && state.unasked !== undefined) state.send(client, state.unasked);
+    }
+    if (!busy) next();
+  });
+  client.on('data', (chunk: Buffer) => {
+    waiting.push(...commands.read(chunk));
+    if (!busy) next();
+  });
+}

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { about, quantile, type SimulatedIndexer, SimulatedLoad } from '../../support/simulated-load.ts';
+
+const WORKERS = 20;
+/** Slots as shipped. */
+const SLOTS = 64;
+/** As shipped. */
+const PATIENCE_MS = 1500;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Answers a second that an indexer gives at most. */
+const capacityOf = (serviceMs: number) => (WORKERS * 1000) / serviceMs;
+
+function loadOn(serviceMs: number, seed = 'load'): SimulatedLoad {
+  return new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs: about(serviceMs) }, seed });
+}
+
+/** Everybody who came was served. */
+function expectAllServed(load: SimulatedLoad, operation?: string): void {
+  const { refused, timedOut, served } = load.of(operation);
+  expect({ refused, timedOut, isServed: served > 0 }).toEqual({ refused: 0, timedOut: 0, isServed: true });
+}
+
+describe('one operation', () => {
+  test.each([
+    ['takes 4.8 s', 4800],
+    ['hangs for good', 1_000_000],
+  ])('that %s, 26 times a second, leaves the two others as they are', async (_, slowMs) => {
+    const load = new SimulatedLoad({
+      indexer: {
+        workers: WORKERS,
+        serviceMs: (operation, random) => (operation === 'pendingTraces' ? slowMs : about(25)(operation, random)),
+        apart: ['pendingTraces'],
+      },
+    });
+    const others = ['adjacentTransactions', 'masterchainBlockShards'];
+    load.openLoop(26, 30_000);
+    for (const other of others) load.openLoop(20, 30_000, other);
+    await load.run(31_000);
+    for (const other of others) {
+      expectAllServed(load, other);
+      expect(quantile(load.of(other).latencies, 0.99)).toBeLessThan(50);
+    }
+    expect(load.of('pendingTraces').refused).toBeGreaterThan(0);
+  });
+
+  test('that is asked for three times as much as the indexer can take leaves the others as they are', async () => {
+    const load = loadOn(50);
+    load.openLoop(3 * capacityOf(50), 6000);
+    for (const other of ['adjacentTransactions', 'masterchainBlockShards']) load.openLoop(50, 6000, other);
+    await load.run(8000);
+    for (const other of ['adjacentTransactions', 'masterchainBlockShards']) expectAllServed(load, other);
+  });
+});
+
+describe('refreshes that starve behind misses', () => {
+  test('make no miss be refused', async () => {
+    const load = loadOn(20);
+    let refusedRefreshes = 0;
+    const refresh = async () => {
+      if (!(await load.ask('pendingTraces', 'refresh'))) refusedRefreshes++;
+    };
+    for (let n = 0; n < 200; n++) setTimeout(() => void refresh(), n * 20);
+    load.closedLoop(300, 4000);
+    await load.run(4000);
+    const { served, refused } = load.of();
+    expect(refusedRefreshes).toBeGreaterThan(0);
+    expect(refused).toBe(refusedRefreshes);
+    expect(served).toBeGreaterThanOrEqual(0.95 * 4 * capacityOf(20));
+  });
+});
+
+describe('latencies that jump by operation between 3 and 300 ms', () => {
+  const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+
+  /** Each operation takes another of these times every 500 ms. */
+  async function jumping(seed: string, maxConcurrency: number): Promise<SimulatedLoad> {
+    const means = new Map(OPERATIONS.map((operation) => [operation, 3]));
+    const serviceMs: SimulatedIndexer['serviceMs'] = (operation, random) =>
+      about(means.get(operation) ?? 3)(operation, random);
+    const load = new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs }, maxConcurrency, seed });
+    for (const operation of OPERATIONS) load.openLoop(50, 20_000, operation);
+    const random = new SeededRandom(seed, 'jumps');
+    for (let n = 0; n < 44; n++) {
+      for (const operation of OPERATIONS) means.set(operation, random.pick([3, 30, 300]));
+      await load.run(500);
+    }
+    return load;
+  }
+
+  test.each(['a', 'b', 'c'])(
+    'refuse nobody whom the indexer alone would serve within the patience (%s)',
+    async (seed) => {
+      const alone = await jumping(seed, 1_000_000);
+      const load = await jumping(seed, SLOTS);
+      for (const operation of OPERATIONS) {
+        expect(Math.max(...alone.of(operation).latencies)).toBeLessThan(PATIENCE_MS);
+        expectAllServed(load, operation);
+      }
+      // There was something to wait for.
+      expect(alone.mostAtIndexer).toBeGreaterThan(SLOTS);
+    },
+  );
+});

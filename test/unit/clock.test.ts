@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Clock } from '../../src/clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Time as it passes, and three clocks on it: the wall, the monotonic one, and the server's. */
+class World {
+  elapsedMs = 0;
+  /** What the monotonic clock does not count. */
+  suspendedMs = 0;
+  wallAheadMs = 1_800_000_000_000;
+  serverAheadMs = 1_800_000_000_000;
+  /** How long the next questions and their answers take. */
+  thereMs = 1;
+  backMs = 1;
+  isAway = false;
+  asked = 0;
+  jumps = 0;
+  readonly clock: Clock;
+
+  constructor(hasServer: boolean) {
+    this.clock = new Clock({
+      wall: () => this.wallNow,
+      monotonic: () => this.elapsedMs - this.suspendedMs,
+      onJump: () => this.jumps++,
+      askServer: hasServer
+        ? async () => {
+            this.asked++;
+            if (this.isAway) throw new Error('not connected to Redis');
+            this.elapsedMs += this.thereMs;
+            const now = this.serverNow;
+            this.elapsedMs += this.backMs;
+            return now;
+          }
+        : undefined,
+    });
+  }
+
+  get wallNow(): number {
+    return this.wallAheadMs + this.elapsedMs;
+  }
+
+  get serverNow(): number {
+    return this.serverAheadMs + this.elapsedMs;
+  }
+
+  get errorMs(): number {
+    return Math.abs(this.clock.now() - this.serverNow);
+  }
+
+  /** Lets time go on, timers included. */
+  async advance(ms: number): Promise<void> {
+    this.elapsedMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  suspend(ms: number): void {
+    this.elapsedMs += ms;
+    this.suspendedMs += ms;
+  }
+}
+
+const worlds: World[] = [];
+
+function start(hasServer: boolean): World {
+  const world = new World(hasServer);
+  worlds.push(world);
+  return world;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  for (const { clock } of worlds.splice(0)) clock.close();
+  vi.useRealTimers();
+});
+
+describe('without a server', () => {
+  test('it is the wall clock of the start, and goes on by the monotonic one', async () => {
+    const world = start(false);
+    expect(world.clock.now()).toBe(world.wallNow);
+    await world.advance(12_345);
+    expect(world.clock.now()).toBe(world.wallNow);
+    expect(world.jumps).toBe(0);
+  });
+
+  test.each([
+    ['set back an hour', -HOUR_MS],
+    ['set forward an hour', HOUR_MS],
+    ['set back by little more than a second', -1001],
+  ])('a wall clock that is %s moves it only together with a jump that is told, within a second', async (_, byMs) => {
+    const world = start(false);
+    await world.advance(1500);
+    const before = world.clock.now();
+    world.wallAheadMs += byMs;
+    await world.advance(499);
+    expect(world.clock.now()).toBe(before + 499);
+    expect(world.jumps).toBe(0);
+    await world.advance(1);
+    expect(world.clock.now()).toBe(world.wallNow);
+    expect(world.jumps).toBe(1);
+    await world.advance(60_000);
+    expect(world.jumps).toBe(1);
+  });
+
+  test('a wall clock that is corrected by a second or less changes nothing, until that adds up to more', async () => {
+    const world = start(false);
+    world.wallAheadMs -= 600;
+    await world.advance(5000);
+    expect(world.clock.aheadOfWallMs).toBe(600);
+    expect(world.jumps).toBe(0);
+    world.wallAheadMs -= 600;
+    await world.advance(1000);
+    expect(world.clock.aheadOfWallMs).toBe(0);
+    expect(world.jumps).toBe(1);
+  });
+
+  test('a machine that was suspended has jumped forward, within a second of its own time', async () => {
+    const world = start(false);
+    world.suspend(HOUR_MS);
+    await world.advance(1000);
+    expect(world.clock.now()).toBe(world.wallNow);
+    expect(world.jumps).toBe(1);
+  });
+
+  test('it never goes back and never stands still but by a jump that is told, whatever is done to the wall clock', async () => {
+    const change = fc.record({
+      setByMs: fc.integer({ min: -1e10, max: 1e10 }),
+      afterMs: fc.integer({ min: 1, max: 3000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 20 }), async (changes) => {
+        const world = start(false);
+        for (const { setByMs, afterMs } of changes) {
+          world.wallAheadMs += setByMs;
+          const [before, jumps] = [world.clock.now(), world.jumps];
+          await world.advance(afterMs);
+          if (world.jumps === jumps) expect(world.clock.now()).toBeCloseTo(before + afterMs, 3);
+        }
+        await world.advance(1000);
+        expect(Math.abs(world.clock.aheadOfWallMs)).toBeLessThanOrEqual(1000);
+        world.clock.close();
+      }),
+    );
+  });
+
+  test('once it is closed it looks at the wall clock no more', async () => {
+    const world = start(false);
+    world.clock.close();
+    world.wallAheadMs -= HOUR_MS;
+    await world.advance(5000);
+    expect(world.jumps).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('with a server', () => {
+  test("before the server has told its time it is this machine's", async () => {
+    const world = start(true);
+    world.serverAheadMs += 5000;
+    world.isAway = true;
+    await world.clock.askServer();
+    expect(world.clock.now()).toBe(world.wallNow);
+    world.wallAheadMs -= HOUR_MS;
+    await world.advance(1000);
+    expect(world.clock.now()).toBe(world.wallNow);
+    expect(world.jumps).toBe(1);
+  });
+
+  test('a server time that is another one by more than a second is told, once', async () => {
+    const world = start(true);
+    world.serverAheadMs += 1500;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(1);
+    world.serverAheadMs += 900;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(1);
+    world.serverAheadMs -= 2400;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(2);
+  });
+
+  test("the server's time is known to half of the round trip, however far the clocks are apart", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: -1e10, max: 1e10 }),
+        fc.integer({ min: 0, max: 500 }),
+        fc.integer({ min: 0, max: 500 }),
+        async (aheadMs, thereMs, backMs) => {
+          const world = Object.assign(start(true), { thereMs, backMs });
+          world.serverAheadMs += aheadMs;
+          await world.clock.askServer();
+          world.clock.close();
+          expect(world.errorMs).toBeLessThanOrEqual((thereMs + backMs) / 2 + 0.01);
+          expect(world.clock.aheadOfWallMs).toBeCloseTo(world.clock.now() - world.wallNow, 3);
+        },
+      ),
+    );
+  });
+
+  test('a slow sample does not spoil a better one, and a quick one replaces it', async () => {
+    const world = start(true);
+    world.serverAheadMs += 3000;
+    await world.clock.askServer();
+    const { aheadOfWallMs } = world.clock;
+    Object.assign(world, { thereMs: 90, backMs: 10 });
+    await world.clock.askServer();
+    expect(world.clock.aheadOfWallMs).toBe(aheadOfWallMs);
+    Object.assign(world, { thereMs: 4, backMs: 0 });
+    await world.clock.askServer();
+    expect(world.clock.aheadOfWallMs).not.toBe(aheadOfWallMs);
+    expect(world.errorMs).toBeLessThan(2.01);
+  });
+
+  test('a slow sample is believed where it proves what was known wrong: the clock of the server was set', async () => {
+    const world = start(true);
+    await world.clock.askServer();
+    world.serverAheadMs -= 60_000;
+    Object.assign(world, { thereMs: 60, backMs: 40 });
+    await world.clock.askServer();
+    expect(world.errorMs).toBeLessThan(50.01);
+  });
+
+  test.each([-HOUR_MS, HOUR_MS])(
+    'a wall clock that is set by %i ms does not move it, whether the server is asked',
+    async (byMs) => {
+      const world = start(true);
+      await world.clock.askServer();
+      for (const isAway of [false, true]) {
+        world.isAway = isAway;
+        world.wallAheadMs += byMs;
+        const { asked, jumps } = world;
+        await world.advance(1000);
+        expect(world.errorMs).toBeLessThan(1.01);
+        // It may as well have been a suspended machine, so that memory is cleared and the server asked.
+        expect([world.asked - asked, world.jumps - jumps]).toEqual([1, 1]);
+      }
+    },
+  );
+
+  test('after a suspension of the machine the server is asked within a second', async () => {
+    const world = start(true);
+    await world.clock.askServer();
+    world.suspend(HOUR_MS);
+    await world.advance(1000);
+    expect(world.errorMs).toBeLessThan(1.01);
+    expect(world.jumps).toBe(2);
+  });
+
+  test('while the server fails, what was last known holds', async () => {
+    const world = start(true);
+    world.serverAheadMs += 3000;
+    await world.clock.askServer();
+    const { aheadOfWallMs } = world.clock;
+    world.isAway = true;
+    await world.clock.askServer();
+    world.elapsedMs += 60_000;
+    expect(world.clock.aheadOfWallMs).toBe(aheadOfWallMs);
+  });
+
+  test('it asks every 10 s until it is closed', async () => {
+    const world = start(true);
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(world.asked).toBe(0);
+    await vi.advanceTimersByTimeAsync(20_001);
+    expect(world.asked).toBe(3);
+    world.clock.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(world.asked).toBe(3);
+  });
+});

@@ -1,0 +1,246 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { ChainTime } from '../../../src/proxy/chain-time.ts';
+import type { GivenChainTime, MergedChainTime, SharedChainTime } from '../../../src/proxy/shared-chain-time.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const START = 1_800_000_000_000;
+
+let now: number;
+/** How far the indexer is behind our clock; `undefined`: it does not tell. */
+let behindMs: number | undefined;
+let asks: number;
+
+beforeEach(() => {
+  now = START;
+  behindMs = 0;
+  asks = 0;
+});
+
+function chainTime(shared?: SharedChainTime, askHead?: () => Promise<number | undefined>): ChainTime {
+  const head = async () => {
+    asks++;
+    return behindMs === undefined ? undefined : now - behindMs;
+  };
+  return new ChainTime({ askHead: askHead ?? head, shared, now: () => now });
+}
+
+describe('the newest chain time', () => {
+  test('is unknown at first, and then the newest that any answer showed', () => {
+    const time = chainTime();
+    expect(time.newestAt).toBeUndefined();
+    for (const [shown, newest] of [
+      [undefined, undefined],
+      [START - HOUR, START - HOUR],
+      [START - DAY, START - HOUR],
+      [START - MINUTE, START - MINUTE],
+      [undefined, START - MINUTE],
+    ]) {
+      time.learn(shown);
+      expect(time.newestAt).toBe(newest);
+    }
+  });
+
+  test('is never one that no chain can have reached', async () => {
+    const time = chainTime();
+    time.learn(START - HOUR);
+    for (const absurd of [START + DAY, 1e300, Number.POSITIVE_INFINITY]) time.learn(absurd);
+    expect(time.newestAt).toBe(START - HOUR);
+    behindMs = -DAY;
+    expect(await time.upToDate()).toBe(START - HOUR);
+  });
+
+  test('may be a little ahead of our clock, which can be slow', () => {
+    const time = chainTime();
+    time.learn(START + 10 * MINUTE);
+    expect(time.newestAt).toBe(START + 10 * MINUTE);
+  });
+
+  test('does not go back where the head does, as with replicas behind one address', async () => {
+    const time = chainTime();
+    time.learn(START - MINUTE);
+    behindMs = HOUR;
+    expect(await time.upToDate()).toBe(START - MINUTE);
+  });
+});
+
+describe('the head is asked for', () => {
+  test('where nothing is known', async () => {
+    const time = chainTime();
+    behindMs = HOUR;
+    expect(await time.upToDate()).toBe(START - HOUR);
+    expect(asks).toBe(1);
+  });
+
+  test('at most once in 10 s', async () => {
+    const time = chainTime();
+    for (now = START; now < START + 30 * SECOND; now += 100) await time.upToDate();
+    expect(asks).toBe(3);
+  });
+
+  test('once for all who want it at the same time', async () => {
+    const time = chainTime();
+    expect(await Promise.all(Array.from({ length: 50 }, () => time.upToDate()))).toEqual(Array(50).fill(START));
+    expect(asks).toBe(1);
+  });
+
+  test('not while answers tell it, however far the indexer is behind', async () => {
+    const time = chainTime();
+    behindMs = HOUR;
+    await time.upToDate();
+    for (; now < START + 10 * MINUTE; now += SECOND) {
+      time.learn(now - HOUR);
+      expect(await time.upToDate()).toBe(now - HOUR);
+    }
+    expect(asks).toBe(1);
+  });
+
+  test('not while answers tell that the indexer catches up', async () => {
+    const time = chainTime();
+    behindMs = HOUR;
+    await time.upToDate();
+    for (; now < START + 5 * MINUTE; now += SECOND) {
+      time.learn(START - HOUR + (now - START) * 10);
+      await time.upToDate();
+    }
+    expect(asks).toBe(1);
+  });
+
+  test('although answers show ever newer times, where they are about the past', async () => {
+    const time = chainTime();
+    for (; now < START + MINUTE; now += SECOND) {
+      time.learn(START - 300 * DAY + (now - START) * 100);
+      await time.upToDate();
+    }
+    expect(asks).toBe(6);
+  });
+
+  test('although answers show ever newer times, where they fall behind little by little', async () => {
+    const time = chainTime();
+    for (; now < START + 10 * MINUTE; now += SECOND) {
+      time.learn(START + (now - START) / 2);
+      expect(now - ((await time.upToDate()) ?? 0)).toBeLessThanOrEqual(20 * SECOND);
+    }
+  });
+
+  test('less and less often where it cannot be told, down to once a minute', async () => {
+    const time = chainTime();
+    time.learn(START - DAY);
+    behindMs = undefined;
+    const askedAt: number[] = [];
+    for (; now < START + 4 * MINUTE; now += 500) {
+      const before = asks;
+      expect(await time.upToDate()).toBe(START - DAY);
+      if (asks > before) askedAt.push((now - START) / SECOND);
+    }
+    expect(askedAt).toEqual([0, 10, 30, 70, 130, 190]);
+    behindMs = 0;
+    for (const until = now + 75 * SECOND; now < until; now += 500) await time.upToDate();
+    behindMs = undefined;
+    asks = 0;
+    for (const until = now + 25 * SECOND; now < until; now += 500) await time.upToDate();
+    expect(asks).toBe(2);
+  });
+
+  test('again when our clock was set back', async () => {
+    const time = chainTime();
+    await time.upToDate();
+    now -= DAY;
+    await time.upToDate();
+    expect(asks).toBe(2);
+  });
+
+  test('and not waited for longer than a second; what it says later is known then', async () => {
+    vi.useFakeTimers();
+    try {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      const time = chainTime(undefined, () => promise);
+      time.learn(START - DAY);
+      const waiting = time.upToDate();
+      await vi.advanceTimersByTimeAsync(999);
+      const settled = vi.fn();
+      void waiting.then(settled);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(settled).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await waiting).toBe(START - DAY);
+      // While it is still under way nobody waits once more.
+      expect(await time.upToDate()).toBe(START - DAY);
+      resolve(START - HOUR);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(time.newestAt).toBe(START - HOUR);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('with other instances', () => {
+  let given: GivenChainTime[];
+  let merged: MergedChainTime | undefined;
+  const shared: SharedChainTime = {
+    exchange: async (known) => {
+      given.push(known);
+      return merged;
+    },
+  };
+
+  beforeEach(() => {
+    given = [];
+    merged = undefined;
+  });
+
+  test('what one of them was just told is not asked for', async () => {
+    merged = { newestAt: START - HOUR, toldAt: START - 5 * SECOND, mayAsk: false };
+    const time = chainTime(shared);
+    expect(await time.upToDate()).toBe(START - HOUR);
+    expect(asks).toBe(0);
+  });
+
+  test('only the one that may ask does, and the others look for its answer a second later', async () => {
+    merged = { newestAt: START - DAY, toldAt: START - HOUR, mayAsk: false };
+    const time = chainTime(shared);
+    expect(await time.upToDate()).toBe(START - DAY);
+    await time.upToDate();
+    expect(given).toHaveLength(1);
+    now += SECOND;
+    merged = { newestAt: START, toldAt: START + 200, mayAsk: false };
+    expect(await time.upToDate()).toBe(START);
+    expect(asks).toBe(0);
+  });
+
+  test('the others are told what the indexer said', async () => {
+    merged = { newestAt: 0, toldAt: 0, mayAsk: true };
+    behindMs = MINUTE;
+    await chainTime(shared).upToDate();
+    expect(asks).toBe(1);
+    expect(given.map(({ newestAt, toldAt, askEveryMs }) => [newestAt, toldAt, askEveryMs])).toEqual([
+      [0, 0, 10 * SECOND],
+      [START - MINUTE, START, 0],
+    ]);
+  });
+
+  test('the others are told what answers said, at most once in 10 s', async () => {
+    merged = { newestAt: 0, toldAt: 0, mayAsk: true };
+    const time = chainTime(shared);
+    await time.upToDate();
+    given = [];
+    for (; now < START + 35 * SECOND; now += 400) time.learn(now);
+    expect(given).toHaveLength(3);
+    expect(given.every(({ askEveryMs }) => askEveryMs === 0)).toBe(true);
+  });
+
+  test('without Redis each asks for itself', async () => {
+    const time = chainTime(shared);
+    expect(await time.upToDate()).toBe(START);
+    expect(asks).toBe(1);
+  });
+
+  test('a clock that is ahead of ours stops nothing', async () => {
+    merged = { newestAt: START, toldAt: START + 30 * SECOND, mayAsk: false };
+    const time = chainTime(shared);
+    expect(await time.upToDate()).toBe(START);
+  });
+});

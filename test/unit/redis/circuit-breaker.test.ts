@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type BreakerTransition, CircuitBreaker } from '../../../src/redis/circuit-breaker.ts';
+
+const FAILURES = 3;
+const REST_MS = 1000;
+
+let now: number;
+let begun: number;
+let transitions: BreakerTransition[];
+let breaker: CircuitBreaker;
+
+beforeEach(() => {
+  now = 0;
+  begun = 0;
+  transitions = [];
+  breaker = new CircuitBreaker({
+    failuresToOpen: FAILURES,
+    restMs: REST_MS,
+    now: () => now,
+    onTransition: (transition) => transitions.push(transition),
+  });
+});
+
+const lost = new Error('lost');
+
+function run(outcome: 'fails' | 'succeeds' | Promise<unknown>): Promise<unknown> {
+  return breaker.run(async () => {
+    begun++;
+    if (outcome === 'fails') throw lost;
+    return outcome === 'succeeds' ? 'value' : outcome;
+  });
+}
+
+async function open(): Promise<void> {
+  for (let call = 0; call < FAILURES; call++) await run('fails');
+}
+
+describe('closed', () => {
+  test('it gives what the work resolves to, and "failed" for what it throws, at once or later', async () => {
+    expect(await run('succeeds')).toBe('value');
+    expect(await run('fails')).toBe('failed');
+    const thrown = breaker.run(() => {
+      throw lost;
+    });
+    expect(await thrown).toBe('failed');
+  });
+
+  test('it opens at so many failures in a row, with the last error, once', async () => {
+    await open();
+    expect(transitions).toEqual([{ state: 'open', error: lost }]);
+    expect(await run('succeeds')).toBe('rejected');
+    expect(begun).toBe(FAILURES);
+  });
+
+  test('a success begins the count anew', async () => {
+    for (let call = 0; call < 30; call++) await run(call % FAILURES === 0 ? 'succeeds' : 'fails');
+    expect(transitions).toEqual([]);
+  });
+
+  test('calls that were under way when it opened change nothing when they end', async () => {
+    const [first, second] = [Promise.withResolvers(), Promise.withResolvers()];
+    const late = [run(first.promise), run(second.promise)];
+    await open();
+    first.resolve('late');
+    second.reject(lost);
+    expect(await Promise.all(late)).toEqual(['late', 'failed']);
+    expect(await run('succeeds')).toBe('rejected');
+    expect(transitions).toHaveLength(1);
+  });
+});
+
+describe('open', () => {
+  test('it rejects until its rest is over, then one call is the trial and all others are rejected', async () => {
+    await open();
+    now += REST_MS - 1;
+    expect(await run('succeeds')).toBe('rejected');
+    now += 1;
+    const trial = Promise.withResolvers();
+    const tried = run(trial.promise);
+    now += 100 * REST_MS;
+    expect(await run('succeeds')).toBe('rejected');
+    trial.resolve('value');
+    expect(await tried).toBe('value');
+    expect(transitions.map(({ state }) => state)).toEqual(['open', 'closed']);
+    expect(await run('succeeds')).toBe('value');
+  });
+
+  test('a trial that fails is told to nobody, and the next one comes after another rest', async () => {
+    await open();
+    for (let trial = 1; trial <= 5; trial++) {
+      now += REST_MS;
+      expect(await run('fails')).toBe('failed');
+      expect(await run('succeeds')).toBe('rejected');
+      expect(begun).toBe(FAILURES + trial);
+    }
+    expect(transitions).toHaveLength(1);
+  });
+
+  test('once it has closed, it takes as many failures as before to open it', async () => {
+    await open();
+    now += REST_MS;
+    await run('succeeds');
+    for (let call = 1; call < FAILURES; call++) await run('fails');
+    expect(transitions).toHaveLength(2);
+    await run('fails');
+    expect(transitions).toHaveLength(3);
+  });
+});
+
+test('whatever fails when, at most one call is begun in each rest, and one success after it closes', async () => {
+  const step = fc.record({ fails: fc.boolean(), afterMs: fc.integer({ min: 0, max: 2 * REST_MS }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      let failures = 0;
+      let openUntil: number | undefined;
+      const model = new CircuitBreaker({
+        failuresToOpen: FAILURES,
+        restMs: REST_MS,
+        now: () => now,
+        onTransition: () => {},
+      });
+      for (const { fails, afterMs } of steps) {
+        now += afterMs;
+        const outcome = await model.run(async () => {
+          if (fails) throw lost;
+          return 'value';
+        });
+        if (openUntil !== undefined && now < openUntil) {
+          expect(outcome).toBe('rejected');
+          continue;
+        }
+        expect(outcome).toBe(fails ? 'failed' : 'value');
+        failures = fails ? failures + 1 : 0;
+        openUntil = failures >= FAILURES ? now + REST_MS : undefined;
+      }
+    }),
+  );
+});

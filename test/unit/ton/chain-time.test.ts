@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { chainTimeIn, chainTimeOfHead } from '../../../src/ton/chain-time.ts';
+import { callOf, HASH_HEX } from './requests.ts';
+
+const NOW = 1_780_000_000;
+const ADJACENT = callOf('adjacentTransactions', `hash=${HASH_HEX}`);
+const PARENT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`);
+const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
+const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+
+const row = (now: unknown, more: object = {}) => ({ hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more });
+const block = (time: unknown) => ({ workchain: -1, seqno: 7, gen_utime: time });
+
+describe('the newest time in an answer', () => {
+  test('is that of its newest final transaction', () => {
+    const body = { transactions: [row(NOW - 9), row(NOW), row(NOW - 5)] };
+    for (const call of [ADJACENT, PARENT, SHARDS]) expect(chainTimeIn(call, body)).toBe(NOW * 1000);
+  });
+
+  test('is that of its newest block, a decimal string or a number', () => {
+    expect(chainTimeIn(SHARDS, { blocks: [block(`${NOW - 1}`), block(`${NOW}`)] })).toBe(NOW * 1000);
+    expect(chainTimeIn(SHARDS, { blocks: [block(NOW)] })).toBe(NOW * 1000);
+  });
+
+  test.each([
+    ['emulated', { emulated: true }],
+    ['pending', { finality: 'pending' }],
+    ['confirmed', { finality: 'confirmed' }],
+    ['in no masterchain block', { mc_block_seqno: null }],
+  ])('is not that of a transaction that is %s: the database may not have got there', (_, more) => {
+    expect(chainTimeIn(ADJACENT, { transactions: [row(NOW), row(NOW + 9, more)] })).toBe(NOW * 1000);
+  });
+
+  test('is not there where an answer shows none', () => {
+    expect(chainTimeIn(PENDING, { traces: [{ transactions: { x: row(NOW) } }] })).toBeUndefined();
+    expect(chainTimeIn(PENDING, { transactions: [row(NOW)] })).toBeUndefined();
+    for (const time of [undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)]) {
+      expect(chainTimeIn(ADJACENT, { transactions: [row(time)] })).toBeUndefined();
+      expect(chainTimeIn(SHARDS, { blocks: [block(time)] })).toBeUndefined();
+    }
+    expect(chainTimeIn(ADJACENT, { error: 'not found' })).toBeUndefined();
+  });
+
+  test('is looked for in any JSON without a throw', () => {
+    fc.assert(fc.property(fc.jsonValue(), (body) => void chainTimeIn(SHARDS, { blocks: body, transactions: body })));
+  });
+});
+
+describe('the time of the head', () => {
+  const told = (text: string) => chainTimeOfHead(Buffer.from(text));
+
+  test('is that of the newest indexed block', () => {
+    expect(told(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
+    expect(told(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
+  });
+
+  test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
+    'is not there in %j',
+    (text) => expect(told(text)).toBeUndefined(),
+  );
+});
