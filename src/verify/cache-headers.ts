@@ -31,10 +31,10 @@ export function cacheHeaders(headers: Headers): CacheHeaders {
   };
 }
 
-/** Reads the promise of an answer. */
+/** Reads the promise of an answer. A growing one may be so young that clients keep it for no whole second. */
 export function promiseOf(headers: Headers): AnswerPromise {
   const { keptSeconds } = cacheHeaders(headers);
-  if (keptSeconds === 0) return 'none';
+  if (headers.get('cache-control')?.startsWith('public') !== true) return 'none';
   return keptSeconds > LONGEST_GROWING_SECONDS ? 'final' : 'growing';
 }
 

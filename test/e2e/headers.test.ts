@@ -53,34 +53,6 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
     expect(await controls(childrenOfSettled(world))).toMatch(/^public, max-age=[1-3]$/);
   });
 
-  it('let clients keep what is old as long as what is new, and never longer than it is fresh', async () => {
-    const target = newestRound(world);
-    const control = async () => {
-      const { headers } = await world.ask(target);
-      return `${headers.age}: ${headers['cache-control']}`;
-    };
-    await control();
-    await world.leap(2 * HOUR_MS);
-    expect(await control()).toBe('7200: public, max-age=10800');
-    await world.leap(21.5 * HOUR_MS);
-    expect(await control()).toBe('84600: public, max-age=86400');
-    await world.leap(0.5 * HOUR_MS - 1);
-    expect(await control()).toBe('86399: public, max-age=86399');
-    await world.leap(1);
-    expect(await control()).toBe('86400: public, max-age=0');
-  });
-
-  it('let clients keep no answer that is served in place of a failure', async () => {
-    const target = newestRound(world);
-    const { etag } = (await world.ask(target)).headers;
-    await world.leap(25 * HOUR_MS);
-    world.indexer.faults.inject(failed(500));
-    for (const headers of [{}, { 'If-None-Match': etag ?? '' }]) {
-      const reply = await world.ask(target, { headers });
-      expect(reply).toMatchObject({ headers: { 'cache-control': 'public, max-age=0' }, cache: { fwd: 'stale' } });
-    }
-  });
-
   it('let clients keep nothing that is live, absent or wrong', async () => {
     const targets = [
       pendingTrace(world),
@@ -190,6 +162,34 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
 describe('headers', () => {
   beforeEach(async () => {
     world = await World.start(ANY_WORLD);
+  });
+
+  it('let clients keep what is old as long as what is new, and never longer than it is fresh', async () => {
+    const target = newestRound(world);
+    const control = async () => {
+      const { headers } = await world.ask(target);
+      return `${headers.age}: ${headers['cache-control']}`;
+    };
+    await control();
+    await world.leap(2 * HOUR_MS);
+    expect(await control()).toBe('7200: public, max-age=10800');
+    await world.leap(21.5 * HOUR_MS);
+    expect(await control()).toBe('84600: public, max-age=86400');
+    await world.leap(0.5 * HOUR_MS - 1);
+    expect(await control()).toBe('86399: public, max-age=86399');
+    await world.leap(1);
+    expect(await control()).toBe('86400: public, max-age=0');
+  });
+
+  it('let clients keep no answer that is served in place of a failure', async () => {
+    const target = newestRound(world);
+    const { etag } = (await world.ask(target)).headers;
+    await world.leap(25 * HOUR_MS);
+    world.indexer.faults.inject(failed(500));
+    for (const headers of [{}, { 'If-None-Match': etag ?? '' }]) {
+      const reply = await world.ask(target, { headers });
+      expect(reply).toMatchObject({ headers: { 'cache-control': 'public, max-age=0' }, cache: { fwd: 'stale' } });
+    }
   });
 
   it('let no client keep a growing answer for more than a minute', async () => {

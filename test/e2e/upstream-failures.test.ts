@@ -84,7 +84,7 @@ describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind
 
   afterEach(() => world[Symbol.asyncDispose]());
   beforeEach(async () => {
-    world = await World.start({ ...kind, proxy: WITHOUT_REST });
+    world = await World.start({ ...kind, proxy: { ...WITHOUT_REST, stopsTime: true } });
   });
 
   it.each([
