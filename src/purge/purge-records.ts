@@ -131,6 +131,7 @@ export class PurgeRecords {
    * and would have its purges end what is asked for long after them. Leaves the epoch as it is.
    */
   trim(before: number, latest = Number.POSITIVE_INFINITY): void {
+    this.#latestAskedAt = Math.min(this.#latestAskedAt, latest);
     const trimmed = (at: number) => (at < before ? NEVER : Math.min(at, latest));
     for (const [tag, instants] of this.#byTag) {
       instants.hardAt = trimmed(instants.hardAt);

@@ -162,6 +162,11 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     world.indexer.faults.inject({ kind: 'reset' });
     await world.leap(0.5 * HOUR + 1);
     expect((await world.ask(target, {}, late)).cache['ttl']).toBe(-1);
+    // The refresh must not live through the leap: it would end by its timeout.
+    await expect
+      .poll(() => late.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' }))
+      .toBe(2);
+    await expect.poll(() => late.metric('toncache_upstream_in_flight')).toBe(0);
     await world.leap(24 * HOUR - 2);
     expect(await world.ask(target, {}, late)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
     await world.leap(1);

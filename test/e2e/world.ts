@@ -26,7 +26,7 @@ export const WORLDS: readonly WorldKind[] = DIALECTS.flatMap((dialect) => [
 export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 
 /** What is told to a proxy of a world; the rest is the world's. */
-export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic'> & {
+export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
   /** Durations stand still as well until the test advances the clock. */
   readonly stopsTime?: boolean;
 };
@@ -103,6 +103,8 @@ export class World implements AsyncDisposable {
       overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
       now: () => this.now,
       monotonic: () => (stopsTime ? 0 : performance.now()) + this.now - this.#startedAt,
+      // In step with the durations: a wall clock that seems to have been set would empty the memory tier.
+      wall: () => (stopsTime ? this.#startedAt : Date.now()) + this.now - this.#startedAt,
     });
     this.#proxies.push(proxy);
     if (this.kind.tiers !== 'memory alone') await untilRedisIsUsed(proxy);

@@ -8,7 +8,8 @@ import { ProxyProcess } from '../support/proxy-process.ts';
 // Loads that the indexer alone would answer whole, before a process as shipped: nobody is refused.
 
 const WORKERS = { count: 20, serviceMs: 50 };
-const SECOND_OF_WORK = (WORKERS.count * 1000) / WORKERS.serviceMs;
+/** Three quarters of a second of its work: half of a client's patience is left to a busy machine. */
+const MOST_AT_ONCE = 300;
 /** What the indexer says of a transaction that it does not know: each is a miss. */
 const ANSWERED = 404;
 
@@ -44,7 +45,7 @@ async function closedLoop(clients: number, ms: number): Promise<ReadonlySet<numb
 }
 
 describe('nobody is refused', () => {
-  it.each([50, 200, SECOND_OF_WORK])('of %i at once, right after the start', async (size) => {
+  it.each([50, 200, MOST_AT_ONCE])('of %i at once, right after the start', async (size) => {
     expect(await burst(size)).toEqual(new Set([ANSWERED]));
   });
 

@@ -106,10 +106,11 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
       await purge();
       await setWallClock(proxy, byMs);
       await expect.poll(async () => statusOf(await proxy.ask(FINAL)), SOON).toContain('hit');
-      const before = upstream.heads.length;
+      const asked = () => upstream.heads.filter((head) => !head.includes('masterchainInfo')).length;
+      const before = asked();
       await purge();
       expect(statusOf(await proxy.ask(FINAL))).toContain('fwd=');
-      expect(upstream.heads.length).toBe(before + 1);
+      expect(asked()).toBe(before + 1);
       await expect.poll(async () => statusOf(await proxy.ask(FINAL)), SOON).toContain('hit');
     });
   });
