@@ -178,8 +178,11 @@ export class Admission {
       for (const pass of sent?.passes ?? []) pass.end(outcome, retryAfter);
       if (sent !== undefined) this.#inFlight--;
       if (isAnswer(outcome)) this.#heldSlots.heard(operation, now());
-      if (sent !== undefined && isGivenUp(outcome)) this.#heldSlots.hold(operation, sent.at);
-      else this.#release(operation);
+      if (sent !== undefined && isGivenUp(outcome)) {
+        this.#heldSlots.hold(operation, { sentAt: sent.at, endedAt: now() });
+      } else {
+        this.#release(operation);
+      }
     };
     const send: Ticket['send'] = async () => {
       const passes = await this.#takeRateAndPasses(request);

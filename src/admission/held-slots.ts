@@ -5,6 +5,9 @@ export interface HeldSlotsOptions {
   readonly release: (operation: string) => void;
 }
 
+/** The part of a request's time, from its sending, in which an answer to another one says nothing: it was sent before. */
+const EARLY = 0.2;
+
 /** What is known of one operation. */
 interface Line {
   heardAt: number;
@@ -17,8 +20,8 @@ interface Line {
  * The slots of requests that were given up: the indexer is still working on them, and a new request for each would pile
  * up what it has in hand.
  *
- * - The indexer answered others of the operation since the request was sent: that query will end soon, and its slot is
- *   free after `holdMs`.
+ * - The indexer answered others of the operation in the last four fifths of the request's time: that query will end soon,
+ *   and its slot is free after `holdMs`.
  * - It answered none: it may be hanging. Slots become free one by one, one each `holdMs`, and all at once as soon as
  *   an answer comes.
  */
@@ -40,11 +43,11 @@ export class HeldSlots {
     for (let held = line.silent; held > 0; held--) this.#free(operation, line);
   }
 
-  /** Holds the slot of a request that was sent at that instant and given up now. */
-  hold(operation: string, sentAt: number): void {
+  /** Holds the slot of a request that was sent and given up at these instants (monotonic milliseconds). */
+  hold(operation: string, { sentAt, endedAt }: { readonly sentAt: number; readonly endedAt: number }): void {
     const { holdMs, release } = this.#options;
     const line = this.#line(operation);
-    if (line.heardAt > sentAt) {
+    if (line.heardAt > sentAt + EARLY * (endedAt - sentAt)) {
       setTimeout(() => release(operation), holdMs).unref();
     } else {
       line.silent++;

@@ -19,8 +19,17 @@ afterEach(() => {
 const pass = (ms: number) => void vi.advanceTimersByTime(ms);
 
 function hold(operation: string, sentAt: number, times = 1): void {
-  for (let n = 0; n < times; n++) held.hold(operation, sentAt);
+  for (let n = 0; n < times; n++) held.hold(operation, { sentAt, endedAt: sentAt + 100 });
 }
+
+test('an answer that came soon after a request was sent is one to another before it, and no sign of life', () => {
+  held.heard('any', 60);
+  hold('any', 50, 2);
+  pass(HOLD_MS);
+  expect(released).toEqual(['any']);
+  held.heard('any', 200);
+  expect(released).toEqual(['any', 'any']);
+});
 
 describe('slots of an operation that was answered since their requests were sent', () => {
   test('are free after the hold time, all of them', () => {
