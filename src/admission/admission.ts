@@ -190,6 +190,11 @@ export class Admission {
         end('unsent');
         return passes;
       }
+      if (ended) {
+        // Its holder ended it while it waited for the rate limit.
+        for (const pass of passes) pass.end('unsent');
+        return 'abandoned';
+      }
       sent = { passes, at: now() };
       this.#inFlight++;
       return 'go';

@@ -1,5 +1,5 @@
-/** A trial that has not ended by now never will: the answer to any request comes far sooner. */
-const TRIAL_LOST_AFTER_MS = 60_000;
+/** A trial that has not ended by now never will: no request takes longer than 5 min, the longest `upstream.timeout`. */
+const TRIAL_LOST_AFTER_MS = 6 * 60_000;
 
 /** What a request may do: be sent like any other, be sent as the trial that decides, or not be sent. */
 export type Admitted = 'closed' | 'trial' | 'open';

@@ -20,7 +20,7 @@ interface Use {
 
 /**
  * The slots for requests at the indexer. Each operation has a share. What it does not use is lent to the others, but
- * for a quarter of the share that stays free as long as the operation was asked for within the last minute: an operation
+ * for a quarter of the share (and at least one slot) that stays free as long as the operation was asked for within the last minute: an operation
  * whose requests hang can take all that is lent to it, and the others still have slots of their own.
  *
  * An operation may start another request when a slot is free and
@@ -30,10 +30,13 @@ interface Use {
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #uses = new Map<string, Use>();
+  /** Operations with a share. */
+  readonly #sharers: number;
   #inUse = 0;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
+    this.#sharers = Object.values(options.shares).filter((share) => share > 0).length;
   }
 
   get max(): number {
@@ -77,8 +80,11 @@ export class Slots {
     this.#inUse--;
   }
 
+  /** At least one slot, unless there are no more slots than operations with a share: then all of them are lent. */
   #kept(operation: string): number {
-    return Math.round(this.#share(operation) * NEVER_LENT);
+    const share = this.#share(operation);
+    const isScarce = this.#options.max <= this.#sharers;
+    return share === 0 ? 0 : Math.max(isScarce ? 0 : 1, Math.round(share * NEVER_LENT));
   }
 
   #share(operation: string): number {

@@ -2,7 +2,9 @@
 export interface Flight {
   /** Aborted when nobody waits any longer and the flight is not kept. */
   readonly signal: AbortSignal;
-  /** Called when somebody joins a flight that another began. Set by the load, where it matters who waits. */
+  /** Whether somebody has joined this flight that another began. */
+  isFollowed: boolean;
+  /** Called when somebody joins. Set by the load, where it matters who waits. */
   onFollowed?: (() => void) | undefined;
   /** From here on the flight runs to its end, whoever waits here: others may wait for it too. */
   keep(): void;
@@ -83,7 +85,10 @@ export class SingleFlight<T> {
     const followed = this.#followable(key);
     const flight = followed ?? this.#start(key, load);
     const collapsed = followed !== undefined;
-    followed?.flight.onFollowed?.();
+    if (followed !== undefined) {
+      followed.flight.isFollowed = true;
+      followed.flight.onFollowed?.();
+    }
     return new Promise((resolve, reject) => {
       const tell = (outcome: Outcome<T>) => {
         waiter.onEnd = undefined;
@@ -115,6 +120,7 @@ export class SingleFlight<T> {
     const abort = new AbortController();
     const own: Flight = {
       signal: abort.signal,
+      isFollowed: false,
       keep: () => {
         flight.kept = true;
       },

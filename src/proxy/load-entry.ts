@@ -88,7 +88,9 @@ export class EntryLoader {
   ): Promise<Fetched | ProxyError | Followed> {
     const { admission, fetcher, report } = this.#options;
     const operation = call.operation.name;
-    const request: EntryRequest = { operation, key, priority: PRIORITY[look.found.state], signal: flight.signal };
+    // A client that joined a refresh waits for it from then on.
+    const priority = flight.isFollowed ? raised(PRIORITY[look.found.state]) : PRIORITY[look.found.state];
+    const request: EntryRequest = { operation, key, priority, signal: flight.signal };
     flight.onFollowed = () => admission.raise(request);
     const ticket = await admission.enter(request);
     if (ticket === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -144,3 +146,7 @@ const PRIORITY: Record<Lookup['state'], Priority> = {
   'stale-if-error': 'miss-with-fallback',
   'stale-while-revalidate': 'refresh',
 };
+
+function raised(priority: Priority): Priority {
+  return priority === 'refresh' ? 'miss' : priority;
+}

@@ -154,6 +154,20 @@ describe('send', () => {
     expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
   });
 
+  test('gives its passes back when its holder ended the ticket while it waited for the rate limit', async () => {
+    const guard = new FakeGuard('breaker-open');
+    const rate = new RateLimit({ perSecond: 1, now: () => performance.now() });
+    const admission = openAdmission({ guardsOf: () => [guard], rate });
+    const [first, second] = await come(admission, 2);
+    first?.send();
+    second?.send();
+    await settle();
+    second?.ticket.end('unsent');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([first?.sent, second?.sent, guard.ended]).toEqual(['go', 'abandoned', [['unsent', undefined]]]);
+    expect([admission.inFlight, admission.slotsInUse]).toEqual([1, 1]);
+  });
+
   test.each<[string, Partial<FakeGuard>, boolean]>([
     ['the pause', { isOpen: true }, false],
     ['a breaker that is open', { isOpen: true }, false],

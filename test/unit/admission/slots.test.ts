@@ -104,6 +104,15 @@ test('two operations that come back do not keep a free slot from each other', ()
   expect([slots.mayTake('pending'), slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([true, true, false]);
 });
 
+test('with four slots, one that hangs leaves one to each of the two others', () => {
+  const slots = slotsOf(4);
+  for (const operation of ['pending', 'adjacent', 'shards']) slots.asked(operation);
+  takeAll(slots, 'pending');
+  expect([slots.inUse, slots.mayTake('adjacent')]).toEqual([2, true]);
+  slots.take('adjacent');
+  expect([slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([false, true]);
+});
+
 test('however few slots there are, each operation may take one when none is in use', () => {
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
@@ -132,7 +141,9 @@ test('slots in use never exceed the most, and what an operation keeps stays free
       const slots = new Slots({ max, shares, now: () => now });
       const uses = new Map(
         OPERATIONS.map((name) => {
-          const kept = Math.round((max * (new Map(Object.entries(shares)).get(name) ?? 0)) / 4);
+          const share = max * (new Map(Object.entries(shares)).get(name) ?? 0);
+          const sharers = Object.values(shares).filter((each) => each > 0).length;
+          const kept = share === 0 ? 0 : Math.max(max > sharers ? 1 : 0, Math.round(share / 4));
           return [name, { kept, inUse: 0, askedAt: Number.NEGATIVE_INFINITY }];
         }),
       );
