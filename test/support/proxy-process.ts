@@ -30,13 +30,14 @@ export class ProxyProcess implements AsyncDisposable {
   #output = '';
   #errors = '';
 
-  constructor(environment: Readonly<Record<string, string>>) {
+  /** It is killed after `guardMs`, so that no test leaves it behind. */
+  constructor(environment: Readonly<Record<string, string>>, guardMs = GUARD_MS) {
     this.#child = spawn(process.execPath, COMMAND, {
       cwd: ROOT,
       env: { PORT: '0', ADMIN_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const guard = setTimeout(() => this.#child.kill('SIGKILL'), GUARD_MS);
+    const guard = setTimeout(() => this.#child.kill('SIGKILL'), guardMs);
     // `close` comes when all that it has said is there too.
     this.ended = once(this.#child, 'close').then(([code, signal]): Ended => {
       clearTimeout(guard);
@@ -53,8 +54,8 @@ export class ProxyProcess implements AsyncDisposable {
   }
 
   /** Starts one and resolves when it is ready; rejects with what it said if it never is. */
-  static async start(environment: Readonly<Record<string, string>>): Promise<ProxyProcess> {
-    const started = new ProxyProcess(environment);
+  static async start(environment: Readonly<Record<string, string>>, guardMs?: number): Promise<ProxyProcess> {
+    const started = new ProxyProcess(environment, guardMs);
     await started.untilLogged('toncache is ready');
     return started;
   }

@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { markdownTable } from '../bench/markdown-table.ts';
+import type { Attack } from './attack.ts';
+import { keys } from './keys.ts';
+import { Tally } from './tally.ts';
+
+// `npm run test:hostile`: attacks toncache from outside, each attack a process of its own. Everything on 127.0.0.1.
+
+const ATTACKS: readonly Attack[] = [keys];
+const SECONDS = 25;
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: String(SECONDS) },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    only: { type: 'string', default: '' },
+  },
+});
+const { seed } = values;
+const seconds = Number(values.seconds);
+const chosen = ATTACKS.filter(({ name }) => name.includes(values.only));
+if (!(seconds > 0) || chosen.length === 0) {
+  console.error(`usage: npm run test:hostile -- [--seconds ${SECONDS}] [--seed 1] [--only ${ATTACKS[0]?.name}]
+--seconds: how long each attack lasts; --only: the attacks whose name has this in it
+  ${ATTACKS.map(({ name }) => name).join('\n  ')}`);
+  process.exit(1);
+}
+
+// What the attacks started is killed when this process exits; a signal alone would let it be.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+console.log(`seed ${seed}: ${chosen.length} attacks of ${seconds} s\n`);
+const tallies: [string, Tally][] = [];
+for (const attack of chosen) {
+  const tally = new Tally();
+  tallies.push([attack.name, tally]);
+  const endsAt = performance.now() + seconds * 1000;
+  const random = new SeededRandom(seed, attack.name);
+  try {
+    await attack.run({ random, tally, seconds, isOver: () => performance.now() >= endsAt });
+  } catch (error) {
+    tally.violation('the attack failed', error instanceof Error ? `${error.stack}` : `${error}`);
+  }
+  console.log(`${attack.name}: ${tally.summary}; ${tally.violations} violations`);
+  if (tally.violations > 0) console.log(`\n${tally.report}\n`);
+}
+
+const rows = tallies.map(([name, tally]) => [name, tally.summary, String(tally.violations)]);
+console.log(`\n${markdownTable(['attack', 'counts', 'violations'], rows)}\n\nseed ${seed}`);
+if (tallies.some(([, { violations }]) => violations > 0)) process.exitCode = 1;
