@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
@@ -43,6 +44,8 @@ export class PublicServer {
   readonly server: Server;
   readonly #connections: ClientConnections;
   readonly #slowReaders: SlowReaders;
+  /** Connections that are about to be closed, since nobody can tell where a request on them ends. */
+  readonly #refused = new WeakSet<Socket>();
   #draining = false;
 
   constructor(options: PublicServerOptions) {
@@ -98,9 +101,12 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
+    // Node closes the connection when the refusal has left, but has parsed the rest of what it had read by then.
+    if (this.#refused.has(request.socket)) return;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
       // Where its body ends is not to be trusted, and so what follows it.
+      this.#refused.add(request.socket);
       response.shouldKeepAlive = false;
       this.#fail(request, response, '', refused);
       return;

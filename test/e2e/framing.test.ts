@@ -42,6 +42,15 @@ describe('a request whose body is encoded', () => {
     }
   });
 
+  it('is refused before what follows it is even counted', async () => {
+    const invalid = () => proxy.metric('toncache_requests_total', { outcome: 'invalid' });
+    const before = await invalid();
+    const hidden = 'GET /api/v3/masterchainBlockShards?seqno=x HTTP/1.1\r\nHost: x\r\n\r\n';
+    const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n`;
+    expect(await statuses(`${head}0\r\n\r\n${hidden}`)).toEqual([501]);
+    expect(await invalid()).toBe(before);
+  });
+
   it.each(['gzip', 'xchunked', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
     'that ends otherwise than in chunks, or is in them twice (%s), is refused once',
     async (encoding) => {
