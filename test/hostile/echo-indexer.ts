@@ -55,7 +55,8 @@ export async function startEchoIndexer(): Promise<EchoIndexer> {
   });
   // A connection that is cut within a request is no malformed one.
   server.on('clientError', (error: Error & { code?: string }, socket) => {
-    if (error.code !== 'ECONNRESET' && error.code !== 'HPE_INVALID_EOF_STATE') malformed.push(`${error.code} ${error.message}`);
+    if (error.code !== 'ECONNRESET' && error.code !== 'HPE_INVALID_EOF_STATE')
+      malformed.push(`${error.code} ${error.message}`);
     socket.destroy();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -131,7 +132,9 @@ function headOfChain(): { readonly status: number; readonly body: string } {
 }
 
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])));
+  return Object.fromEntries(
+    HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
 }
 
 function digestOf(value: string | number): string {

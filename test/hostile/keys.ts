@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import { ask } from '../support/http-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { identityOf, type Meaning, meanings } from '../unit/ton/meaning.ts';
 import { spell } from '../unit/ton/spell.ts';
-import { ask } from '../support/http-client.ts';
-import { attackUntilOver, type Arena, type Attack } from './attack.ts';
+import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { type Echo, readEcho, startEchoIndexer } from './echo-indexer.ts';
 import { withVictim } from './victim.ts';
 
@@ -45,7 +45,9 @@ async function askAndCompare({ tally }: Arena, url: string, questions: Generator
   const { rawQuery, headers } = spell(meaning, gen);
   // A request line cannot hold a space.
   const target = `/api/v3/${meaning.operation}?${rawQuery.replaceAll(' ', '%20')}`;
-  const sent = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   const reproduction = (more: string) => `${target}\n${JSON.stringify(headers)}\n${more}`;
   const answered = await ask(url, target, { headers: Object.fromEntries(sent) });
   tally.count('requests');

@@ -4,11 +4,13 @@ import { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { markdownTable } from '../bench/markdown-table.ts';
 import type { Attack } from './attack.ts';
 import { keys } from './keys.ts';
+import { pipelines } from './pipelines.ts';
+import { smuggling } from './smuggling.ts';
 import { Tally } from './tally.ts';
 
 // `npm run test:hostile`: attacks toncache from outside, each attack a process of its own. Everything on 127.0.0.1.
 
-const ATTACKS: readonly Attack[] = [keys];
+const ATTACKS: readonly Attack[] = [keys, pipelines, smuggling];
 const SECONDS = 25;
 
 const { values } = parseArgs({

@@ -30,7 +30,7 @@ export class Tally {
   }
 
   get violations(): number {
-    return this.#violations.values().reduce((sum, { times }) => sum + times, 0);
+    return [...this.#violations.values()].reduce((sum, { times }) => sum + times, 0);
   }
 
   /** The counts in one line. */
@@ -41,7 +41,10 @@ export class Tally {
   /** Each kind of violation with its shortest reproduction. */
   get report(): string {
     return [...this.#violations]
-      .map(([kind, { times, reproduction }]) => `${kind} (${times} times):\n${reproduction.slice(0, LONGEST_REPRODUCTION)}`)
+      .map(
+        ([kind, { times, reproduction }]) =>
+          `${kind} (${times} times):\n${reproduction.slice(0, LONGEST_REPRODUCTION)}`,
+      )
       .join('\n\n');
   }
 }

@@ -54,7 +54,8 @@ async function expectWell({ tally }: Arena, proxy: ProxyProcess): Promise<void> 
   }
   proxy.signal('SIGTERM');
   const { code, signal } = await proxy.ended;
-  if (code !== 0) tally.violation('the process does not end with code 0', `code ${code}, signal ${signal}\n${proxy.errors}`);
+  if (code !== 0)
+    tally.violation('the process does not end with code 0', `code ${code}, signal ${signal}\n${proxy.errors}`);
   for (const { msg, err } of proxy.log) {
     if (msg.includes('should not happen')) tally.violation('logged as a bug', `${msg}: ${JSON.stringify(err)}`);
   }
