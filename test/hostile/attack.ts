@@ -7,6 +7,8 @@ export interface Arena {
   readonly random: SeededRandom;
   readonly tally: Tally;
   readonly seconds: number;
+  /** Called when the process under attack is ready: the time of the attack counts from here. */
+  readonly begin: () => void;
   /** Whether the time of the attack is over. */
   readonly isOver: () => boolean;
 }

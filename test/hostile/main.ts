@@ -2,15 +2,18 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { markdownTable } from '../bench/markdown-table.ts';
+import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';
+import { damagedEntries } from './damaged-entries.ts';
 import { keys } from './keys.ts';
 import { pipelines } from './pipelines.ts';
 import { smuggling } from './smuggling.ts';
 import { Tally } from './tally.ts';
+import { upstreamAnswers } from './upstream-answers.ts';
 
 // `npm run test:hostile`: attacks toncache from outside, each attack a process of its own. Everything on 127.0.0.1.
 
-const ATTACKS: readonly Attack[] = [keys, pipelines, smuggling];
+const ATTACKS: readonly Attack[] = [keys, pipelines, smuggling, damagedEntries, upstreamAnswers, aborts];
 const SECONDS = 25;
 
 const { values } = parseArgs({
@@ -38,10 +41,13 @@ const tallies: [string, Tally][] = [];
 for (const attack of chosen) {
   const tally = new Tally();
   tallies.push([attack.name, tally]);
-  const endsAt = performance.now() + seconds * 1000;
+  let endsAt = Number.POSITIVE_INFINITY;
+  const begin = () => {
+    endsAt = performance.now() + seconds * 1000;
+  };
   const random = new SeededRandom(seed, attack.name);
   try {
-    await attack.run({ random, tally, seconds, isOver: () => performance.now() >= endsAt });
+    await attack.run({ random, tally, seconds, begin, isOver: () => performance.now() >= endsAt });
   } catch (error) {
     tally.violation('the attack failed', error instanceof Error ? `${error.stack}` : `${error}`);
   }

@@ -28,6 +28,7 @@ export async function withVictim(
     await writeFile(file, JSON.stringify(config));
     const guardMs = arena.seconds * 1000 + LONGEST_START_AND_END_MS;
     await using proxy = await ProxyProcess.start({ CONFIG_FILE: file, ...env }, guardMs);
+    arena.begin();
     try {
       await attack(proxy);
       await expectWell(arena, proxy);
