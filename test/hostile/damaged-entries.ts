@@ -57,6 +57,10 @@ async function damageAndAsk(
   const reproduction = damages.join('\n');
   await inTurns(targets, async (target) => {
     const answered = await ask(reader.url, target);
+    if (answered.status === 503) {
+      tally.count('shed');
+      return;
+    }
     const problem = isResealed ? problemOfResealed(answered) : problemOf(answered, target);
     tally.count('asked');
     if (String(answered.headers['cache-status']).includes('detail=redis')) tally.count('hits in Redis');
