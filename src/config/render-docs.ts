@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listSettings, type Setting } from './load.ts';
 import { settingsSchema } from './schema.ts';
 
-const README = new URL('../../README.md', import.meta.url);
+const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
 /** A file that is made from the schema: what it should hold, and what it holds. */
@@ -13,9 +13,9 @@ export interface RenderedDoc {
   readonly actual: string;
 }
 
-/** The README with its two tables, and the JSON Schema that editors check a settings file with. */
+/** The page of settings with its two tables, and the JSON Schema that editors check a settings file with. */
 export function renderDocs(): RenderedDoc[] {
-  const readme = readFileSync(README, 'utf8');
+  const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = listSettings().filter(({ env }) => env !== undefined);
   const fileOnly = listSettings().filter(({ env }) => env === undefined);
   const environmentTable = table(
@@ -23,10 +23,10 @@ export function renderDocs(): RenderedDoc[] {
     [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],
   );
   const fileTable = table(['Name', 'Default', 'What it is'], fileOnly.map(fileRow));
-  const filled = between(between(readme, 'environment', environmentTable), 'file', fileTable);
+  const filled = between(between(page, 'environment', environmentTable), 'file', fileTable);
   const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   return [
-    { file: README, expected: filled, actual: readme },
+    { file: SETTINGS_PAGE, expected: filled, actual: page },
     { file: JSON_SCHEMA, expected: `${JSON.stringify(schema, undefined, 2)}\n`, actual: readIfThere(JSON_SCHEMA) },
   ];
 }
@@ -56,11 +56,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** Replaces what stands between the two marks of a name; a missing mark is a bug of the README. */
+/** Replaces the text between the two marks of a name; throws when a mark is missing. */
 function between(text: string, name: string, content: string): string {
   const [start, end] = [`<!-- settings:${name} -->`, `<!-- /settings:${name} -->`];
   const [from, to] = [text.indexOf(start), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`README.md has no marks for settings:${name}`);
+  if (from < 0 || to < from) throw new Error(`docs/settings.md has no marks for settings:${name}`);
   return `${text.slice(0, from + start.length)}\n${content}\n${text.slice(to)}`;
 }
 

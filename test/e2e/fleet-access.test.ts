@@ -84,8 +84,8 @@ describe.each([
   });
 });
 
-it('the least rights are those that the README names', async () => {
-  expect((await readFile('README.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
+it('docs/fleet.md names the least rights that a Redis user needs', async () => {
+  expect((await readFile('docs/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
 });
 
 it('a user that may use no channel waits by looking', async () => {

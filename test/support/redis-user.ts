@@ -1,4 +1,4 @@
-/** The least that a user of Redis must be allowed, as the README says it. */
+/** The least rights that a Redis user needs, as docs/fleet.md names them. */
 export const LEAST_RIGHTS =
   '~toncache:* &toncache:* +@connection +@read +@write +@scripting +@pubsub -@dangerous +info +time +cluster|slots +cluster|info';
 
