@@ -1,0 +1,79 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = new URL('../../', import.meta.url);
+
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'src/README.md',
+  ...readdirSync(new URL('docs/', ROOT))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+const SCRIPTS: Readonly<Record<string, string>> = JSON.parse(readPage('package.json')).scripts;
+
+function readPage(page: string): string {
+  return readFileSync(new URL(page, ROOT), 'utf8');
+}
+
+function withoutCodeBlocks(markdown: string): string {
+  return markdown.replace(/^( *)```[^]*?^\1```$/gm, '');
+}
+
+/** Targets of links and images that lead to a place in the project. */
+function relativeLinks(markdown: string): string[] {
+  const targets = [...withoutCodeBlocks(markdown).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  return [...withoutCodeBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** npm scripts that a page tells its reader to run. */
+function npmScripts(markdown: string): string[] {
+  return [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short ?? '');
+}
+
+test.each(PAGES)('%s: every relative link leads to a file and a heading that exist', (page) => {
+  const from = new URL(page, ROOT);
+  const broken = relativeLinks(readPage(page)).filter((target) => {
+    const [path = '', anchor = ''] = target.split('#');
+    const file = path === '' ? from : new URL(path, from);
+    if (!existsSync(file)) return true;
+    return anchor !== '' && !anchorsOf(readFileSync(file, 'utf8')).includes(anchor);
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(PAGES)('%s: every npm script that it names exists in package.json', (page) => {
+  expect(npmScripts(readPage(page)).filter((script) => !(script in SCRIPTS))).toEqual([]);
+});
+
+test('README.md has at most 150 lines', () => {
+  expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
+test('README.md leads to every other page', () => {
+  const linked = relativeLinks(readPage('README.md')).map((target) => basename(target.replace(/#.*/, '')));
+  const others = PAGES.filter((page) => page !== 'README.md' && page !== 'src/README.md');
+  expect(linked).toEqual(expect.arrayContaining(others.map((page) => basename(page))));
+});
+
+test('links, headings and npm scripts are found in Markdown', () => {
+  const markdown =
+    '# `A_b`, c: d\n\n[x](y.md#z) ![i](j.svg) [e](https://e.example)\n\n```\n[no](no.md)\n```\nnpm run a:b, npm test\n';
+  expect(relativeLinks(markdown)).toEqual(['y.md#z', 'j.svg']);
+  expect(anchorsOf(markdown)).toEqual(['a_b-c-d']);
+  expect(npmScripts(markdown)).toEqual(['a:b', 'test']);
+});
