@@ -21,7 +21,7 @@ function readPage(page: string): string {
 }
 
 function withoutCodeBlocks(markdown: string): string {
-  return markdown.replace(/^( *)```[^]*?^\1```$/gm, '');
+  return markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
 }
 
 /** Targets of links and images that lead to a place in the project. */
