@@ -220,7 +220,7 @@ const coalescing = z
 
 /**
  * Everything that can be set: type, default, bounds, unit and description stand here and nowhere else. The JSON Schema
- * for editors and the README's table are made from it.
+ * for editors and docs/settings.md are made from it.
  */
 export const settingsSchema = z.strictObject({
   $schema: z.string().optional().meta(about('For editors.')),
