@@ -170,8 +170,8 @@ export function createApp(options: AppOptions): App {
     report,
   });
   const flights = new SingleFlight<Load>({
-    joinableMs: coalescing.joinable,
-    restMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.restAfterFailure : 0),
+    collapseWindowMs: coalescing.collapseWindow,
+    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
     now: monotonic,
   });
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug });

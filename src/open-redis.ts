@@ -68,7 +68,7 @@ export function openRedis({
     connection,
     redisKey,
     budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, restMs: redis.retryAfter },
+    breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
     maxPendingWrites: redis.maxPendingWrites,
     maxPendingWriteBytes: redis.maxPendingWriteSize,
     now,
@@ -82,8 +82,8 @@ export function openRedis({
     renewEveryMs: RENEW_EVERY_MS,
     // A load that waits for the rate and then for the indexer ends within it.
     longestMs: upstream.timeout + LEASE_SPARE_MS,
-    followableMs: coalescing.joinable,
-    restAfterFailureMs: coalescing.restAfterFailure,
+    collapseWindowMs: coalescing.collapseWindow,
+    failureTtlMs: coalescing.failureTtl,
     pollBudgetMs: redis.budget,
     now: monotonic,
   });

@@ -36,7 +36,7 @@ export const AT = {
   freshUntil: 23,
   staleWhileRevalidateUntil: 31,
   staleIfErrorUntil: 39,
-  beforeRedisMs: 47,
+  memoryTtlMs: 47,
   lifetimeMs: 55,
   poorerSince: 63,
   rank: 71,
@@ -84,7 +84,7 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   fixed.writeDoubleBE(entry.freshUntil, AT.freshUntil);
   fixed.writeDoubleBE(entry.staleWhileRevalidateUntil, AT.staleWhileRevalidateUntil);
   fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
-  fixed.writeDoubleBE(entry.beforeRedisMs, AT.beforeRedisMs);
+  fixed.writeDoubleBE(entry.memoryTtlMs, AT.memoryTtlMs);
   fixed.writeDoubleBE(entry.lifetimeMs, AT.lifetimeMs);
   fixed.writeDoubleBE(entry.poorerSince ?? NEVER, AT.poorerSince);
   fixed.writeUInt8(richness.rank, AT.rank);
@@ -140,7 +140,7 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     freshUntil: bytes.readDoubleBE(AT.freshUntil),
     staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
-    beforeRedisMs: bytes.readDoubleBE(AT.beforeRedisMs),
+    memoryTtlMs: bytes.readDoubleBE(AT.memoryTtlMs),
     lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
     richness: {
       rank: bytes.readUInt8(AT.rank),
@@ -161,7 +161,7 @@ function ownFingerprints(slice: Buffer): Buffer {
 
 // Written so that NaN fails every comparison.
 function makesSense(entry: Omit<Entry, 'body'>): boolean {
-  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, beforeRedisMs, lifetimeMs } = entry;
+  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtlMs, lifetimeMs } = entry;
   const { richness, poorerSince = 0 } = entry;
   const latest = askedAt + MAX_SPAN_MS;
   return (
@@ -174,8 +174,8 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
     staleIfErrorUntil >= freshUntil &&
     staleWhileRevalidateUntil <= latest &&
     staleIfErrorUntil <= latest &&
-    beforeRedisMs >= 0 &&
-    beforeRedisMs <= MAX_SPAN_MS &&
+    memoryTtlMs >= 0 &&
+    memoryTtlMs <= MAX_SPAN_MS &&
     lifetimeMs >= 0 &&
     lifetimeMs <= MAX_SPAN_MS &&
     poorerSince >= 0 &&

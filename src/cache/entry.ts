@@ -37,7 +37,7 @@ export interface Entry {
   /** Until here a stale copy is served when the indexer fails or a request is shed (RFC 5861 4). */
   readonly staleIfErrorUntil: number;
   /** How long a memory copy answers before Redis is asked again, in milliseconds. */
-  readonly beforeRedisMs: number;
+  readonly memoryTtlMs: number;
   /** How long it was to be fresh, in milliseconds: what it gets once more when a poorer answer comes. */
   readonly lifetimeMs: number;
   readonly richness: Richness;

@@ -20,7 +20,7 @@ export interface MemoryTierOptions {
 /** An entry in memory, with the instant from which Redis is to be asked again before it is used. */
 export interface MemoryCopy {
   readonly entry: Entry;
-  /** Epoch ms; starts at `beforeRedisMs` after the entry was kept, and may be moved by whoever has asked Redis. */
+  /** Epoch ms; starts at `memoryTtlMs` after the entry was kept, and may be moved by whoever has asked Redis. */
   askRedisAt: number;
 }
 
@@ -60,7 +60,7 @@ export class MemoryTier implements Tier {
     if (usableUntil(entry) <= now) return false;
     const kept = this.#copies.peek(entry.key)?.entry;
     if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
-    const copy = { entry, askRedisAt: now + entry.beforeRedisMs };
+    const copy = { entry, askRedisAt: now + entry.memoryTtlMs };
     this.#copies.set(entry.key, copy);
     return this.#copies.peek(entry.key) === copy;
   }

@@ -34,8 +34,8 @@ export interface RedisTierOptions {
   readonly redisKey: (key: string) => string;
   /** All work of one look-up, decompression included, ends within this. */
   readonly budgetMs: number;
-  /** After `faults` in a row Redis is left alone for `restMs`, then one call tries it; reads and writes apart. */
-  readonly breaker: { readonly faults: number; readonly restMs: number };
+  /** After `faults` in a row Redis is left alone for `openMs`, then one call tries it; reads and writes apart. */
+  readonly breaker: { readonly faults: number; readonly openMs: number };
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
   readonly maxPendingWriteBytes: number;
@@ -163,7 +163,7 @@ function reportedBreaker(operation: 'read' | 'write', options: RedisTierOptions)
   const { breaker, monotonic, report } = options;
   return new CircuitBreaker({
     failuresToOpen: breaker.faults,
-    restMs: breaker.restMs,
+    openMs: breaker.openMs,
     now: monotonic,
     onTransition: (transition) => {
       const error = transition.state === 'open' ? transition.error : undefined;

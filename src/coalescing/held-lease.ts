@@ -30,7 +30,7 @@ export interface HeldLeaseOptions {
   /** The age of a load from which its lease is renewed no more: a holder that is stuck does not keep it for ever. */
   readonly longestMs: number;
   /** How long a failure is the answer to all. */
-  readonly restAfterFailureMs: number;
+  readonly failureTtlMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -95,7 +95,7 @@ export class HeldLease implements Lease {
 
   fail(failure: string): void {
     this.#stop();
-    this.#tell(FAIL, failure, this.#options.restAfterFailureMs);
+    this.#tell(FAIL, failure, this.#options.failureTtlMs);
   }
 
   release(): void {

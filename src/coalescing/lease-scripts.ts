@@ -9,8 +9,8 @@
  * set of instances that wait for the lease.
  */
 
-/** No failure rests for longer (`coalescing.restAfterFailure` is at most that). */
-const LONGEST_REST_MS = 60_000;
+/** No failure is kept for longer: `coalescing.failureTtl` is at most that. */
+const LONGEST_FAILURE_TTL_MS = 60_000;
 
 /** How long a set of waiters outlives its lease. Whoever still waits polls, and each poll adds it again. */
 const WAITERS_STAY_MS = 1000;
@@ -26,7 +26,7 @@ if type(stamp) == 'string' and stamp ~= '' and stamp ~= ARGV[1] then return {'ch
 local lease, leftMs = redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2])
 if type(lease) == 'string' and leftMs > 0 then
   local failure = string.match(lease, '^failed (.*)$')
-  if failure and leftMs <= ${LONGEST_REST_MS} then return {'failed', failure} end
+  if failure and leftMs <= ${LONGEST_FAILURE_TTL_MS} then return {'failed', failure} end
   local renewedAtAge, leaseMs = tonumber(string.match(lease, '^held (%d+) ')), tonumber(ARGV[4])
   if renewedAtAge and leftMs <= leaseMs then
     local ageMs = renewedAtAge + leaseMs - leftMs
@@ -76,7 +76,7 @@ export const SETTLE = `${IS_HELD_BY}${WAKE_ALL}
 if isHeldBy(K[1], A[1]) then redis.call('DEL', K[1]) end
 wakeAll(K[2], A[2], A[3] .. ' changed')`;
 
-/** KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key, the failure, how long it rests. */
+/** KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key, the failure, how many milliseconds it is kept. */
 export const FAIL = `${IS_HELD_BY}${WAKE_ALL}
 if not isHeldBy(KEYS[1], ARGV[1]) then return end
 if tonumber(ARGV[5]) > 0 then redis.call('SET', KEYS[1], 'failed ' .. ARGV[4], 'PX', ARGV[5])

@@ -18,7 +18,7 @@ export interface RedisLeaseOptions extends HeldLeaseOptions {
   /** Where the entry of a key is. */
   readonly redisKey: (key: string) => string;
   /** The age of a load from which a new flight takes its lease over: that load was sent too long ago to be joined. */
-  readonly followableMs: number;
+  readonly collapseWindowMs: number;
   /** A poll that takes longer ends the wait. */
   readonly pollBudgetMs: number;
 }
@@ -75,11 +75,11 @@ export class RedisLease {
    * first claim of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
    */
   async claim(key: string, claim: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Claim> {
-    const { leaseMs, followableMs, longestMs, now } = this.#options;
+    const { leaseMs, collapseWindowMs, longestMs, now } = this.#options;
     const identity = { redisKey: this.#options.redisKey(key), token: randomUUID(), claimedAt: now() };
     const { redisKey, token } = identity;
     const wake = this.#wakes.expect(redisKey);
-    const oldMs = claim.isFirst ? followableMs : longestMs + leaseMs;
+    const oldMs = claim.isFirst ? collapseWindowMs : longestMs + leaseMs;
     const reply = await this.#ask(redisKey, [claim.stamp, 'take', token, leaseMs, oldMs], claim.budgetMs);
     if (reply.state === 'taken') {
       return { state: 'taken', landed: () => this.#watch(redisKey, claim.stamp, wake).finally(wake.forget) };

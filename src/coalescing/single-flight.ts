@@ -28,9 +28,9 @@ export type Wait<T> = {
 
 export interface SingleFlightOptions<T> {
   /** How long a flight takes followers, in milliseconds: one who joined later would get an answer asked too long ago. */
-  readonly joinableMs: number;
-  /** How long an outcome rests on its key after landing, answering newcomers without another load. 0 for most. */
-  readonly restMs: (value: T) => number;
+  readonly collapseWindowMs: number;
+  /** How long an outcome is kept after landing and answers newcomers without another load: above 0 for failures only. */
+  readonly failureTtlMs: (value: T) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -47,7 +47,7 @@ interface Active<T> {
   readonly flight: Flight;
   readonly abort: AbortController;
   readonly followers: Set<Tell<T>>;
-  joinableUntil: number;
+  joinUntil: number;
   kept: boolean;
   departed: boolean;
   outcome: Outcome<T> | undefined;
@@ -66,14 +66,14 @@ export class SingleFlight<T> {
     this.#options = options;
   }
 
-  /** Keys with a flight under way or an outcome at rest. */
+  /** Keys with a flight under way or a kept outcome. */
   get size(): number {
     return this.#active.size;
   }
 
   /** Whether one who joined now would wait for a flight that another one has started. */
   isFollowed(key: string): boolean {
-    const flight = this.#followable(key);
+    const flight = this.#joinable(key);
     return flight !== undefined && flight.outcome === undefined;
   }
 
@@ -82,7 +82,7 @@ export class SingleFlight<T> {
    * only with what `load` threw, which is a bug: expected failures are values.
    */
   join(key: string, waiter: Waiter, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
-    const followed = this.#followable(key);
+    const followed = this.#joinable(key);
     const flight = followed ?? this.#start(key, load);
     const collapsed = followed !== undefined;
     if (followed !== undefined) {
@@ -111,9 +111,9 @@ export class SingleFlight<T> {
     });
   }
 
-  #followable(key: string): Active<T> | undefined {
+  #joinable(key: string): Active<T> | undefined {
     const flight = this.#active.get(key);
-    return flight !== undefined && this.#options.now() < flight.joinableUntil ? flight : undefined;
+    return flight !== undefined && this.#options.now() < flight.joinUntil ? flight : undefined;
   }
 
   #start(key: string, load: (flight: Flight) => Promise<T>): Active<T> {
@@ -133,7 +133,7 @@ export class SingleFlight<T> {
       flight: own,
       abort,
       followers: new Set(),
-      joinableUntil: this.#options.now() + this.#options.joinableMs,
+      joinUntil: this.#options.now() + this.#options.collapseWindowMs,
       kept: false,
       departed: false,
       outcome: undefined,
@@ -141,17 +141,17 @@ export class SingleFlight<T> {
     this.#active.set(key, flight);
     // In a promise's executor a throw is a rejection, too.
     new Promise<T>((resolve) => resolve(load(own))).then(
-      (value) => this.#land(key, flight, { value }, this.#options.restMs(value)),
+      (value) => this.#land(key, flight, { value }, this.#options.failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
     return flight;
   }
 
-  #land(key: string, flight: Active<T>, outcome: Outcome<T>, restMs: number): void {
+  #land(key: string, flight: Active<T>, outcome: Outcome<T>, failureTtlMs: number): void {
     flight.outcome = outcome;
-    if (restMs > 0) {
-      flight.joinableUntil = this.#options.now() + restMs;
-      setTimeout(() => this.#forget(key, flight), restMs).unref();
+    if (failureTtlMs > 0) {
+      flight.joinUntil = this.#options.now() + failureTtlMs;
+      setTimeout(() => this.#forget(key, flight), failureTtlMs).unref();
     } else {
       this.#forget(key, flight);
     }

@@ -4,8 +4,8 @@ type Times = Settings['lifetimes']['shardsFinal'];
 
 /** The table of lifetimes in the words of those who use it: the settings are written for people. */
 export function policiesOf({ lifetimes }: Settings) {
-  const windows = ({ beforeRedis, staleWhileRevalidate, staleIfError }: Omit<Times, 'lifetime'>) => ({
-    beforeRedisMs: beforeRedis,
+  const windows = ({ memoryTtl, staleWhileRevalidate, staleIfError }: Omit<Times, 'lifetime'>) => ({
+    memoryTtlMs: memoryTtl,
     staleWhileRevalidateMs: staleWhileRevalidate,
     staleIfErrorMs: staleIfError,
   });

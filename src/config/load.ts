@@ -43,6 +43,12 @@ const RENAMED: readonly Renamed[] = [
   { from: 'breaker.leastKeys', to: 'breaker.minimumThroughput' },
   { from: 'breaker.rest', to: 'breaker.openDuration' },
   { from: 'breaker.longestRest', to: 'breaker.longestOpenDuration' },
+  { from: 'coalescing.joinable', to: 'coalescing.collapseWindow' },
+  { from: 'coalescing.restAfterFailure', to: 'coalescing.failureTtl' },
+  ...Object.keys(settingsSchema.shape.lifetimes.unwrap().shape).map((rule) => ({
+    from: `lifetimes.${rule}.beforeRedis`,
+    to: `lifetimes.${rule}.memoryTtl`,
+  })),
 ];
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,12 +7,12 @@ import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, 
 const lifetime = () => duration('1ms', '30d');
 const window = () => duration('0ms', '30d');
 
-function rule(description: string, times: { lifetime: string; beforeRedis: string; swr: string; sie: string }) {
+function rule(description: string, times: { lifetime: string; memoryTtl: string; swr: string; sie: string }) {
   return z
     .strictObject({
       lifetime: lifetime().prefault(times.lifetime).meta(about('How long the answer is fresh.')),
-      beforeRedis: window()
-        .prefault(times.beforeRedis)
+      memoryTtl: window()
+        .prefault(times.memoryTtl)
         .meta(about('How long a memory copy answers before Redis is asked again.')),
       staleWhileRevalidate: window()
         .prefault(times.swr)
@@ -30,7 +30,7 @@ const growing = z
     shortestLifetime: lifetime().prefault('1s').meta(about('The lifetime of the youngest answer.')),
     longestLifetime: lifetime().prefault('1h').meta(about('The lifetime of the oldest answer.')),
     ageDivisor: integer(1, 1000).prefault(10).meta(about('Between them the lifetime is the age divided by this.')),
-    beforeRedis: window().prefault('10min').meta(about('How long a memory copy answers before Redis is asked again.')),
+    memoryTtl: window().prefault('10min').meta(about('How long a memory copy answers before Redis is asked again.')),
     staleWhileRevalidate: window()
       .prefault('30s')
       .meta(about('How long after that it is served while it is refreshed; at most the lifetime.')),
@@ -48,39 +48,39 @@ const lifetimes = z
   .strictObject({
     shardsFinal: rule('A complete round of a masterchain block.', {
       lifetime: '24h',
-      beforeRedis: '1h',
+      memoryTtl: '1h',
       swr: '10min',
       sie: '24h',
     }),
-    shardsFinalPage: rule('A page of a round.', { lifetime: '10min', beforeRedis: '10min', swr: '10min', sie: '1h' }),
+    shardsFinalPage: rule('A page of a round.', { lifetime: '10min', memoryTtl: '10min', swr: '10min', sie: '1h' }),
     shardsLive: rule('A list of blocks that may be incomplete.', {
       lifetime: '400ms',
-      beforeRedis: '400ms',
+      memoryTtl: '400ms',
       swr: '0s',
       sie: '0s',
     }),
     adjacentFinal: rule('The one parent of a transaction.', {
       lifetime: '1h',
-      beforeRedis: '10min',
+      memoryTtl: '10min',
       swr: '10min',
       sie: '24h',
     }),
     adjacentGrowing: growing,
     adjacentLive: rule('Adjacent transactions that are not final yet.', {
       lifetime: '400ms',
-      beforeRedis: '400ms',
+      memoryTtl: '400ms',
       swr: '0s',
       sie: '2s',
     }),
     pendingFinalized: rule('Traces all of whose transactions are final.', {
       lifetime: '1s',
-      beforeRedis: '1s',
+      memoryTtl: '1s',
       swr: '1s',
       sie: '2s',
     }),
-    pendingLive: rule('Traces under way.', { lifetime: '400ms', beforeRedis: '400ms', swr: '400ms', sie: '2s' }),
-    empty: rule('An empty list.', { lifetime: '250ms', beforeRedis: '250ms', swr: '0s', sie: '0s' }),
-    notFound: rule('A 404.', { lifetime: '300ms', beforeRedis: '300ms', swr: '0s', sie: '0s' }),
+    pendingLive: rule('Traces under way.', { lifetime: '400ms', memoryTtl: '400ms', swr: '400ms', sie: '2s' }),
+    empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
+    notFound: rule('A 404.', { lifetime: '300ms', memoryTtl: '300ms', swr: '0s', sie: '0s' }),
   })
   .prefault({})
   .meta(about('How long answers live, by what they are (see the table of lifetimes).'));
@@ -211,10 +211,12 @@ const memory = z
 
 const coalescing = z
   .strictObject({
-    joinable: duration('1ms', '1min').prefault('1s').meta(about('How long a flight takes followers.')),
-    restAfterFailure: duration('0ms', '1min')
+    collapseWindow: duration('1ms', '1min')
+      .prefault('1s')
+      .meta(about('How long after its start a load is joined by requests for the same key.')),
+    failureTtl: duration('0ms', '1min')
       .prefault('250ms')
-      .meta(about('How long a key rests after its flight failed.')),
+      .meta(about('How long a failed load is the answer to requests for the same key.')),
   })
   .prefault({});
 

@@ -3,7 +3,7 @@ export interface CircuitBreakerOptions {
   /** So many failures in a row open it; 1 or more. */
   readonly failuresToOpen: number;
   /** How long it stays open before one call tries, in milliseconds. */
-  readonly restMs: number;
+  readonly openMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Told when it opens, with what the last call threw, and when it closes; not when a trial fails. */
@@ -14,7 +14,7 @@ export type BreakerTransition = { readonly state: 'open'; readonly error: unknow
 
 /**
  * A circuit breaker that counts consecutive failures. Closed, it lets all calls through. Open, it rejects all calls for
- * `restMs`. Then it is half-open: one call is the trial, whose success closes it and whose failure opens it for `restMs`
+ * `openMs`. Then it is half-open: one call is the trial, whose success closes it and whose failure opens it for `openMs`
  * again; all other calls are rejected meanwhile.
  */
 export class CircuitBreaker {
@@ -56,11 +56,11 @@ export class CircuitBreaker {
   }
 
   #failed(isTrial: boolean, error: unknown): void {
-    const { failuresToOpen, restMs, now, onTransition } = this.#options;
+    const { failuresToOpen, openMs, now, onTransition } = this.#options;
     if (this.#isOpen && !isTrial) return;
     if (!isTrial && ++this.#failures < failuresToOpen) return;
     this.#trialIsUnderWay = false;
-    this.#trialAt = now() + restMs;
+    this.#trialAt = now() + openMs;
     if (isTrial) return;
     this.#isOpen = true;
     onTransition({ state: 'open', error });

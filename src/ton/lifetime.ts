@@ -4,7 +4,7 @@ import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 export interface LifetimePolicy {
   readonly lifetimeMs: number;
   /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */
-  readonly beforeRedisMs: number;
+  readonly memoryTtlMs: number;
   /** RFC 5861 3; never longer than the lifetime. */
   readonly staleWhileRevalidateMs: number;
   /** RFC 5861 4, and when a request is shed. */
@@ -38,7 +38,7 @@ export interface Lifetime {
   readonly freshUntil: number;
   readonly staleWhileRevalidateUntil: number;
   readonly staleIfErrorUntil: number;
-  readonly beforeRedisMs: number;
+  readonly memoryTtlMs: number;
   /** From `receivedAt` to `freshUntil`. */
   readonly lifetimeMs: number;
   /** The longest that a client may keep the answer after it was sent; 0 for what clients must not keep. */
@@ -80,7 +80,7 @@ export function lifetimeOf(
     freshUntil,
     staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidateMs, lifetimeMs),
     staleIfErrorUntil: freshUntil + windows.staleIfErrorMs,
-    beforeRedisMs: Math.min(windows.beforeRedisMs, keptMs),
+    memoryTtlMs: Math.min(windows.memoryTtlMs, keptMs),
     lifetimeMs: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
     gainsByChainTime: longest.lifetimeMs > lifetimeMs,

@@ -4,7 +4,7 @@ import type { UpstreamTraffic } from './upstream-traffic.ts';
 const TIMEOUT_MS = 60_000;
 
 const MOST_ATTEMPTS = 4;
-const LONGEST_REST_MS = 30_000;
+const LONGEST_PAUSE_MS = 30_000;
 
 /** One answer, read to its end. */
 export interface Answer {
@@ -67,11 +67,11 @@ export class Asker {
       await traffic.turn();
       const before = traffic.count;
       const answered = await this.#send(target, options);
-      const restMs = restAfter(answered);
-      if (restMs === undefined || attempt === MOST_ATTEMPTS) {
+      const pauseMs = pauseAfter(answered);
+      if (pauseMs === undefined || attempt === MOST_ATTEMPTS) {
         return { ...answered, upstreamRequests: traffic.count - before };
       }
-      traffic.pause(restMs);
+      traffic.pause(pauseMs);
     }
   }
 
@@ -103,10 +103,10 @@ export class Asker {
 }
 
 /** How long a failure asks to wait, in milliseconds; a 429 need not say. */
-function restAfter({ status, headers }: Answer): number | undefined {
+function pauseAfter({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const seconds = Number(headers.get('retry-after') ?? 1);
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_REST_MS) : 1000;
+  return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_PAUSE_MS) : 1000;
 }
 
 function parseJson(bytes: Buffer): unknown {

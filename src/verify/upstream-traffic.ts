@@ -41,7 +41,7 @@ export class UpstreamTraffic {
     }
   }
 
-  /** Nothing goes out for that long: the indexer asked for a rest. */
+  /** Nothing goes out for that long: the indexer asked for a pause. */
   pause(ms: number): void {
     this.#freeAt = Math.max(this.#freeAt, performance.now() + ms);
   }

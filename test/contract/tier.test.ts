@@ -31,7 +31,7 @@ function redisTier(): Subject {
     connection,
     redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
     budgetMs: 5000,
-    breaker: { faults: 3, restMs: 1000 },
+    breaker: { faults: 3, openMs: 1000 },
     maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,
     now: () => clock.now,

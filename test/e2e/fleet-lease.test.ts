@@ -6,7 +6,7 @@ import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 
 /** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
-const PATIENT = { coalescing: { joinable: 60_000 } };
+const PATIENT = { coalescing: { collapseWindow: 60_000 } };
 
 /** An indexer that keeps its answers back until it is told to give them, the oldest first. */
 class Held {
@@ -46,9 +46,9 @@ describe('300 clients of three instances', () => {
   it('cost it one for a key that failed, and all are told, also those who come while the failure rests', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
-      overrides: { coalescing: { joinable: 60_000, restAfterFailure: 60_000 } },
+      overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } },
     });
-    const late = await fleet.add({ coalescing: { joinable: 60_000, restAfterFailure: 60_000 } });
+    const late = await fleet.add({ coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } });
     const target = someChildren();
     const asking = Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
     await fleet.untilAsked(1);

@@ -13,7 +13,7 @@ import { someNetwork } from '../support/some-network.ts';
 /** A machine that is busy with other things must not look like a Redis that fails, or like a load that is too old. */
 const PATIENT = {
   redis: { budget: '10s', commandTimeout: '10s' },
-  coalescing: { joinable: '1min' },
+  coalescing: { collapseWindow: '1min' },
 };
 
 /** Of the 3 s in which those who wait for a killed instance have their answer, ten times as much. */

@@ -209,7 +209,7 @@ describe('an answer that was asked for earlier than what is kept, and comes late
     const waiting: ((given: JsonAnswer) => void)[] = [];
     now = START;
     const hold = () => new Promise<JsonAnswer>((resolve) => waiting.push(resolve));
-    fleet = await Fleet.start(hold, { instances: 1, overrides: { coalescing: { joinable: 1 } }, now: () => now });
+    fleet = await Fleet.start(hold, { instances: 1, overrides: { coalescing: { collapseWindow: 1 } }, now: () => now });
     const target = someChildren();
     const first = ask(target);
     await fleet.untilAsked(1);

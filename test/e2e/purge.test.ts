@@ -20,7 +20,7 @@ let seqno: number;
 const PATIENT = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
 
 /** Everything lives long enough to be seen to end. */
-const LASTING = { lifetime: 60_000, beforeRedis: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
+const LASTING = { lifetime: 60_000, memoryTtl: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
 
 async function addProxy(now?: () => number): Promise<RunningProxy> {
   const proxy = await startProxy({
@@ -29,7 +29,7 @@ async function addProxy(now?: () => number): Promise<RunningProxy> {
     ...(now && { now }),
     overrides: {
       redis: PATIENT,
-      coalescing: { restAfterFailure: 0 },
+      coalescing: { failureTtl: 0 },
       lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
     },
   });

@@ -140,9 +140,9 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     const round: [string, number] = [newestRound(world), HOUR];
     const parent: [string, number] = [parentOfSettled(world), 10 * MINUTE];
     const lasting = dialect === 'spec' ? [parent] : [round, parent];
-    for (const [target, beforeRedisMs] of lasting) {
+    for (const [target, memoryTtlMs] of lasting) {
       await world.ask(target);
-      await world.leap(beforeRedisMs - 1);
+      await world.leap(memoryTtlMs - 1);
       expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
       await world.leap(1);
       expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'redis' });

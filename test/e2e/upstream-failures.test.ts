@@ -12,7 +12,7 @@ import { newestRound, nothingPending, unknownTransaction } from './questions.ts'
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 
 /** Failures are asked for again at once, so that what is never cached can be seen to be asked for. */
-const WITHOUT_REST: WorldProxyOptions = { overrides: { coalescing: { restAfterFailure: 0 } } };
+const WITHOUT_REST: WorldProxyOptions = { overrides: { coalescing: { failureTtl: 0 } } };
 
 function errorIn(text: string): unknown {
   return JSON.parse(text).error;

@@ -7,7 +7,7 @@ export const PATIENT_ADMISSION = { patience: 3_600_000, holdAfterTimeout: 0, max
 
 /** A world whose keys do not rest after a failure: the next request asks the indexer again. */
 export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
-  const coalescing = { restAfterFailure: 0, ...overrides?.coalescing };
+  const coalescing = { failureTtl: 0, ...overrides?.coalescing };
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
   return World.start({ ...ANY_WORLD, proxy: { ...options, overrides: { ...overrides, admission, coalescing } } });
 }

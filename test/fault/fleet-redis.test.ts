@@ -12,7 +12,7 @@ const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];
 function startFleet(answer: () => JsonAnswer | Promise<JsonAnswer>, options: FleetOptions): Promise<Fleet> {
   return Fleet.start(answer, {
     ...options,
-    overrides: { coalescing: { joinable: 60_000 }, ...options.overrides },
+    overrides: { coalescing: { collapseWindow: 60_000 }, ...options.overrides },
   });
 }
 
@@ -215,7 +215,7 @@ describe('rubbish in Redis', () => {
   ])('costs no right answer, and the indexer little: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;
-    for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { joinable: 60_000 } });
+    for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { collapseWindow: 60_000 } });
     await spoil(admin, entry);
     expect(told(await fleet.ask(target, 30, 1))).toEqual(RIGHT);
     expect(fleet.asked - 1).toBeGreaterThanOrEqual(1);

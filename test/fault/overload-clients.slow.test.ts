@@ -225,7 +225,7 @@ describe('whatever the indexer does', () => {
   const REQUESTS = 120;
   const times = (staleIfError: number) => ({
     lifetime: 50,
-    beforeRedis: 50,
+    memoryTtl: 50,
     staleWhileRevalidate: 0,
     staleIfError,
   });

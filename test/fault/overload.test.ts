@@ -55,7 +55,7 @@ const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { rea
 
 const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: number) => ({
   lifetime,
-  beforeRedis: lifetime,
+  memoryTtl: lifetime,
   staleWhileRevalidate,
   staleIfError,
 });
@@ -208,7 +208,7 @@ function growing() {
     shortestLifetime: 1000,
     longestLifetime: 1000,
     ageDivisor: 10,
-    beforeRedis: 1000,
+    memoryTtl: 1000,
     staleWhileRevalidate: 0,
     staleIfError: 0,
   };
@@ -282,7 +282,7 @@ describe('the breaker', () => {
       overrides: {
         admission: PATIENT_ADMISSION,
         breaker: { openDuration: 300, longestOpenDuration: 300 },
-        coalescing: { restAfterFailure: 0 },
+        coalescing: { failureTtl: 0 },
       },
     });
     await indexer.close();

@@ -158,7 +158,7 @@ describe('when as many requests wait as may (http.maxWaiting)', () => {
   beforeEach(async () => {
     await world[Symbol.asyncDispose]();
     const lifetimes = {
-      adjacentFinal: { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 0, staleIfError: 60_000 },
+      adjacentFinal: { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 60_000 },
     };
     world = await startFaultyWorld({
       env: ENV,

@@ -31,7 +31,7 @@ it.each([
 it('a Redis that breaks every connection at its first command is connected to ever more seldom', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
-  const breaker = { faults: 1000, restMs: 1 };
+  const breaker = { faults: 1000, openMs: 1 };
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000, breaker });
   await observed.untilRead('key', 'absent');
   garbling.garble({ bytes: '_\r\n_\r\n', isGarbled: isGet });

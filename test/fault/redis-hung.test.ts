@@ -16,7 +16,7 @@ async function failWithinBudget(observed: ObservedRedisTier, key: string, times:
 
 test('Redis that hangs costs a few look-ups their budget and the others nothing, until it answers again', async () => {
   await using redis = await startRedis();
-  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, restMs: 60_000 } });
+  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, openMs: 60_000 } });
   const stored = entry();
   await observed.untilConnection('connected');
   await observed.untilStored(stored);

@@ -40,7 +40,7 @@ describe('a read-only replica', () => {
 
   test('serves reads, is written to rarely, and again when it is a primary', async () => {
     await using redis = await startRedis();
-    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, restMs: 60_000 } });
+    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, openMs: 60_000 } });
     const stored = entry();
     await observed.untilConnection('connected');
     await observed.untilStored(stored);
@@ -79,7 +79,7 @@ describe('a read-only replica', () => {
 
   test('does not cost the reads their connection at each refused write', async () => {
     await using redis = await startRedis();
-    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 1000, restMs: 1 } });
+    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 1000, openMs: 1 } });
     const stored = entry();
     await observed.untilConnection('connected');
     await observed.untilStored(stored);
@@ -100,7 +100,7 @@ describe('a read-only replica', () => {
 
 test('a full Redis serves reads, and is written to rarely', async () => {
   await using redis = await startRedis({ args: ['--maxmemory', '100kb', '--maxmemory-policy', 'noeviction'] });
-  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, restMs: 60_000 } });
+  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, openMs: 60_000 } });
   await observed.untilConnection('connected');
   await writeOften(observed, 100);
   expect(await setsSeenBy(redis)).toBe(3);

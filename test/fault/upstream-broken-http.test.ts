@@ -18,7 +18,7 @@ async function askBefore(bytes: string, connection: 'ends' | 'stays open' | 'is 
   await using proxy = await startProxy({
     upstreamUrl: upstream.url,
     env: { UPSTREAM_TIMEOUT: '300ms' },
-    overrides: { coalescing: { restAfterFailure: 0 } },
+    overrides: { coalescing: { failureTtl: 0 } },
   });
   const reply = await ask(proxy.url, TARGET);
   const again = await ask(proxy.url, TARGET);

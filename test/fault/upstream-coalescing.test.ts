@@ -11,7 +11,7 @@ let world: World;
 /** Where no clock is moved, none must matter: a busy machine may stand still for longer than a second. */
 const start = async ({ env, overrides }: WorldProxyOptions = {}) => {
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
-  const coalescing = { joinable: 60_000, ...overrides?.coalescing };
+  const coalescing = { collapseWindow: 60_000, ...overrides?.coalescing };
   const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission, coalescing } };
   world = await World.start({ ...ANY_WORLD, proxy });
 };
@@ -32,7 +32,7 @@ async function untilNoticed(): Promise<void> {
 it('a flight takes followers for a second and rests its key for 250 ms after a failure, unless set otherwise', async () => {
   await start();
   const { settings } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1:1' });
-  expect(settings.coalescing).toEqual({ joinable: 1000, restAfterFailure: 250 });
+  expect(settings.coalescing).toEqual({ collapseWindow: 1000, failureTtl: 250 });
 });
 
 describe('clients of one key', () => {
@@ -87,7 +87,7 @@ describe('clients of one key', () => {
   it('that come more than a second later start one more request, and that one takes the others', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     await world[Symbol.asyncDispose]();
-    await start({ overrides: { coalescing: { joinable: 1000 } } });
+    await start({ overrides: { coalescing: { collapseWindow: 1000 } } });
     const target = newestRound(world);
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(target);
@@ -165,7 +165,7 @@ describe('followers of a flight that fails', () => {
   it('share its error, and those who come within its rest too; then the indexer is asked again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     // In a minute the timer that forgets the failure does not run: the clock alone decides.
-    await start({ overrides: { coalescing: { restAfterFailure: 60_000 } } });
+    await start({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const target = newestRound(world);
     world.indexer.faults.inject(failed(500), { times: 1 });
     const gate = world.indexer.hold();
@@ -194,7 +194,7 @@ describe('followers of a flight that fails', () => {
     ["a 404 that is not the indexer's own", failed(404, 'text'), 502, 'upstream-invalid'],
     ['too large a body', { kind: 'huge', bytes: 5000 }, 502, 'upstream-too-large'],
   ])('share what was useless, and the key rests: %s', async (_, fault, status, detail) => {
-    const overrides = { coalescing: { joinable: 60_000, restAfterFailure: 60_000 }, upstream: { maxBodySize: 4096 } };
+    const overrides = { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
     world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
     const other = await world.addProxy({ overrides });
     const target = newestRound(world);
@@ -219,7 +219,7 @@ describe('followers of a flight that fails', () => {
 });
 
 it('with Redis, a cold key costs all its clients together one look-up, one request and one write', async () => {
-  const overrides = { coalescing: { joinable: 60_000 } };
+  const overrides = { coalescing: { collapseWindow: 60_000 } };
   world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
   const target = newestRound(world);
   const calls = () =>
@@ -238,7 +238,7 @@ it('with Redis, a cold key costs all its clients together one look-up, one reque
 it('what a flight stored answers the next flight that had to wait, without another request', async () => {
   world = await startFaultyWorld({
     env: { UPSTREAM_MAX_CONCURRENCY: '1' },
-    overrides: { coalescing: { joinable: 1, restAfterFailure: 0 } },
+    overrides: { coalescing: { collapseWindow: 1, failureTtl: 0 } },
   });
   const target = newestRound(world);
   const gate = world.indexer.hold();

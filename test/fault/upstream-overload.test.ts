@@ -111,7 +111,7 @@ describe('beyond the queue', () => {
   });
 
   it('what is in memory is answered, fresh or stale, and costs no place', async () => {
-    const times = { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
+    const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
     await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
     const fresh = newestRound(world);
     const stale = parentOfSettled(world);

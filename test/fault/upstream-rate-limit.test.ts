@@ -128,7 +128,7 @@ describe('while the indexer rests', () => {
 
   it('what is stale and may be used is', async () => {
     await world[Symbol.asyncDispose]();
-    const times = { lifetime: 1000, beforeRedis: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
+    const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
     world = await startFaultyWorld({ overrides: { lifetimes: { shardsFinal: times } } });
     const target = newestRound(world);
     const { text } = await world.ask(target);

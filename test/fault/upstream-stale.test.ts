@@ -23,7 +23,7 @@ beforeEach(async () => {
   proxy = await startProxy({
     upstreamUrl: upstream.url,
     env: { UPSTREAM_TIMEOUT: '300ms' },
-    overrides: { coalescing: { restAfterFailure: 0 }, upstream: { maxBodySize: 4096 } },
+    overrides: { coalescing: { failureTtl: 0 }, upstream: { maxBodySize: 4096 } },
     now: () => now,
   });
 });
@@ -217,7 +217,7 @@ describe('when the indexer fails', () => {
   });
 
   it('a failure that rests on its key gives no stale answer any longer than the failure itself would', async () => {
-    const resting = { coalescing: { restAfterFailure: 60_000 } };
+    const resting = { coalescing: { failureTtl: 60_000 } };
     await using other = await startProxy({ upstreamUrl: upstream.url, overrides: resting, now: () => now });
     const target = `/api/v3/adjacentTransactions?hash=${HASH}&direction=in`;
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));

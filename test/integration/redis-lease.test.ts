@@ -57,8 +57,8 @@ class Instance {
       leaseMs: LEASE_MS,
       renewEveryMs: NEVER_MS,
       longestMs: NEVER_MS,
-      followableMs: LEASE_MS,
-      restAfterFailureMs: 5000,
+      collapseWindowMs: LEASE_MS,
+      failureTtlMs: 5000,
       pollBudgetMs: 10_000,
       now: () => performance.now(),
       ...options,
@@ -143,7 +143,7 @@ describe('of instances that claim one key', () => {
   });
 
   test('only a new flight takes over what was begun too long ago', async () => {
-    const [a, b] = (await Instance.fleet(2, { followableMs: 1 })) as [Instance, Instance];
+    const [a, b] = (await Instance.fleet(2, { collapseWindowMs: 1 })) as [Instance, Instance];
     const key = someKey();
     await a.hold(key);
     await expect.poll(() => admin.pttl(leaseOf(key))).toBeLessThan(LEASE_MS - 1);
@@ -174,13 +174,13 @@ describe('those who wait', () => {
     expect(await told.landed).toMatchObject(failed);
     expect(await missed.landed).toMatchObject(failed);
     expect(await c.claim(key)).toMatchObject(failed);
-    const restsMs = await admin.pttl(leaseOf(key));
-    expect(restsMs).toBeGreaterThan(0);
-    expect(restsMs).toBeLessThanOrEqual(5000);
+    const ttlMs = await admin.pttl(leaseOf(key));
+    expect(ttlMs).toBeGreaterThan(0);
+    expect(ttlMs).toBeLessThanOrEqual(5000);
   });
 
   test('are told of a failure that does not rest, and the key is free at once', async () => {
-    const [a, b] = (await Instance.fleet(2, { restAfterFailureMs: 0 })) as [Instance, Instance];
+    const [a, b] = (await Instance.fleet(2, { failureTtlMs: 0 })) as [Instance, Instance];
     const key = someKey();
     const lease = await a.hold(key);
     const watch = await b.watch(key);
@@ -306,9 +306,9 @@ describe('a lease that is renewed', () => {
     await a.hold(key);
     const held = await admin.get(leaseOf(key));
     await admin.set(leaseOf(key), String(held).replace('held 0 ', 'held 30000 '), 'PX', LEASE_MS);
-    const b = await Instance.start({ followableMs: 60_000 });
+    const b = await Instance.start({ collapseWindowMs: 60_000 });
     expect(await b.claim(key)).toMatchObject({ state: 'taken' });
-    const c = await Instance.start({ followableMs: 30_000 });
+    const c = await Instance.start({ collapseWindowMs: 30_000 });
     expect(await c.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
     expect(await c.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
   });

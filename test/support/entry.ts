@@ -15,7 +15,7 @@ export function anEntry(options: EntryOptions = {}): Entry {
     freshUntil: askedAt + 60_000,
     staleWhileRevalidateUntil: askedAt + 70_000,
     staleIfErrorUntil: askedAt + 120_000,
-    beforeRedisMs: 10_000,
+    memoryTtlMs: 10_000,
     lifetimeMs: 60_000,
     richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     poorerSince: undefined,

@@ -29,7 +29,7 @@ export async function connectedRedis(url: string, options: Partial<ConnectRedisO
 export class ObservedRedisTier implements AsyncDisposable {
   static readonly FAULTS = 3;
   static readonly BUDGET_MS = 50;
-  static readonly REST_MS = 100;
+  static readonly OPEN_MS = 100;
 
   readonly tier: RedisTier;
   readonly keyPrefix = `test:${randomUUID()}:`;
@@ -48,7 +48,7 @@ export class ObservedRedisTier implements AsyncDisposable {
       connection: this.#connection,
       redisKey: redisKeyFor(this.keyPrefix),
       budgetMs: ObservedRedisTier.BUDGET_MS,
-      breaker: { faults: ObservedRedisTier.FAULTS, restMs: ObservedRedisTier.REST_MS },
+      breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
       maxPendingWrites: 100,
       maxPendingWriteBytes: 64 * 1024 * 1024,
       now: Date.now,

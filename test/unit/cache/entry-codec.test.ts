@@ -40,7 +40,7 @@ const entries: fc.Arbitrary<Entry> = fc
     freshMs: spanMs,
     revalidateMs: spanMs,
     errorMs: spanMs,
-    beforeRedisMs: spanMs,
+    memoryTtlMs: spanMs,
     lifetimeMs: spanMs,
     poorerSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
     richness: fc.record({
@@ -178,14 +178,14 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a stale window that ends before the lifetime', { staleWhileRevalidateUntil: small.freshUntil - 1 }],
     ['with a stale window that never ends', { staleIfErrorUntil: Number.POSITIVE_INFINITY }],
     ['with a stale window that is no number', { staleIfErrorUntil: Number.NaN }],
-    ['with a negative time before Redis', { beforeRedisMs: -1 }],
+    ['with a negative time before Redis', { memoryTtlMs: -1 }],
     ['with a negative lifetime', { lifetimeMs: -1 }],
     ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
     ['poorer since a time that is no number', { poorerSince: Number.NaN }],
     ['of a rank that there is not', { richness: { ...NOTHING_LISTED, rank: 4 } }],
     ['with half a member', { richness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
     ['with half a tentative member', { richness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
-    ['with an endless time before Redis', { beforeRedisMs: Number.POSITIVE_INFINITY }],
+    ['with an endless time before Redis', { memoryTtlMs: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();
   });

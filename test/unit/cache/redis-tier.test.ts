@@ -8,7 +8,7 @@ import { NodeLost } from '../../../src/redis/node-lost.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
-const REST_MS = 1000;
+const OPEN_MS = 1000;
 const FAULTS = 3;
 const entry = anEntry({ askedAt: 1_700_000_000_000 });
 
@@ -33,7 +33,7 @@ function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Par
     connection,
     redisKey: redisKeyFor('toncache:test:'),
     budgetMs: BUDGET_MS,
-    breaker: { faults: FAULTS, restMs: REST_MS },
+    breaker: { faults: FAULTS, openMs: OPEN_MS },
     maxPendingWrites: 10,
     maxPendingWriteBytes: 1000,
     now: Date.now,
@@ -147,7 +147,7 @@ describe('the breaker', () => {
     let answer: RedisConnection['getBuffer'] = refuses;
     const { tier, connection, transitions } = tierOn({ getBuffer: (key) => answer(key) });
     await failReads(tier, FAULTS);
-    await vi.advanceTimersByTimeAsync(REST_MS);
+    await vi.advanceTimersByTimeAsync(OPEN_MS);
     answer = () => trial.promise;
     const tried = tier.get(entry.key);
     await failReads(tier, 20);
@@ -164,7 +164,7 @@ describe('the breaker', () => {
       const { tier, connection } = tierOn({ getBuffer: refuses });
       await failReads(tier, FAULTS);
       vi.setSystemTime(Date.now() + byMs);
-      await vi.advanceTimersByTimeAsync(REST_MS - 1);
+      await vi.advanceTimersByTimeAsync(OPEN_MS - 1);
       await failReads(tier, 10);
       expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS);
       await vi.advanceTimersByTimeAsync(1);
@@ -177,7 +177,7 @@ describe('the breaker', () => {
     const { tier, connection, transitions } = tierOn({ getBuffer: refuses });
     await failReads(tier, FAULTS);
     for (let trial = 1; trial <= 5; trial++) {
-      await vi.advanceTimersByTimeAsync(REST_MS);
+      await vi.advanceTimersByTimeAsync(OPEN_MS);
       await failReads(tier, 10);
       expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + trial);
     }

@@ -37,13 +37,13 @@ interface Modelled {
 }
 
 /** What the rules of coalescing make of arrivals, in the order of their coming: reckoned from the instants alone. */
-export function expectFlights(arrivals: readonly Arrival[], joinableMs: number, restMs: number): Expected {
+export function expectFlights(arrivals: readonly Arrival[], collapseWindowMs: number, failureTtlMs: number): Expected {
   const flights: Modelled[] = [];
   const newest = new Map<string, Modelled>();
   const joined = arrivals.map((arrival, index) => {
     const last = newest.get(arrival.key);
     const flight =
-      last !== undefined && takes(last, arrival.at, joinableMs, restMs)
+      last !== undefined && takes(last, arrival.at, collapseWindowMs, failureTtlMs)
         ? last
         : { leader: index, arrival, lastLeavesAt: 0 };
     if (flight !== last) {
@@ -65,11 +65,11 @@ export function expectFlights(arrivals: readonly Arrival[], joinableMs: number, 
   };
 }
 
-function takes(flight: Modelled, at: number, joinableMs: number, restMs: number): boolean {
+function takes(flight: Modelled, at: number, collapseWindowMs: number, failureTtlMs: number): boolean {
   const { arrival, lastLeavesAt } = flight;
   const { landsAt, failed } = arrival.load;
   if (isCancelled(flight) && lastLeavesAt < at) return false;
-  return landsAt < at ? failed && at < landsAt + restMs : at < arrival.at + joinableMs;
+  return landsAt < at ? failed && at < landsAt + failureTtlMs : at < arrival.at + collapseWindowMs;
 }
 
 function isCancelled({ arrival, lastLeavesAt }: Modelled): boolean {

@@ -57,8 +57,8 @@ beforeEach(() => {
     leaseMs: LEASE_MS,
     renewEveryMs: RENEW_EVERY_MS,
     longestMs: LONGEST_MS,
-    followableMs: 1000,
-    restAfterFailureMs: 250,
+    collapseWindowMs: 1000,
+    failureTtlMs: 250,
     pollBudgetMs: BUDGET_MS,
     now: Date.now,
   });

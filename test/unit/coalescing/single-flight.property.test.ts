@@ -4,8 +4,8 @@ import { type Flight, SingleFlight } from '../../../src/coalescing/single-flight
 import { type Arrival, type ExpectedFlight, type ExpectedWait, expectFlights } from './expected-flights.ts';
 import { leavingBy } from './leaving.ts';
 
-const JOINABLE_MS = 1000;
-const REST_MS = 250;
+const COLLAPSE_WINDOW_MS = 1000;
+const FAILURE_TTL_MS = 250;
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -46,8 +46,8 @@ async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
   const single = new SingleFlight<{ leader: number; failed: boolean }>({
-    joinableMs: JOINABLE_MS,
-    restMs: ({ failed }) => (failed ? REST_MS : 0),
+    collapseWindowMs: COLLAPSE_WINDOW_MS,
+    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
     now,
   });
   const flights: (ExpectedFlight & { cancelled: boolean })[] = [];
@@ -87,7 +87,7 @@ async function fly(arrivals: readonly Arrival[]) {
 test('a flight takes all who come within a second and only them, is cancelled when nobody waits for it, and nobody hangs', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
-      const expected = expectFlights(arrivals, JOINABLE_MS, REST_MS);
+      const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);
       const { flights, waits, kept } = await fly(arrivals);
       expect(flights).toEqual(expected.flights);
       expect(waits).toEqual(
@@ -111,7 +111,7 @@ test('of two loads of one key under way at once, one began at least a second aft
       for (const [index, older] of spans.entries()) {
         for (const younger of spans.slice(index + 1).filter(({ key }) => key === older.key)) {
           if (younger.startsAt < older.endsAt)
-            expect(younger.startsAt - older.startsAt).toBeGreaterThanOrEqual(JOINABLE_MS);
+            expect(younger.startsAt - older.startsAt).toBeGreaterThanOrEqual(COLLAPSE_WINDOW_MS);
         }
       }
     }),

@@ -3,16 +3,16 @@ import { SingleFlight } from '../../../src/coalescing/single-flight.ts';
 import { leavingBy } from './leaving.ts';
 import { ManualLoad, type Outcome } from './manual-load.ts';
 
-const JOINABLE_MS = 1000;
-const REST_MS = 250;
+const COLLAPSE_WINDOW_MS = 1000;
+const FAILURE_TTL_MS = 250;
 const patient = new AbortController().signal;
 let flights: SingleFlight<Outcome>;
 
 beforeEach(() => {
   vi.useFakeTimers();
   flights = new SingleFlight({
-    joinableMs: JOINABLE_MS,
-    restMs: ({ failed }) => (failed ? REST_MS : 0),
+    collapseWindowMs: COLLAPSE_WINDOW_MS,
+    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
     now: () => performance.now(),
   });
 });
@@ -60,7 +60,7 @@ describe('followers', () => {
   test('are taken for a second, and then one more flight starts while the first is still under way', async () => {
     const [first, second, third] = [new ManualLoad(), new ManualLoad(), new ManualLoad()];
     const leader = join('k', first);
-    await vi.advanceTimersByTimeAsync(JOINABLE_MS - 1);
+    await vi.advanceTimersByTimeAsync(COLLAPSE_WINDOW_MS - 1);
     const follower = join('k', third);
     await vi.advanceTimersByTimeAsync(1);
     const nextLeader = join('k', second);
@@ -77,7 +77,7 @@ describe('followers', () => {
   test('of the younger flight stay with it when the older one lands first', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const older = join('k', first);
-    await vi.advanceTimersByTimeAsync(JOINABLE_MS);
+    await vi.advanceTimersByTimeAsync(COLLAPSE_WINDOW_MS);
     const younger = join('k', second);
     first.land({ name: 'first' });
     await older;
@@ -213,7 +213,7 @@ describe('a flight that failed', () => {
     load.land({ name: 'down', failed: true });
     const failed = { state: 'landed', value: { name: 'down', failed: true } };
     expect(await Promise.all(waits)).toMatchObject([failed, failed]);
-    await vi.advanceTimersByTimeAsync(REST_MS - 1);
+    await vi.advanceTimersByTimeAsync(FAILURE_TTL_MS - 1);
     expect(await join('k', new ManualLoad())).toMatchObject({ ...failed, collapsed: true });
     await vi.advanceTimersByTimeAsync(1);
     const next = new ManualLoad();
@@ -238,7 +238,7 @@ describe('a flight that failed', () => {
     load.land({ name: 'down', failed: true });
     await wait;
     expect(flights.size).toBe(1);
-    await vi.advanceTimersByTimeAsync(REST_MS);
+    await vi.advanceTimersByTimeAsync(FAILURE_TTL_MS);
     expect(flights.size).toBe(0);
   });
 });

@@ -34,7 +34,7 @@ describe('where a setting comes from', () => {
 
   test('a policy in the file leaves its neighbours as they are', () => {
     const { lifetimes } = load(REQUIRED, { lifetimes: { notFound: { lifetime: '1s' } } }).settings;
-    expect(lifetimes.notFound).toMatchObject({ lifetime: 1000, beforeRedis: 300 });
+    expect(lifetimes.notFound).toMatchObject({ lifetime: 1000, memoryTtl: 300 });
     expect(lifetimes.empty.lifetime).toBe(250);
   });
 
@@ -68,6 +68,22 @@ describe('a setting under its old name', () => {
     expect(loaded.settings.admission).not.toHaveProperty('maxHeap');
     expect(loaded.renamed).toEqual(renamed);
     expect(load(REQUIRED, { admission: { maxMemory: 0.5 } }).renamed).toEqual([]);
+  });
+
+  test('is taken for the new one in each group of lifetimes too', () => {
+    const { settings, renamed: names } = load(REQUIRED, {
+      coalescing: { joinable: '2s', restAfterFailure: '3s' },
+      lifetimes: { notFound: { beforeRedis: '100ms' }, adjacentGrowing: { beforeRedis: '5s' } },
+    });
+    expect(settings.coalescing).toEqual({ collapseWindow: 2000, failureTtl: 3000 });
+    expect(settings.lifetimes.notFound).toMatchObject({ lifetime: 300, memoryTtl: 100 });
+    expect(settings.lifetimes.adjacentGrowing.memoryTtl).toBe(5000);
+    expect(names).toEqual([
+      { from: 'coalescing.joinable', to: 'coalescing.collapseWindow' },
+      { from: 'coalescing.restAfterFailure', to: 'coalescing.failureTtl' },
+      { from: 'lifetimes.adjacentGrowing.beforeRedis', to: 'lifetimes.adjacentGrowing.memoryTtl' },
+      { from: 'lifetimes.notFound.beforeRedis', to: 'lifetimes.notFound.memoryTtl' },
+    ]);
   });
 
   test('is checked like the new one, and refused beside it', () => {

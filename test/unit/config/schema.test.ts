@@ -14,7 +14,7 @@ describe('defaults', () => {
       redis: { budget: 50 },
       memory: { maxSize: 256 * 1024 ** 2 },
       http: { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', adminPort: 9464 },
-      coalescing: { joinable: 1000, restAfterFailure: 250 },
+      coalescing: { collapseWindow: 1000, failureTtl: 250 },
     });
     expect(settings.upstream.apiKey).toBeUndefined();
     expect(settings.redis.url).toBeUndefined();
@@ -27,7 +27,7 @@ describe('defaults', () => {
       rule,
       {
         lifetimeMs: times.lifetime,
-        beforeRedisMs: times.beforeRedis,
+        memoryTtlMs: times.memoryTtl,
         staleWhileRevalidateMs: times.staleWhileRevalidate,
         staleIfErrorMs: times.staleIfError,
       },
@@ -37,7 +37,7 @@ describe('defaults', () => {
       shortestLifetime: growingRow.shortestLifetimeMs,
       longestLifetime: growingRow.longestLifetimeMs,
       ageDivisor: growingRow.ageDivisor,
-      beforeRedis: growingRow.beforeRedisMs,
+      memoryTtl: growingRow.memoryTtlMs,
       staleWhileRevalidate: growingRow.staleWhileRevalidateMs,
       staleIfError: growingRow.staleIfErrorMs,
     });
@@ -103,7 +103,7 @@ describe('a lifetime', () => {
   });
 
   test('may have no stale windows', () => {
-    expect(problems('shardsFinal', { staleWhileRevalidate: '0s', staleIfError: '0s', beforeRedis: '0s' })).toEqual([]);
+    expect(problems('shardsFinal', { staleWhileRevalidate: '0s', staleIfError: '0s', memoryTtl: '0s' })).toEqual([]);
   });
 
   test('of a rule that does not exist is no setting', () => {

@@ -24,7 +24,7 @@ describe('an answer', () => {
       freshUntil,
       staleWhileRevalidateUntil: freshUntil + 600_000,
       staleIfErrorUntil: freshUntil + 86_400_000,
-      beforeRedisMs: 3_600_000,
+      memoryTtlMs: 3_600_000,
       lifetimeMs: 86_400_000,
       richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
       poorerSince: undefined,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type BreakerTransition, CircuitBreaker } from '../../../src/redis/circuit-breaker.ts';
 
 const FAILURES = 3;
-const REST_MS = 1000;
+const OPEN_MS = 1000;
 
 let now: number;
 let begun: number;
@@ -16,7 +16,7 @@ beforeEach(() => {
   transitions = [];
   breaker = new CircuitBreaker({
     failuresToOpen: FAILURES,
-    restMs: REST_MS,
+    openMs: OPEN_MS,
     now: () => now,
     onTransition: (transition) => transitions.push(transition),
   });
@@ -73,12 +73,12 @@ describe('closed', () => {
 describe('open', () => {
   test('it rejects until its rest is over, then one call is the trial and all others are rejected', async () => {
     await open();
-    now += REST_MS - 1;
+    now += OPEN_MS - 1;
     expect(await run('succeeds')).toBe('rejected');
     now += 1;
     const trial = Promise.withResolvers();
     const tried = run(trial.promise);
-    now += 100 * REST_MS;
+    now += 100 * OPEN_MS;
     expect(await run('succeeds')).toBe('rejected');
     trial.resolve('value');
     expect(await tried).toBe('value');
@@ -89,7 +89,7 @@ describe('open', () => {
   test('a trial that fails is told to nobody, and the next one comes after another rest', async () => {
     await open();
     for (let trial = 1; trial <= 5; trial++) {
-      now += REST_MS;
+      now += OPEN_MS;
       expect(await run('fails')).toBe('failed');
       expect(await run('succeeds')).toBe('rejected');
       expect(begun).toBe(FAILURES + trial);
@@ -99,7 +99,7 @@ describe('open', () => {
 
   test('once it has closed, it takes as many failures as before to open it', async () => {
     await open();
-    now += REST_MS;
+    now += OPEN_MS;
     await run('succeeds');
     for (let call = 1; call < FAILURES; call++) await run('fails');
     expect(transitions).toHaveLength(2);
@@ -109,14 +109,14 @@ describe('open', () => {
 });
 
 test('whatever fails when, at most one call is begun in each rest, and one success after it closes', async () => {
-  const step = fc.record({ fails: fc.boolean(), afterMs: fc.integer({ min: 0, max: 2 * REST_MS }) });
+  const step = fc.record({ fails: fc.boolean(), afterMs: fc.integer({ min: 0, max: 2 * OPEN_MS }) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       let failures = 0;
       let openUntil: number | undefined;
       const model = new CircuitBreaker({
         failuresToOpen: FAILURES,
-        restMs: REST_MS,
+        openMs: OPEN_MS,
         now: () => now,
         onTransition: () => {},
       });
@@ -132,7 +132,7 @@ test('whatever fails when, at most one call is begun in each rest, and one succe
         }
         expect(outcome).toBe(fails ? 'failed' : 'value');
         failures = fails ? failures + 1 : 0;
-        openUntil = failures >= FAILURES ? now + REST_MS : undefined;
+        openUntil = failures >= FAILURES ? now + OPEN_MS : undefined;
       }
     }),
   );

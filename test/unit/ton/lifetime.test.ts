@@ -17,7 +17,7 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
   return {
     lifetimeMs: lifetime.freshUntil - RECEIVED_AT,
-    beforeRedisMs: lifetime.beforeRedisMs,
+    memoryTtlMs: lifetime.memoryTtlMs,
     staleWhileRevalidateMs: lifetime.staleWhileRevalidateUntil - lifetime.freshUntil,
     staleIfErrorMs: lifetime.staleIfErrorUntil - lifetime.freshUntil,
     maxAgeSeconds: lifetime.maxAgeSeconds,
@@ -80,8 +80,8 @@ describe('a growing answer', () => {
   });
 
   test('is asked of Redis again after 10 min at most, and never after its lifetime', () => {
-    expect(at(50_000).beforeRedisMs).toBe(5_000);
-    expect(at(36_000_000).beforeRedisMs).toBe(600_000);
+    expect(at(50_000).memoryTtlMs).toBe(5_000);
+    expect(at(36_000_000).memoryTtlMs).toBe(600_000);
   });
 
   test("is kept by clients for its lifetime, 60 s at most: a purge can't reach them", () => {
@@ -158,7 +158,7 @@ describe('jitter', () => {
   test('is told to clients too, where the lifetime is what they get', () => {
     expect(windowsOf({ answerClass: 'final-page', rule: 'shardsFinalPage' }, undefined, () => 0.5)).toMatchObject({
       lifetimeMs: 570_000,
-      beforeRedisMs: 570_000,
+      memoryTtlMs: 570_000,
       maxAgeSeconds: 570,
     });
   });
@@ -195,7 +195,7 @@ describe('the instants of any answer', () => {
       fc.property(lifetimes, (lifetime) => {
         const lifetimeMs = lifetime.freshUntil - RECEIVED_AT;
         expect(lifetimeMs).toBeGreaterThan(0);
-        expect(lifetime.beforeRedisMs).toBeLessThanOrEqual(lifetimeMs);
+        expect(lifetime.memoryTtlMs).toBeLessThanOrEqual(lifetimeMs);
         expect(lifetime.maxAgeSeconds * 1000).toBeLessThanOrEqual(lifetimeMs);
         expect(lifetime.staleWhileRevalidateUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);
         expect(lifetime.staleIfErrorUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);

@@ -7,11 +7,11 @@ const HOUR = 60 * MINUTE;
 /** In the order of the table's columns, all in milliseconds. */
 function row(
   lifetimeMs: number,
-  beforeRedisMs: number,
+  memoryTtlMs: number,
   staleWhileRevalidateMs: number,
   staleIfErrorMs: number,
 ): LifetimePolicy {
-  return { lifetimeMs, beforeRedisMs, staleWhileRevalidateMs, staleIfErrorMs };
+  return { lifetimeMs, memoryTtlMs, staleWhileRevalidateMs, staleIfErrorMs };
 }
 
 /** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
@@ -24,7 +24,7 @@ export const TABLE: LifetimePolicies = {
     shortestLifetimeMs: SECOND,
     longestLifetimeMs: HOUR,
     ageDivisor: 10,
-    beforeRedisMs: 10 * MINUTE,
+    memoryTtlMs: 10 * MINUTE,
     staleWhileRevalidateMs: 30 * SECOND,
     staleIfErrorMs: 10 * MINUTE,
   },
