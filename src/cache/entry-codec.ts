@@ -38,7 +38,7 @@ export const AT = {
   staleIfErrorUntil: 39,
   memoryTtlMs: 47,
   lifetimeMs: 55,
-  poorerSince: 63,
+  regressedSince: 63,
   rank: 71,
   bodyLength: 72,
   stringLengths: 76,
@@ -66,11 +66,11 @@ interface Fields {
  * body must not be larger than {@link MAX_BODY_BYTES}.
  */
 export async function encodeEntry(entry: Entry): Promise<Buffer> {
-  const { head, body, richness } = entry;
+  const { head, body, completeness } = entry;
   const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
   const compressed = packed.byteLength < body.byteLength;
   const texts = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass];
-  const strings = [richness.members, richness.tentative, ...texts.map((text) => Buffer.from(text))];
+  const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
   fixed.writeUInt32BE(MAGIC, AT.magic);
@@ -86,8 +86,8 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
   fixed.writeDoubleBE(entry.memoryTtlMs, AT.memoryTtlMs);
   fixed.writeDoubleBE(entry.lifetimeMs, AT.lifetimeMs);
-  fixed.writeDoubleBE(entry.poorerSince ?? NEVER, AT.poorerSince);
-  fixed.writeUInt8(richness.rank, AT.rank);
+  fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
+  fixed.writeUInt8(completeness.rank, AT.rank);
   fixed.writeUInt32BE(body.byteLength, AT.bodyLength);
   for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
 
@@ -125,7 +125,7 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
   if (members === undefined || tentative === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
 
   const flags = bytes.readUInt8(AT.flags);
-  const poorerSince = bytes.readDoubleBE(AT.poorerSince);
+  const regressedSince = bytes.readDoubleBE(AT.regressedSince);
   const entry = {
     key,
     head: {
@@ -142,12 +142,12 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
     memoryTtlMs: bytes.readDoubleBE(AT.memoryTtlMs),
     lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
-    richness: {
+    completeness: {
       rank: bytes.readUInt8(AT.rank),
       members: ownFingerprints(members),
       tentative: ownFingerprints(tentative),
     },
-    poorerSince: poorerSince === NEVER ? undefined : poorerSince,
+    regressedSince: regressedSince === NEVER ? undefined : regressedSince,
   };
   const bodyLength = bytes.readUInt32BE(AT.bodyLength);
   if (flags > (FLAG_COMPRESSED | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !makesSense(entry))
@@ -162,7 +162,7 @@ function ownFingerprints(slice: Buffer): Buffer {
 // Written so that NaN fails every comparison.
 function makesSense(entry: Omit<Entry, 'body'>): boolean {
   const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtlMs, lifetimeMs } = entry;
-  const { richness, poorerSince = 0 } = entry;
+  const { completeness, regressedSince = 0 } = entry;
   const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
@@ -178,11 +178,11 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
     memoryTtlMs <= MAX_SPAN_MS &&
     lifetimeMs >= 0 &&
     lifetimeMs <= MAX_SPAN_MS &&
-    poorerSince >= 0 &&
-    poorerSince <= MAX_EPOCH_MS &&
-    richness.rank <= HIGHEST_RANK &&
-    richness.members.length % FINGERPRINT_BYTES === 0 &&
-    richness.tentative.length % FINGERPRINT_BYTES === 0
+    regressedSince >= 0 &&
+    regressedSince <= MAX_EPOCH_MS &&
+    completeness.rank <= HIGHEST_RANK &&
+    completeness.members.length % FINGERPRINT_BYTES === 0 &&
+    completeness.tentative.length % FINGERPRINT_BYTES === 0
   );
 }
 

@@ -38,16 +38,16 @@ export interface Entry {
   readonly staleIfErrorUntil: number;
   /** How long a memory copy answers before Redis is asked again, in milliseconds. */
   readonly memoryTtlMs: number;
-  /** How long it was to be fresh, in milliseconds: what it gets once more when a poorer answer comes. */
+  /** How long it was to be fresh, in milliseconds: what it gets once more when a regressed answer comes. */
   readonly lifetimeMs: number;
-  readonly richness: Richness;
-  /** Since when only poorer answers came; `undefined` while none did. */
-  readonly poorerSince: number | undefined;
+  readonly completeness: Completeness;
+  /** Since when only regressed answers came; `undefined` while none did. */
+  readonly regressedSince: number | undefined;
 }
 
-/** How much an answer tells, beside another one of its key; `precedence.ts` compares two of them. */
-export interface Richness {
-  /** The answer's class as a whole number from 0 to {@link HIGHEST_RANK}: the greater tells more. */
+/** How complete an answer is beside another one of its key; `precedence.ts` compares two of them. */
+export interface Completeness {
+  /** The answer's class as a whole number from 0 to {@link HIGHEST_RANK}: the greater is more complete. */
   readonly rank: number;
   /** {@link fingerprints} of what it lists for good: a later answer must list all of it. */
   readonly members: Buffer;

@@ -37,8 +37,8 @@ export class MemoryTier implements Tier {
     this.#copies = new LRUCache({
       maxSize: options.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
-      sizeCalculation: ({ entry: { body, richness } }, key) =>
-        body.byteLength + richness.members.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
+      sizeCalculation: ({ entry: { body, completeness } }, key) =>
+        body.byteLength + completeness.members.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
     });
   }
 

@@ -1,30 +1,33 @@
-import { type Entry, FINGERPRINT_BYTES, type Richness } from './entry.ts';
+import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 
 /** What becomes of an answer beside the one that is kept: it takes the place, or why it does not. */
-export type Precedence = 'replaces' | 'older' | 'poorer';
+export type Precedence = 'replaces' | 'older' | 'regressed';
 
-/** So long a richer answer stands against poorer ones; then they are believed: a history can be wrong. */
-export const CLAIM_MS = 10 * 60_000;
+/** After so long with nothing but regressed answers the indexer is believed: the kept answer may be the wrong one. */
+export const REGRESSION_GUARD_MS = 10 * 60_000;
 
 /**
- * Judges `next` beside `kept`, both of one key, at `now` (epoch ms). A poorer answer is that of a replica which lags
- * behind: a 404 where there was an answer, fewer children. Of equal answers the one that was asked for later is right.
+ * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). An answer that is less complete is taken
+ * for a regression by a replica that lags behind: a 404 where there was an answer, fewer children. Of equally complete
+ * answers the one that was asked for later is right.
  * `redis-store.ts` holds the same rule for Redis; a property test compares the two.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
-  switch (compareRichness(next.richness, kept.richness)) {
-    case 'richer':
+  switch (compareCompleteness(next.completeness, kept.completeness)) {
+    case 'more':
       return 'replaces';
     case 'equal':
       return next.askedAt < kept.askedAt ? 'older' : 'replaces';
-    case 'poorer':
+    case 'less':
       if (next.askedAt < kept.askedAt) return 'older';
-      return kept.poorerSince !== undefined && now - kept.poorerSince >= CLAIM_MS ? 'replaces' : 'poorer';
+      return kept.regressedSince !== undefined && now - kept.regressedSince >= REGRESSION_GUARD_MS
+        ? 'replaces'
+        : 'regressed';
   }
 }
 
-/** The richer answer for one more lifetime, after a poorer one came at `now`; its age goes on. */
-export function rested(kept: Entry, now: number): Entry {
+/** The kept answer for one more lifetime, after a regressed one came at `now`; its age goes on. */
+export function extended(kept: Entry, now: number): Entry {
   const freshUntil = Math.max(kept.freshUntil, now + kept.lifetimeMs);
   const laterMs = freshUntil - kept.freshUntil;
   return {
@@ -32,26 +35,27 @@ export function rested(kept: Entry, now: number): Entry {
     freshUntil,
     staleWhileRevalidateUntil: kept.staleWhileRevalidateUntil + laterMs,
     staleIfErrorUntil: kept.staleIfErrorUntil + laterMs,
-    poorerSince: kept.poorerSince ?? now,
+    regressedSince: kept.regressedSince ?? now,
   };
 }
 
-type Comparison = 'richer' | 'equal' | 'poorer';
+/** Whether the next answer is more or less complete than the kept one. */
+type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * What is listed counts first, the rank second: an answer that lists a child more is no poorer for that child being
- * pending. Where two answers differ only in what is tentative, neither is richer: a pending child can come, and can be
+ * What is listed counts first, the rank second: an answer that lists a child more is not less complete because that child is
+ * pending. Where two answers differ only in what is tentative, neither is more complete: a pending child can come, and can be
  * invalidated. Where one of them lists nothing (a 404, a block list) the rank decides alone.
  */
-function compareRichness(next: Richness, kept: Richness): Comparison {
+function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   const [listed, known] = [listOf(next), listOf(kept)];
   if (listed.all.size > 0 && known.all.size > 0) {
-    if (!known.lasting.isSubsetOf(listed.all)) return 'poorer';
-    if (!listed.lasting.isSubsetOf(known.all)) return 'richer';
+    if (!known.lasting.isSubsetOf(listed.all)) return 'less';
+    if (!listed.lasting.isSubsetOf(known.all)) return 'more';
     if (listed.all.symmetricDifference(known.all).size > 0) return 'equal';
   }
   if (next.rank === kept.rank) return 'equal';
-  return next.rank > kept.rank ? 'richer' : 'poorer';
+  return next.rank > kept.rank ? 'more' : 'less';
 }
 
 interface Listed {
@@ -59,7 +63,7 @@ interface Listed {
   readonly all: ReadonlySet<bigint>;
 }
 
-function listOf({ members, tentative }: Richness): Listed {
+function listOf({ members, tentative }: Completeness): Listed {
   const lasting = setOf(members);
   return { lasting, all: lasting.union(setOf(tentative)) };
 }

@@ -1,11 +1,11 @@
 import { FINGERPRINT_BYTES, HIGHEST_RANK } from './entry.ts';
 import { AT, FIXED_BYTES } from './entry-codec.ts';
-import { CLAIM_MS } from './precedence.ts';
+import { REGRESSION_GUARD_MS } from './precedence.ts';
 
 /** What Redis did with an entry: took it, or kept the one it had. */
 export type RedisStoreOutcome = (typeof OUTCOMES)[number];
 
-const OUTCOMES = ['stored', 'older', 'poorer'] as const;
+const OUTCOMES = ['stored', 'older', 'regressed'] as const;
 
 /** Whether this is a word of the script. */
 export function isStoreOutcome(word: string): word is RedisStoreOutcome {
@@ -28,11 +28,11 @@ const FURTHEST_AHEAD_MS = 60_000;
 
 /**
  * The rule of `precedence.ts` for the value that Redis holds, in one step with the store.
- * KEYS: the entry. ARGV: its bytes, the milliseconds to keep it, the instant up to which a purge took the claim of what
- * was kept. Damage that only the checksum shows is not seen here: {@link DELETE_IF_SAME} is for whoever reads it.
+ * KEYS: the entry. ARGV: its bytes, the milliseconds to keep it, the instant up to which what was kept is purged: an
+ * entry that was asked for by then is replaced by any other. Damage that only the checksum shows is not seen here: {@link DELETE_IF_SAME} is for whoever reads it.
  */
 const STORE = `
-local bytes, ttlMs, claimsFrom = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local bytes, ttlMs, purgedUntil = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local function double(text, at) return (struct.unpack('>d', text, at + 1)) end
 local function setOf(text)
   local set = {}
@@ -50,11 +50,11 @@ local function lengths(text) return struct.unpack('>I4I4', text, ${AT.stringLeng
 local function listOf(text, members) return setOf(string.sub(text, 1, members)), setOf(text) end
 local function compare(rank, lasting, all, keptRank, keptLasting, keptAll)
   if next(all) and next(keptAll) then
-    if not isSubset(keptLasting, all) then return 'poorer' end
-    if not isSubset(lasting, keptAll) then return 'richer' end
+    if not isSubset(keptLasting, all) then return 'less' end
+    if not isSubset(lasting, keptAll) then return 'more' end
     if not (isSubset(all, keptAll) and isSubset(keptAll, all)) then return 'equal' end
   end
-  return rank == keptRank and 'equal' or rank > keptRank and 'richer' or 'poorer'
+  return rank == keptRank and 'equal' or rank > keptRank and 'more' or 'less'
 end
 local function judge()
   local kept = redis.pcall('GETRANGE', KEYS[1], 0, ${FIXED_BYTES - 1})
@@ -63,7 +63,7 @@ local function judge()
   end
   local keptAt, askedAt = double(kept, ${AT.askedAt}), double(bytes, ${AT.askedAt})
   local keptRank, rank = string.byte(kept, ${AT.rank + 1}), string.byte(bytes, ${AT.rank + 1})
-  if not (keptAt <= askedAt + ${FURTHEST_AHEAD_MS}) or keptRank > ${HIGHEST_RANK} or keptAt <= claimsFrom then
+  if not (keptAt <= askedAt + ${FURTHEST_AHEAD_MS}) or keptRank > ${HIGHEST_RANK} or keptAt <= purgedUntil then
     return 'stored'
   end
   local keptMembers, keptTentative = lengths(kept)
@@ -73,12 +73,12 @@ local function judge()
   local list = string.sub(bytes, ${FIXED_BYTES + 1}, ${FIXED_BYTES} + members + tentative)
   local lasting, all = listOf(list, members)
   local verdict = compare(rank, lasting, all, keptRank, listOf(keptList, keptMembers))
-  if verdict == 'richer' then return 'stored' end
+  if verdict == 'more' then return 'stored' end
   if askedAt < keptAt then return 'older' end
   if verdict == 'equal' then return 'stored' end
-  local since = double(kept, ${AT.poorerSince})
+  local since = double(kept, ${AT.regressedSince})
   local time = redis.call('TIME')
-  return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${CLAIM_MS} and 'stored' or 'poorer'
+  return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${REGRESSION_GUARD_MS} and 'stored' or 'regressed'
 end
 local outcome = judge()
 if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
@@ -93,7 +93,7 @@ if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('
 
 const scripts = new Map<string, string>();
 
-/** The script of a store with what is to follow it; both are constants of this house, so one string for each is kept. */
+/** The script of a store with what is to follow it; both are constants of this program, so one string for each is kept. */
 export function storeScript(after: AfterStore | undefined): string {
   if (after === undefined) return STORE_ALONE;
   const known = scripts.get(after.lua);

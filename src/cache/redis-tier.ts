@@ -129,7 +129,7 @@ export class RedisTier implements SharedTier {
       : { outcome: 'found', entry, stamp };
   }
 
-  // Damaged bytes could claim to be richer than every answer to come. That they stay is no fault that anyone waits for.
+  // Damaged bytes could look more complete than every answer to come. That they stay is no fault that anyone waits for.
   #forget(redisKey: string, stamp: Buffer): void {
     this.#options.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
   }
@@ -139,7 +139,7 @@ export class RedisTier implements SharedTier {
     const startedAt = monotonic();
     const outcome = await through(this.#writes, () => this.#store(entry, how));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
-    if (outcome === 'older' || outcome === 'poorer') how?.onKept();
+    if (outcome === 'older' || outcome === 'regressed') how?.onKept();
     else if (outcome !== 'stored') how?.after?.abandoned();
   }
 
@@ -151,7 +151,7 @@ export class RedisTier implements SharedTier {
     const reply = await connection.runScript(
       storeScript(after),
       [redisKey(entry.key), ...(after?.keys ?? [])],
-      [bytes, ttlMs, how?.claimsFrom ?? 0, ...(after?.args ?? [])],
+      [bytes, ttlMs, how?.purgedUntil ?? 0, ...(after?.args ?? [])],
     );
     const outcome = String(reply);
     if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');

@@ -22,8 +22,8 @@ export interface Tier {
 
 /** How an entry is stored where other instances store too. */
 export interface SharedStore {
-  /** What others kept that was asked for up to here (epoch ms) has no claim: it was purged. */
-  readonly claimsFrom: number;
+  /** What others kept that was asked for up to here (epoch ms) is purged: this entry replaces it. */
+  readonly purgedUntil: number;
   readonly after: AfterStore | undefined;
   /** Told when the entry that was kept stayed. */
   readonly onKept: () => void;

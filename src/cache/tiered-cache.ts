@@ -1,6 +1,6 @@
 import { type Entry, type Freshness, freshnessOf, usableUntil } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
-import { precedenceOver, rested } from './precedence.ts';
+import { extended, precedenceOver } from './precedence.ts';
 import type { AfterStore } from './redis-store.ts';
 import type { SharedTier } from './tier.ts';
 
@@ -13,10 +13,10 @@ export type Lookup = { readonly stamp?: Buffer | undefined } & (
   | { readonly state: 'miss' }
 );
 
-/** What became of an answer: `kept` is what the cache holds instead, for one more lifetime instead of a poorer one. */
+/** What became of an answer: `kept` is what the cache holds instead, for one more lifetime instead of a regressed one. */
 export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
-  | { readonly outcome: 'poorer' | 'superseded'; readonly kept: Entry };
+  | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
 /** What purges leave of entries. */
 export interface Purges {
@@ -89,8 +89,8 @@ export class TieredCache {
   }
 
   /**
-   * Stores in both tiers, Redis in the background. An answer that is poorer than what is kept is not stored: what is
-   * kept lives once more.
+   * Stores in both tiers, Redis in the background. A regressed answer is not stored: what is kept lives for
+   * one more lifetime.
    */
   set(entry: Entry, hints: StoreHints = {}): StoreOutcome {
     const stored = this.#store(entry, hints);
@@ -102,9 +102,10 @@ export class TieredCache {
     const { memory, purges, now } = this.#options;
     if (usableUntil(entry) <= now()) return { outcome: 'expired' };
     if (purges.judge(entry) === undefined) return { outcome: 'purged' };
-    const kept = this.#claimant(entry.key, known);
+    const kept = this.#keptEntry(entry.key, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
-    if (kept !== undefined && precedence === 'poorer') return { outcome: 'poorer', kept: this.#rest(kept, after) };
+    if (kept !== undefined && precedence === 'regressed')
+      return { outcome: 'regressed', kept: this.#extend(kept, after) };
     if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
     const inMemory = memory.set(entry);
     const inRedis = this.#share(entry, after);
@@ -115,7 +116,7 @@ export class TieredCache {
   #learn(entry: Entry): Lookup {
     const { memory, purges, now } = this.#options;
     if (purges.judge(entry) === undefined) return this.lookForFallback(entry.key);
-    const kept = this.#claimant(entry.key);
+    const kept = this.#keptEntry(entry.key);
     // It is stale by a soft purge, and what is kept was asked for after it.
     if (kept !== undefined && this.isPurged(entry)) return this.#judge(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
@@ -123,7 +124,7 @@ export class TieredCache {
       memory.set(entry);
       return this.#judge(entry, 'redis');
     }
-    return this.#judge(precedence === 'poorer' ? this.#rest(kept) : kept, 'memory');
+    return this.#judge(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
   }
 
   /** Redis let go of it before its time (an eviction): the memory copy must not outlive it. */
@@ -143,8 +144,8 @@ export class TieredCache {
     return this.lookForFallback(key);
   }
 
-  /** The entry that a new answer has to measure up to. A purge ends every claim. */
-  #claimant(key: string, known?: Entry): Entry | undefined {
+  /** The entry that a new answer is compared with. One that is purged is not compared with. */
+  #keptEntry(key: string, known?: Entry): Entry | undefined {
     const { memory, now } = this.#options;
     const inMemory = memory.peek(key)?.entry;
     if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
@@ -152,8 +153,8 @@ export class TieredCache {
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
   }
 
-  #rest(kept: Entry, after?: AfterStore): Entry {
-    const entry = rested(kept, this.#options.now());
+  #extend(kept: Entry, after?: AfterStore): Entry {
+    const entry = extended(kept, this.#options.now());
     this.#options.memory.set(entry);
     this.#share(entry, after);
     return entry;
@@ -161,12 +162,12 @@ export class TieredCache {
 
   #share(entry: Entry, after: AfterStore | undefined): boolean {
     const { memory, redis, purges } = this.#options;
-    const claimsFrom = purges.purgedUntil(entry.key);
+    const purgedUntil = purges.purgedUntil(entry.key);
     // Another instance has stored better meanwhile: memory learns it when it is asked for next.
     const onKept = () => {
       if (memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
     };
-    const taken = redis?.set(entry, { claimsFrom, after, onKept }) ?? false;
+    const taken = redis?.set(entry, { purgedUntil, after, onKept }) ?? false;
     if (!taken) after?.abandoned();
     return taken;
   }

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
+import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, judgeFinality } from '../ton/finality.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { richnessOf } from '../ton/richness.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
 export interface BodyFacts {
   /** `undefined` when it is no answer to the call. */
   readonly finality: Finality | undefined;
-  /** See `Richness` of the cache. */
+  /** See `Completeness` of the cache. */
   readonly rank: number;
   readonly members: Buffer;
   readonly tentative: Buffer;
@@ -37,7 +37,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
   const body = parseJson(bytes);
   const finality = status === 200 || status === 404 ? judgeFinality(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
-  const { rank, hashes, tentativeHashes } = richnessOf(call, finality, body);
+  const { rank, hashes, tentativeHashes } = completenessOf(call, finality, body);
   return {
     finality,
     rank,

@@ -30,7 +30,7 @@ export type ProxyEvent =
       readonly cause: unknown;
     }
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
-  | { readonly name: 'poorer'; readonly operation: OperationName }
+  | { readonly name: 'regressed'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   /** What came was no answer to the question, whatever its status said. */

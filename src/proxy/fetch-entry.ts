@@ -191,7 +191,7 @@ export class EntryFetcher {
     const stored = cache.set(entry, { known, after: lease?.settle() });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
-    if (stored.outcome === 'poorer') report({ name: 'poorer', operation });
+    if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
     return {
       from: 'upstream',
       entry: 'kept' in stored ? stored.kept : entry,

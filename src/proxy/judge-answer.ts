@@ -57,8 +57,8 @@ export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptio
     answerClass: finality.answerClass,
     maxAgeSeconds,
   };
-  const richness = { rank, members, tentative };
-  const entry = { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  const completeness = { rank, members, tentative };
+  const entry = { key, head, body: ownedCopy(answer.body), ...instants, completeness, regressedSince: undefined };
   return { entry, showsChainAt, gainsByChainTime };
 }
 

@@ -50,8 +50,12 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #stored = this.#counter('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
-  /** The client got the richer answer that was kept. */
-  readonly #poorer = this.#counter('poorer_total', 'Answers that were poorer than what is kept.', ['operation']);
+  /** The client got the more complete answer that was kept. */
+  readonly #regressed = this.#counter(
+    'regressed_total',
+    'Answers of the indexer that were less complete than the kept one, which was served instead.',
+    ['operation'],
+  );
   readonly #followed = this.#counter('followed_total', 'Loads left to another instance.', ['operation']);
   readonly #redisCalls = this.#counter('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
   readonly #redisSeconds = new Histogram({
@@ -152,8 +156,8 @@ export class Metrics {
       case 'stored':
         this.#stored.inc({ operation: event.operation, class: event.answerClass });
         break;
-      case 'poorer':
-        this.#poorer.inc({ operation: event.operation });
+      case 'regressed':
+        this.#regressed.inc({ operation: event.operation });
         break;
       case 'followed':
         this.#followed.inc({ operation: event.operation });

@@ -11,7 +11,7 @@ let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
 
 /** A trace whose actions differ between the versions. */
-function richTrace(): string {
+function fullTrace(): string {
   for (;;) {
     const { externalHash, transactions } = sendTrace(world);
     if (transactions.length > 5) return targetOf('pendingTraces', { ext_msg_hash: externalHash });
@@ -28,7 +28,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
   });
 
   it('are entries of their own, each with the answer that the indexer itself gives', async () => {
-    const target = richTrace();
+    const target = fullTrace();
     const variants: [string, Asking][] = [
       ['', {}],
       ['', header('X-Actions-Version', 'v1')],
@@ -53,7 +53,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
   });
 
   it('are one in their header and query spellings, and in each writing of a flag', async () => {
-    const target = richTrace();
+    const target = fullTrace();
     const alike: [string, Asking][][] = [
       [
         ['', {}],
@@ -97,7 +97,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
   });
 
   it('reach the indexer in a form that it understands: several action types', async () => {
-    const target = richTrace();
+    const target = fullTrace();
     const repeated = '&supported_action_types=contract_call&supported_action_types=ton_transfer';
     const direct = await world.askIndexer(target + repeated);
     expect(JSON.parse(direct.text).traces[0].actions).toHaveLength(1);
@@ -121,7 +121,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
   });
 
   it('are all that is told: unknown parameters, keys, timeouts and cookies stay here', async () => {
-    const target = richTrace();
+    const target = fullTrace();
     await world.ask(target);
     const noise = '&_=1700000000000&include_actions=true&x_timeout=1&api_key=secret&traceId=1&limit=many&%5F=%FF';
     const headers = {

@@ -153,12 +153,12 @@ describe('a compressed body', () => {
 
 describe('a large body that is made to be slow to read', () => {
   it('is 502, and its key rests: those who ask again meanwhile cost the indexer nothing', async () => {
-    await using rested = await startFaultyWorld({ overrides: { coalescing: { failureTtl: 60_000 } } });
+    await using proxied = await startFaultyWorld({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
     const slow = answering(packed, { 'Content-Encoding': 'gzip' });
-    rested.indexer.faults.inject(slow);
-    const target = newestRound(rested);
-    for (let time = 0; time < 3; time++) expectFailure(await rested.ask(target), 502);
-    expect(rested.forwarded).toHaveLength(1);
+    proxied.indexer.faults.inject(slow);
+    const target = newestRound(proxied);
+    for (let time = 0; time < 3; time++) expectFailure(await proxied.ask(target), 502);
+    expect(proxied.forwarded).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
-import { CLAIM_MS, precedenceOver } from '../../src/cache/precedence.ts';
+import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { DELETE_IF_SAME, storeScript } from '../../src/cache/redis-store.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
@@ -12,12 +12,12 @@ afterAll(() => redis.close());
 
 const newKey = () => `test:store:${Math.random()}`;
 
-async function storeBytes(key: string, bytes: Buffer, claimsFrom = 0): Promise<string> {
-  return String(await redis.runScript(storeScript(undefined), [key], [bytes, 60_000, claimsFrom]));
+async function storeBytes(key: string, bytes: Buffer, purgedUntil = 0): Promise<string> {
+  return String(await redis.runScript(storeScript(undefined), [key], [bytes, 60_000, purgedUntil]));
 }
 
-async function store(key: string, entry: Entry, claimsFrom = 0): Promise<string> {
-  return storeBytes(key, await encodeEntry(entry), claimsFrom);
+async function store(key: string, entry: Entry, purgedUntil = 0): Promise<string> {
+  return storeBytes(key, await encodeEntry(entry), purgedUntil);
 }
 
 async function kept(key: string): Promise<string | undefined> {
@@ -36,12 +36,12 @@ const answers = fc
     members: fc.subarray(HASHES),
     tentative: fc.subarray(HASHES),
     // A good way from the moment at which a claim ends: the clock of Redis goes on.
-    poorerSince: fc.constantFrom(undefined, NOW - CLAIM_MS / 2, NOW - 2 * CLAIM_MS),
+    regressedSince: fc.constantFrom(undefined, NOW - REGRESSION_GUARD_MS / 2, NOW - 2 * REGRESSION_GUARD_MS),
     body: fc.string({ maxLength: 10 }),
   })
   .map(({ rank, members, tentative, body, ...rest }) => {
-    const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
-    return anEntry({ ...rest, body: Buffer.from(body), richness });
+    const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+    return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
 test('Redis judges as memory does which of two answers stays', async () => {
@@ -58,16 +58,16 @@ test('Redis judges as memory does which of two answers stays', async () => {
 
 test('a purge takes the claim of what was asked for before it, and of nothing else', async () => {
   const key = newKey();
-  const richer = anEntry({ askedAt: NOW - 1000, body: Buffer.from('richer') });
-  const poorer = anEntry({
+  const complete = anEntry({ askedAt: NOW - 1000, body: Buffer.from('complete') });
+  const regressed = anEntry({
     askedAt: NOW,
-    body: Buffer.from('poorer'),
-    richness: { rank: 0, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+    body: Buffer.from('regressed'),
+    completeness: { rank: 0, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
   });
-  await store(key, richer);
-  expect(await store(key, poorer, richer.askedAt - 1)).toBe('poorer');
-  expect(await store(key, poorer, richer.askedAt)).toBe('stored');
-  expect(await kept(key)).toBe('poorer');
+  await store(key, complete);
+  expect(await store(key, regressed, complete.askedAt - 1)).toBe('regressed');
+  expect(await store(key, regressed, complete.askedAt)).toBe('stored');
+  expect(await kept(key)).toBe('regressed');
 });
 
 test.each<[string, (bytes: Buffer) => Buffer]>([

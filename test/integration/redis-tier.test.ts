@@ -59,7 +59,7 @@ describe('a value that is not the entry', () => {
     const value = await redis.getBuffer(redisKey);
     await redis.set(redisKey, damage(value ?? Buffer.alloc(0)));
     expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'absent' });
-    // It might claim to be richer than all that comes.
+    // It might look more complete than all that comes.
     await expect.poll(() => redis.exists(redisKey)).toBe(0);
     expect([observed.count('redis-read', 'corrupt'), observed.availability('read')]).toEqual([1, []]);
     observed.tier.set(stored);

@@ -17,8 +17,8 @@ export function anEntry(options: EntryOptions = {}): Entry {
     staleIfErrorUntil: askedAt + 120_000,
     memoryTtlMs: 10_000,
     lifetimeMs: 60_000,
-    richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
-    poorerSince: undefined,
+    completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+    regressedSince: undefined,
     ...options,
     askedAt,
     head: {

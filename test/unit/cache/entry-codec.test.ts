@@ -42,8 +42,8 @@ const entries: fc.Arbitrary<Entry> = fc
     errorMs: spanMs,
     memoryTtlMs: spanMs,
     lifetimeMs: spanMs,
-    poorerSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
-    richness: fc.record({
+    regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
+    completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
       tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
@@ -181,10 +181,10 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a negative time before Redis', { memoryTtlMs: -1 }],
     ['with a negative lifetime', { lifetimeMs: -1 }],
     ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
-    ['poorer since a time that is no number', { poorerSince: Number.NaN }],
-    ['of a rank that there is not', { richness: { ...NOTHING_LISTED, rank: 4 } }],
-    ['with half a member', { richness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
-    ['with half a tentative member', { richness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
+    ['regressed since a time that is no number', { regressedSince: Number.NaN }],
+    ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 4 } }],
+    ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
+    ['with half a tentative member', { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
     ['with an endless time before Redis', { memoryTtlMs: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, freshnessOf, HIGHEST_RANK } from '../../../src/cache/entry.ts';
-import { CLAIM_MS, precedenceOver, rested } from '../../../src/cache/precedence.ts';
+import { extended, precedenceOver, REGRESSION_GUARD_MS } from '../../../src/cache/precedence.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
@@ -9,20 +9,20 @@ const NOW = 1_700_000_000_000;
 /** Of the rank of a list that is all final, or of one that is not. */
 const listing = (members: readonly string[], tentative: readonly string[], options: Partial<Entry> = {}) => {
   const rank = tentative.length === 0 ? 2 : 1;
-  const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
-  return anEntry({ askedAt: NOW, richness, ...options });
+  const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+  return anEntry({ askedAt: NOW, completeness, ...options });
 };
 const growing = (members: readonly string[], options: Partial<Entry> = {}) => listing(members, [], options);
 const ranked = (rank: number, options: Partial<Entry> = {}) => {
-  const richness = { rank, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
-  return anEntry({ askedAt: NOW, richness, ...options });
+  const completeness = { rank, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
+  return anEntry({ askedAt: NOW, completeness, ...options });
 };
 
 describe('beside an answer that is kept', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
     'of rank %i, a later one of rank %i',
     (kept, next) => {
-      const expected = next < kept ? 'poorer' : 'replaces';
+      const expected = next < kept ? 'regressed' : 'replaces';
       expect(precedenceOver(ranked(kept), ranked(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
     },
   );
@@ -30,9 +30,9 @@ describe('beside an answer that is kept', () => {
   test.each<[string, string[], string[], string]>([
     ['a child more', ['a'], ['a', 'b'], 'replaces'],
     ['the same children in another order', ['a', 'b'], ['b', 'a'], 'replaces'],
-    ['a child less', ['a', 'b'], ['a'], 'poorer'],
-    ['as many, but another', ['a', 'b'], ['a', 'c'], 'poorer'],
-    ['more, but not all', ['a', 'b'], ['b', 'c', 'd'], 'poorer'],
+    ['a child less', ['a', 'b'], ['a'], 'regressed'],
+    ['as many, but another', ['a', 'b'], ['a', 'c'], 'regressed'],
+    ['more, but not all', ['a', 'b'], ['b', 'c', 'd'], 'regressed'],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(growing(kept), growing(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
   });
@@ -44,16 +44,16 @@ describe('beside an answer that is kept', () => {
     ['without the pending child, which was invalidated', [['a'], ['b']], [['a'], []], 'replaces'],
     ['another child in place of the pending one', [['a'], ['b']], [['a', 'c'], []], 'replaces'],
     ['more children, one that was final now pending', [['a', 'b'], []], [['a'], ['b', 'c']], 'replaces'],
-    ['a final child that is pending again', [['a', 'b'], []], [['a'], ['b']], 'poorer'],
-    ['without a final child, with a pending one more', [['a', 'b'], []], [['a'], ['c']], 'poorer'],
+    ['a final child that is pending again', [['a', 'b'], []], [['a'], ['b']], 'regressed'],
+    ['without a final child, with a pending one more', [['a', 'b'], []], [['a'], ['c']], 'regressed'],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(listing(...kept), listing(...next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
   });
 
-  test('a 404 or an empty list is poorer than any children', () => {
+  test('a 404 or an empty list is less complete than any children', () => {
     const absent = ranked(0, { askedAt: NOW + 1 });
-    expect(precedenceOver(listing(['a'], []), absent, NOW + 1)).toBe('poorer');
-    expect(precedenceOver(listing([], ['a']), absent, NOW + 1)).toBe('poorer');
+    expect(precedenceOver(listing(['a'], []), absent, NOW + 1)).toBe('regressed');
+    expect(precedenceOver(listing([], ['a']), absent, NOW + 1)).toBe('regressed');
     expect(precedenceOver(ranked(0), listing([], ['a'], { askedAt: NOW - 1 }), NOW + 1)).toBe('replaces');
   });
 
@@ -61,23 +61,23 @@ describe('beside an answer that is kept', () => {
     expect(precedenceOver(growing(['a']), growing(['a'], { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a richer one replaces it though it was asked for earlier: it lags behind nothing', () => {
+  test('a more complete one replaces it though it was asked for earlier: it lags behind nothing', () => {
     expect(precedenceOver(growing(['a']), growing(['a', 'b'], { askedAt: NOW - 1 }), NOW)).toBe('replaces');
   });
 
-  test('a poorer one that was asked for earlier says nothing new', () => {
+  test('a less complete one that was asked for earlier is older, and no regression', () => {
     expect(precedenceOver(ranked(3), ranked(0, { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a poorer one wins when only poorer ones came for ten minutes, and not before', () => {
-    const kept = ranked(3, { poorerSince: NOW });
-    const next = ranked(0, { askedAt: NOW + CLAIM_MS });
-    expect(precedenceOver(kept, next, NOW + CLAIM_MS - 1)).toBe('poorer');
-    expect(precedenceOver(kept, next, NOW + CLAIM_MS)).toBe('replaces');
-    expect(CLAIM_MS).toBe(600_000);
+  test('a regressed one wins when only regressed ones came for ten minutes, and not before', () => {
+    const kept = ranked(3, { regressedSince: NOW });
+    const next = ranked(0, { askedAt: NOW + REGRESSION_GUARD_MS });
+    expect(precedenceOver(kept, next, NOW + REGRESSION_GUARD_MS - 1)).toBe('regressed');
+    expect(precedenceOver(kept, next, NOW + REGRESSION_GUARD_MS)).toBe('replaces');
+    expect(REGRESSION_GUARD_MS).toBe(600_000);
   });
 
-  test('neither of two answers is richer than the other, or one is', () => {
+  test('of two answers neither is more complete than the other, or one is', () => {
     const answers = fc.record({
       rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
       members: fc.subarray(['a', 'b', 'c']),
@@ -86,8 +86,8 @@ describe('beside an answer that is kept', () => {
     fc.assert(
       fc.property(answers, answers, (one, other) => {
         const [first, second] = [one, other].map(({ rank, members, tentative }, index) => {
-          const richness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
-          return anEntry({ askedAt: NOW + index, richness });
+          const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+          return anEntry({ askedAt: NOW + index, completeness });
         }) as [Entry, Entry];
         const later = precedenceOver(first, second, NOW);
         const earlier = precedenceOver(second, first, NOW);
@@ -98,12 +98,12 @@ describe('beside an answer that is kept', () => {
   });
 });
 
-describe('a kept answer that rests', () => {
+describe('a kept answer that is extended', () => {
   const kept = anEntry({ askedAt: NOW, lifetimeMs: 60_000 });
   const later = kept.freshUntil + 5000;
 
   test('is fresh for one more lifetime, and stale for as long as before', () => {
-    const again = rested(kept, later);
+    const again = extended(kept, later);
     expect(again.freshUntil).toBe(later + 60_000);
     expect(again.staleWhileRevalidateUntil - again.freshUntil).toBe(kept.staleWhileRevalidateUntil - kept.freshUntil);
     expect(again.staleIfErrorUntil - again.freshUntil).toBe(kept.staleIfErrorUntil - kept.freshUntil);
@@ -111,13 +111,13 @@ describe('a kept answer that rests', () => {
   });
 
   test('keeps its age and its bytes', () => {
-    const { askedAt, body, head } = rested(kept, later);
+    const { askedAt, body, head } = extended(kept, later);
     expect({ askedAt, body, head }).toEqual({ askedAt: kept.askedAt, body: kept.body, head: kept.head });
   });
 
-  test('counts from the first poorer answer', () => {
-    const once = rested(kept, later);
-    expect(once.poorerSince).toBe(later);
-    expect(rested(once, later + 1000).poorerSince).toBe(later);
+  test('counts from the first regressed answer', () => {
+    const once = extended(kept, later);
+    expect(once.regressedSince).toBe(later);
+    expect(extended(once, later + 1000).regressedSince).toBe(later);
   });
 });

@@ -341,12 +341,12 @@ describe('a purge', () => {
     const { cache, clock, redis, purges } = cacheAt();
     const newer = anEntry({
       askedAt: ASKED_AT + 2,
-      richness: { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+      completeness: { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     });
     purges.purgedUntil = () => ASKED_AT + 1;
     clock.now = ASKED_AT + 2;
     cache.set(newer);
-    // Richer, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
+    // More complete, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
     redis.kept.set(key, ENTRY);
     clock.now += newer.memoryTtlMs;
     expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'memory' });

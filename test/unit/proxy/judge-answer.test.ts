@@ -26,8 +26,8 @@ describe('an answer', () => {
       staleIfErrorUntil: freshUntil + 86_400_000,
       memoryTtlMs: 3_600_000,
       lifetimeMs: 86_400_000,
-      richness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
-      poorerSince: undefined,
+      completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+      regressedSince: undefined,
     });
     chunk.fill(0);
     expect(entry.body.toString()).toBe(ROUND);

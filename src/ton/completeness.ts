@@ -1,8 +1,8 @@
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
-/** How much an answer tells beside another one of its call: what it lists first, its rank second. */
-export interface AnswerRichness {
+/** How complete an answer is beside another one of its call: what it lists counts first, its rank second. */
+export interface AnswerCompleteness {
   /** 0 to 3, by the answer's class. */
   readonly rank: number;
   /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
@@ -14,10 +14,14 @@ export interface AnswerRichness {
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 
 /**
- * Ranks an answer that was judged, by the parsed body it was judged from. A trace that leaves `pendingTraces` has come to
- * its end, so there an empty list is not poorer than a full one: the latest answer is the right one.
+ * Ranks an answer by its finality and the parsed body that the finality was read from. A trace that leaves `pendingTraces` has come to
+ * its end, so there an empty list is not less complete than a full one: the latest answer is the right one.
  */
-export function richnessOf({ operation }: Call, { answerClass, rule }: Finality, body: unknown): AnswerRichness {
+export function completenessOf(
+  { operation }: Call,
+  { answerClass, rule }: Finality,
+  body: unknown,
+): AnswerCompleteness {
   const rank = operation.name === 'pendingTraces' ? 0 : RANKS[answerClass];
   // A final `direction=in` answer has its one parent, and nothing to gain.
   const gainsRows = rule === 'adjacentGrowing' || rule === 'adjacentLive';

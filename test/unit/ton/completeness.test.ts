@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { completenessOf } from '../../../src/ton/completeness.ts';
 import { judgeFinality } from '../../../src/ton/finality.ts';
 import { findOperation, type Operation } from '../../../src/ton/operations.ts';
 import { parseCall } from '../../../src/ton/parse-call.ts';
-import { richnessOf } from '../../../src/ton/richness.ts';
 
 const HASH = 'A'.repeat(64);
 const CHILDREN = `adjacentTransactions?hash=${HASH}&direction=out`;
@@ -13,25 +13,25 @@ const TRACES = `pendingTraces?ext_msg_hash=${HASH}`;
 const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
 const NOT_FOUND = { error: 'adjacent transactions not found' };
 
-function richness(target: string, status: number, body: unknown) {
+function completeness(target: string, status: number, body: unknown) {
   const [name = '', query = ''] = target.split('?');
   const operation = findOperation(`/api/v3/${name}`) as Operation;
   const call = parseCall(operation, query, {});
   const finality = judgeFinality(call, status, body);
   if (finality === undefined) throw new Error('no answer to this call');
-  return richnessOf(call, finality, body);
+  return completenessOf(call, finality, body);
 }
 
-describe('an answer is the richer', () => {
+describe('an answer is the more complete', () => {
   test('the more it tells: final, growing, live, absent', () => {
     const block = { workchain: -1, seqno: 7 };
     const final = [
-      richness(ROUND, 200, { blocks: [block] }),
-      richness(PARENT, 200, { transactions: [finalRow('a')] }),
+      completeness(ROUND, 200, { blocks: [block] }),
+      completeness(PARENT, 200, { transactions: [finalRow('a')] }),
     ].map(({ rank }) => rank);
-    const growing = richness(CHILDREN, 200, { transactions: [finalRow('a')] }).rank;
-    const live = richness(CHILDREN, 200, { transactions: [{ ...finalRow('a'), emulated: true }] }).rank;
-    const absent = [richness(ROUND, 404, NOT_FOUND), richness(CHILDREN, 200, { transactions: [] })].map(
+    const growing = completeness(CHILDREN, 200, { transactions: [finalRow('a')] }).rank;
+    const live = completeness(CHILDREN, 200, { transactions: [{ ...finalRow('a'), emulated: true }] }).rank;
+    const absent = [completeness(ROUND, 404, NOT_FOUND), completeness(CHILDREN, 200, { transactions: [] })].map(
       ({ rank }) => rank,
     );
     expect(new Set(final).size).toBe(1);
@@ -42,17 +42,20 @@ describe('an answer is the richer', () => {
   });
 
   test('the more of the same transactions it lists, when it grows', () => {
-    expect(richness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] })).toMatchObject({
+    expect(completeness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] })).toMatchObject({
       hashes: ['a', 'b'],
       tentativeHashes: [],
     });
-    expect(richness(PARENT, 200, { transactions: [finalRow('a')] })).toMatchObject({ hashes: [], tentativeHashes: [] });
+    expect(completeness(PARENT, 200, { transactions: [finalRow('a')] })).toMatchObject({
+      hashes: [],
+      tentativeHashes: [],
+    });
   });
 
   test('whatever of them is not final yet, and may never be', () => {
     const pending = { ...finalRow('b'), finality: 'pending' };
     const odd = [{ hash: 7 }, {}, null, 'hash'];
-    expect(richness(CHILDREN, 200, { transactions: [pending, finalRow('a'), ...odd] })).toEqual({
+    expect(completeness(CHILDREN, 200, { transactions: [pending, finalRow('a'), ...odd] })).toEqual({
       rank: 1,
       hashes: ['a'],
       tentativeHashes: ['b'],
@@ -62,7 +65,7 @@ describe('an answer is the richer', () => {
   test('but never among pending traces: one that is over leaves the list', () => {
     const trace = { transactions: { a: finalRow('a') } };
     const ranks = [{ traces: [trace] }, { traces: [{}] }, { traces: [] }, { traces: null }].map(
-      (body) => richness(TRACES, 200, body).rank,
+      (body) => completeness(TRACES, 200, body).rank,
     );
     expect(new Set(ranks).size).toBe(1);
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLAIM_MS } from '../../src/cache/precedence.ts';
+import { REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
@@ -24,8 +24,8 @@ async function leap(ms: number): Promise<void> {
   now += ms;
 }
 
-function poorerAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
-  return proxy.metric('toncache_poorer_total', { operation });
+function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
+  return proxy.metric('toncache_regressed_total', { operation });
 }
 
 const ROUND = 62_000_000;
@@ -37,8 +37,8 @@ let rounds = 0;
 /** A round by a spelling of its own: pages are keys of their own. */
 const someRound = () => `/api/v3/masterchainBlockShards?seqno=${ROUND}&limit=${500 + ++rounds}`;
 
-/** What is kept, the poorer answer, and when the former is too old to be served. */
-const POORER: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
+/** What is kept, the regressed answer, and when the former is too old to be served. */
+const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ['a 404 after children', someChildren, children('a', 'b'), NOT_FOUND, 1 * HOUR + MINUTE],
   ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
   ['fewer children', someChildren, children('a', 'b'), children('a'), 1 * HOUR + MINUTE],
@@ -53,87 +53,84 @@ const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());
 
-describe.each(['one instance', 'two instances'] as const)(
-  'on %s, an answer that is poorer than what is kept',
-  (kind) => {
-    beforeEach(async () => {
-      now = START;
-      fleet = await Fleet.start(() => answer, { instances: kind === 'one instance' ? 1 : 2, now: () => now });
-    });
-    const other = () => fleet.get(fleet.proxies.length - 1);
+describe.each(['one instance', 'two instances'] as const)('on %s, a regressed answer', (kind) => {
+  beforeEach(async () => {
+    now = START;
+    fleet = await Fleet.start(() => answer, { instances: kind === 'one instance' ? 1 : 2, now: () => now });
+  });
+  const other = () => fleet.get(fleet.proxies.length - 1);
 
-    it.each(POORER)('is not told: %s', async (_, someTarget, richer, poorer, tooOldMs) => {
-      const target = someTarget();
-      answer = richer;
-      const first = await ask(target);
-      expect(first).toMatchObject({ status: 200, cache: { fwd: 'miss', 'fwd-status': 200, stored: true } });
-      answer = poorer;
-      await leap(tooOldMs);
-      const second = await ask(target, other());
-      expect([second.status, second.text]).toEqual([200, first.text]);
-      expect(second.cache).toEqual({ fwd: 'stale', 'fwd-status': poorer.status, detail: 'poorer' });
-      expect(second.age).toBe(tooOldMs / 1000);
-      expect(await poorerAnswers(operationOf(target), other())).toBe(1);
-      expect(fleet.asked).toBe(2);
-      // It rests: for one more lifetime nobody asks again.
-      await leap(HOUR - 1);
-      for (const proxy of fleet.proxies) {
-        expect(await ask(target, proxy)).toMatchObject({ status: 200, text: first.text, cache: { hit: true } });
-      }
-      expect(fleet.asked).toBe(2);
-    });
+  it.each(REGRESSED)('is not served: %s', async (_, someTarget, complete, regressed, tooOldMs) => {
+    const target = someTarget();
+    answer = complete;
+    const first = await ask(target);
+    expect(first).toMatchObject({ status: 200, cache: { fwd: 'miss', 'fwd-status': 200, stored: true } });
+    answer = regressed;
+    await leap(tooOldMs);
+    const second = await ask(target, other());
+    expect([second.status, second.text]).toEqual([200, first.text]);
+    expect(second.cache).toEqual({ fwd: 'stale', 'fwd-status': regressed.status, detail: 'regressed' });
+    expect(second.age).toBe(tooOldMs / 1000);
+    expect(await regressedAnswers(operationOf(target), other())).toBe(1);
+    expect(fleet.asked).toBe(2);
+    // It is extended: for one more lifetime nobody asks again.
+    await leap(HOUR - 1);
+    for (const proxy of fleet.proxies) {
+      expect(await ask(target, proxy)).toMatchObject({ status: 200, text: first.text, cache: { hit: true } });
+    }
+    expect(fleet.asked).toBe(2);
+  });
 
-    it('gives way to an answer that has all of it and more', async () => {
-      const target = someChildren();
-      answer = children('a', 'b');
-      await ask(target);
-      answer = children('b', 'c', 'a');
-      await leap(HOUR + MINUTE);
-      const { text, cache } = await ask(target, other());
-      expect(text).toBe(JSON.stringify(answer.body));
-      expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
-    });
+  it('gives way to an answer that has all of it and more', async () => {
+    const target = someChildren();
+    answer = children('a', 'b');
+    await ask(target);
+    answer = children('b', 'c', 'a');
+    await leap(HOUR + MINUTE);
+    const { text, cache } = await ask(target, other());
+    expect(text).toBe(JSON.stringify(answer.body));
+    expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
+  });
 
-    it('is none that lists a pending child more, nor one that lacks it when it was invalidated', async () => {
-      const target = someChildren();
-      answer = children('a');
-      await ask(target);
-      const rows = (children('a').body as { transactions: object[] }).transactions;
-      const pending = { hash: 'b', now: 1_700_000_000, emulated: true, finality: 'pending', mc_block_seqno: null };
-      answer = { status: 200, body: { transactions: [...rows, pending] } };
-      await leap(HOUR + MINUTE);
-      const more = await ask(target, other());
-      expect(more).toMatchObject({ text: JSON.stringify(answer.body), cache: { fwd: 'stale', stored: true } });
-      answer = children('a');
-      await leap(3_000);
-      const fewer = await ask(target, other());
-      expect(fewer).toMatchObject({ text: JSON.stringify(answer.body), cache: { 'fwd-status': 200, stored: true } });
-      expect(await poorerAnswers('adjacentTransactions', other())).toBe(0);
-    });
+  it('is none that lists a pending child more, nor one that lacks it when it was invalidated', async () => {
+    const target = someChildren();
+    answer = children('a');
+    await ask(target);
+    const rows = (children('a').body as { transactions: object[] }).transactions;
+    const pending = { hash: 'b', now: 1_700_000_000, emulated: true, finality: 'pending', mc_block_seqno: null };
+    answer = { status: 200, body: { transactions: [...rows, pending] } };
+    await leap(HOUR + MINUTE);
+    const more = await ask(target, other());
+    expect(more).toMatchObject({ text: JSON.stringify(answer.body), cache: { fwd: 'stale', stored: true } });
+    answer = children('a');
+    await leap(3_000);
+    const fewer = await ask(target, other());
+    expect(fewer).toMatchObject({ text: JSON.stringify(answer.body), cache: { 'fwd-status': 200, stored: true } });
+    expect(await regressedAnswers('adjacentTransactions', other())).toBe(0);
+  });
 
-    it('is told where nothing was kept, and gives way to any that is richer', async () => {
-      const target = someChildren();
-      answer = NOT_FOUND;
-      expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
-      answer = children('a');
-      await leap(301);
-      expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
-    });
+  it('is served where nothing was kept, and replaced by any that is more complete', async () => {
+    const target = someChildren();
+    answer = NOT_FOUND;
+    expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
+    answer = children('a');
+    await leap(301);
+    expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
+  });
 
-    it('is told of a trace: one that ends disappears at once', async () => {
-      const target = someMessage();
-      answer = pendingTrace('a', 'b');
-      await ask(target);
-      answer = { status: 200, body: { traces: [] } };
-      await leap(801);
-      const { text, cache } = await ask(target, other());
-      expect([text, cache['stored']]).toEqual(['{"traces":[]}', true]);
-      expect(await poorerAnswers('pendingTraces', other())).toBe(0);
-      await leap(100);
-      for (const proxy of fleet.proxies) expect((await ask(target, proxy)).text).toBe('{"traces":[]}');
-    });
-  },
-);
+  it('is told of a trace: one that ends disappears at once', async () => {
+    const target = someMessage();
+    answer = pendingTrace('a', 'b');
+    await ask(target);
+    answer = { status: 200, body: { traces: [] } };
+    await leap(801);
+    const { text, cache } = await ask(target, other());
+    expect([text, cache['stored']]).toEqual(['{"traces":[]}', true]);
+    expect(await regressedAnswers('pendingTraces', other())).toBe(0);
+    await leap(100);
+    for (const proxy of fleet.proxies) expect((await ask(target, proxy)).text).toBe('{"traces":[]}');
+  });
+});
 
 describe('an answer in the background', () => {
   beforeEach(async () => {
@@ -141,23 +138,23 @@ describe('an answer in the background', () => {
     fleet = await Fleet.start(() => answer, { instances: 1, now: () => now });
   });
 
-  it('that is poorer lets the richer rest', async () => {
+  it('that is regressed extends the lifetime of the kept answer', async () => {
     const target = someChildren();
     answer = children('a');
     const { text } = await ask(target);
     answer = NOT_FOUND;
     await leap(HOUR + 1);
     expect(await ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-    await expect.poll(() => poorerAnswers('adjacentTransactions')).toBe(1);
+    await expect.poll(() => regressedAnswers('adjacentTransactions')).toBe(1);
     expect(await ask(target)).toMatchObject({ status: 200, text, cache: { hit: true } });
     expect((await ask(target)).cache['ttl']).toBe(3600);
   });
 });
 
-describe.each(['memory alone', 'memory and Redis'] as const)('poorer answers for ten minutes, %s', (tiers) => {
+describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers for ten minutes, %s', (tiers) => {
   beforeEach(async () => {
     // Redis judges by its own clock, which no test moves: by the end this one has come to the same time.
-    now = Date.now() - CLAIM_MS - MINUTE;
+    now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
     fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: tiers === 'memory alone', now: () => now });
   });
 
@@ -175,9 +172,9 @@ describe.each(['memory alone', 'memory and Redis'] as const)('poorer answers for
     await ask(target);
     answer = NOT_FOUND;
     await leap(2_000);
-    const believedAt = now + CLAIM_MS;
+    const believedAt = now + REGRESSION_GUARD_MS;
     for (; now < believedAt; await leap(10_000)) {
-      expect(await ask(target)).toMatchObject({ status: 200, cache: { 'fwd-status': 404, detail: 'poorer' } });
+      expect(await ask(target)).toMatchObject({ status: 200, cache: { 'fwd-status': 404, detail: 'regressed' } });
     }
     expect(await ask(target)).toMatchObject({ status: 404, cache: { 'fwd-status': 404, stored: true } });
     await leap(299);
@@ -186,15 +183,15 @@ describe.each(['memory alone', 'memory and Redis'] as const)('poorer answers for
     expect(await ask(target, await fleet.add())).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
   });
 
-  it('are counted anew after one that was not poorer', async () => {
+  it('are counted anew after one that was not regressed', async () => {
     const target = someChildren();
     const full = young('a', 'b');
     answer = full;
     await ask(target);
     const startedAt = now;
-    for (await leap(2_000); now < startedAt + 2 * CLAIM_MS; await leap(10_000)) {
-      // For long enough to be asked for: what is kept rests up to two minutes by the end.
-      answer = (now - startedAt) % (CLAIM_MS / 2) < 130_000 ? full : NOT_FOUND;
+    for (await leap(2_000); now < startedAt + 2 * REGRESSION_GUARD_MS; await leap(10_000)) {
+      // For long enough to be asked for: what is kept is extended by up to two minutes in the end.
+      answer = (now - startedAt) % (REGRESSION_GUARD_MS / 2) < 130_000 ? full : NOT_FOUND;
       expect((await ask(target)).status).toBe(200);
     }
   });
@@ -202,8 +199,8 @@ describe.each(['memory alone', 'memory and Redis'] as const)('poorer answers for
 
 describe('an answer that was asked for earlier than what is kept, and comes later', () => {
   it.each([
-    ['is as rich', children('b', 'a')],
-    ['is poorer', children('a')],
+    ['is as complete', children('b', 'a')],
+    ['is less complete', children('a')],
     ['is a 404', NOT_FOUND],
   ])('is told to nobody: it %s', async (_, earlier) => {
     const waiting: ((given: JsonAnswer) => void)[] = [];
