@@ -182,7 +182,7 @@ export function createApp(options: AppOptions): App {
     loader,
     refreshStale,
     isMemoryFull: indexer.isMemoryFull,
-    judge: purges.judge,
+    applyBans: purges.applyBans,
     now,
     random,
     report,

@@ -73,7 +73,7 @@ export function fingerprints(members: readonly string[]): Buffer {
 /** What an entry is good for at an instant: the most that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 
-/** Judges an entry at `now` (epoch ms). Only ever moves forward as `now` grows. */
+/** The freshness of an entry at `now` (epoch ms). Only ever moves forward as `now` grows. */
 export function freshnessOf(entry: Entry, now: number): Freshness {
   if (now < entry.freshUntil) return 'fresh';
   if (now < entry.staleWhileRevalidateUntil) return 'stale-while-revalidate';

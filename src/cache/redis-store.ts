@@ -56,7 +56,7 @@ local function compare(rank, lasting, all, keptRank, keptLasting, keptAll)
   end
   return rank == keptRank and 'equal' or rank > keptRank and 'more' or 'less'
 end
-local function judge()
+local function decide()
   local kept = redis.pcall('GETRANGE', KEYS[1], 0, ${FIXED_BYTES - 1})
   if type(kept) ~= 'string' or #kept < ${FIXED_BYTES} or string.sub(kept, 1, 4) ~= string.sub(bytes, 1, 4) then
     return 'stored'
@@ -80,7 +80,7 @@ local function judge()
   local time = redis.call('TIME')
   return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${REGRESSION_GUARD_MS} and 'stored' or 'regressed'
 end
-local outcome = judge()
+local outcome = decide()
 if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
 `;
 

@@ -18,10 +18,10 @@ export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
-/** What purges leave of entries. */
+/** The bans that purges left behind, and what remains of entries under them. */
 export interface Purges {
   /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
-  judge(entry: Entry): Entry | undefined;
+  applyBans(entry: Entry): Entry | undefined;
   /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
   purgedUntil(key: string): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
@@ -61,17 +61,17 @@ export class TieredCache {
     const copy = memory.peek(key);
     if (copy === undefined) return { state: 'miss' };
     const unconfirmed = redis !== undefined && now() >= copy.askRedisAt && now() < copy.entry.freshUntil;
-    return unconfirmed ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
+    return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
   /** The best of both tiers, asking Redis once; memory keeps what it learned. */
   async lookUp(key: string): Promise<Lookup> {
     const { redis, purges } = this.#options;
     if (redis === undefined) return this.lookInMemory(key);
-    // A purge of all is judged by the key alone, and this key is of before the look that may come during the read.
+    // A purge of all is known by the key alone, and this key is of before the look that may come during the read.
     const wasCurrent = purges.isCurrent;
     const read = await redis.get(key);
-    // Asked after the read: the purges that are known by then are those that its entry is judged by.
+    // Asked after the read: the bans that are known by then are those that are applied to its entry.
     if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
@@ -80,7 +80,7 @@ export class TieredCache {
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
   lookForFallback(key: string): Lookup {
     const copy = this.#options.memory.peek(key);
-    return copy === undefined ? { state: 'miss' } : this.#judge(copy.entry, 'memory');
+    return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
@@ -101,7 +101,7 @@ export class TieredCache {
   #store(entry: Entry, { known, after }: StoreHints): StoreOutcome {
     const { memory, purges, now } = this.#options;
     if (usableUntil(entry) <= now()) return { outcome: 'expired' };
-    if (purges.judge(entry) === undefined) return { outcome: 'purged' };
+    if (purges.applyBans(entry) === undefined) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'regressed')
@@ -115,16 +115,16 @@ export class TieredCache {
   /** What Redis holds, unless memory holds better. */
   #learn(entry: Entry): Lookup {
     const { memory, purges, now } = this.#options;
-    if (purges.judge(entry) === undefined) return this.lookForFallback(entry.key);
+    if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
     // It is stale by a soft purge, and what is kept was asked for after it.
-    if (kept !== undefined && this.isPurged(entry)) return this.#judge(kept, 'memory');
+    if (kept !== undefined && this.isPurged(entry)) return this.#lookupOf(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
       memory.set(entry);
-      return this.#judge(entry, 'redis');
+      return this.#lookupOf(entry, 'redis');
     }
-    return this.#judge(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
+    return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
   }
 
   /** Redis let go of it before its time (an eviction): the memory copy must not outlive it. */
@@ -172,8 +172,8 @@ export class TieredCache {
     return taken;
   }
 
-  #judge(entry: Entry, tier: 'memory' | 'redis'): Lookup {
-    const left = this.#options.purges.judge(entry);
+  #lookupOf(entry: Entry, tier: 'memory' | 'redis'): Lookup {
+    const left = this.#options.purges.applyBans(entry);
     if (left === undefined) return { state: 'miss' };
     const state = freshnessOf(left, this.#options.now());
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };

@@ -42,7 +42,7 @@ export interface LeaseIdentity {
   /** What tells this holder from every other one. */
   readonly token: string;
   /** When the lease was asked for, monotonic milliseconds. */
-  readonly claimedAt: number;
+  readonly acquiredAt: number;
 }
 
 /** What a lease needs of those who keep it. */
@@ -79,7 +79,7 @@ export class HeldLease implements Lease {
     this.#options = options;
     this.#identity = identity;
     this.#keeper = keeper;
-    this.#expiresAt = identity.claimedAt + options.leaseMs;
+    this.#expiresAt = identity.acquiredAt + options.leaseMs;
     this.#renewals = setInterval(() => void this.#renew(), options.renewEveryMs).unref();
   }
 
@@ -104,7 +104,7 @@ export class HeldLease implements Lease {
   }
 
   get #ageMs(): number {
-    return this.#options.now() - this.#identity.claimedAt;
+    return this.#options.now() - this.#identity.acquiredAt;
   }
 
   get #names(): string[] {

@@ -3,7 +3,7 @@
  *
  * - `held AGE TOKEN`: TOKEN is loading the key, and had been loading it for AGE milliseconds when it last took or renewed
  *   the lease. With the time that has passed since then, which the expiry tells, that is the age of the load.
- * - `failed FAILURE`: the indexer failed. Whoever claims before it expires is told so.
+ * - `failed FAILURE`: the indexer failed. Whoever asks for the lease before it expires gets this failure.
  *
  * Any other value, and one without an expiry or with one too far ahead, is garbage and free to be taken. `waiters` is the
  * set of instances that wait for the lease.
@@ -20,7 +20,7 @@ const WAITERS_STAY_MS = 1000;
  * KEYS: entry, lease, waiters. ARGV: the stamp that the entry had when it was looked at, `take` or `watch`, our token,
  * the milliseconds of a lease, the age in milliseconds from which a load is taken over, this instance.
  */
-export const CLAIM = `
+export const ACQUIRE = `
 local stamp = redis.pcall('GETRANGE', KEYS[1], 0, 7)
 if type(stamp) == 'string' and stamp ~= '' and stamp ~= ARGV[1] then return {'changed'} end
 local lease, leftMs = redis.pcall('GET', KEYS[2]), redis.call('PTTL', KEYS[2])

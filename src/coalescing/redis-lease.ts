@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { RedisListening, RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import { CHANNEL_PREFIX, HeldLease, type HeldLeaseOptions, type Lease, leaseKeys } from './held-lease.ts';
-import { CLAIM } from './lease-scripts.ts';
+import { ACQUIRE } from './lease-scripts.ts';
 import { type Landing, LeaseWakes, type Wake } from './lease-wakes.ts';
 
-/** What a claim comes to. */
-export type Claim =
+/** The result of asking for a lease. */
+export type Acquisition =
   /** Load it: the lease is ours, or Redis did not say so in time and may yet have given it to us. */
   | { readonly state: 'load'; readonly lease: Lease }
   /** Another instance loads it: to be waited for, without a permit. */
@@ -30,16 +30,16 @@ const FIRST_RETRY_MS = 25;
 const POLLS_MS = [25, 50, 100];
 
 /**
- * One load per key among the instances on one Redis. A holds the lease or claims it, B and C are other instances. The
+ * One load per key among the instances on one Redis. A holds the lease or acquires it, B and C are other instances. The
  * races, as numbered interleavings:
  *
- * - Stored before the claim. 1. A looks and finds nothing. 2. B stores and ends its lease. 3. A claims. The claim looks at
+ * - Stored before the acquisition. 1. A looks and finds nothing. 2. B stores and ends its lease. 3. A acquires, which looks at
  *   the entry again in its own step: `changed`.
- * - Ended before the wait. 1. B claims and is told `taken`. 2. A releases before B listens. B's wake is expected before
- *   its claim is sent, and the claim registers B in the same step in which it sees A's lease: the release finds B.
- * - Wake lost. 1. B waits. 2. A releases; the message is lost with a connection. 3. B polls, in the same step as a claim.
+ * - Ended before the wait. 1. B asks for the lease and gets `taken`. 2. A releases before B listens. B's wake is expected before
+ *   its request is sent, and the script registers B in the same step in which it sees A's lease: the release finds B.
+ * - Wake lost. 1. B waits. 2. A releases; the message is lost with a connection. 3. B polls, with the script that acquires.
  * - Holder dies. 1. B and C wait. 2. A is killed, or stopped for longer than a lease. 3. The lease expires for want of
- *   renewal. 4. B and C poll `free` and claim. Redis gives the lease to the first; the other one waits for that.
+ *   renewal. 4. B and C poll `free` and acquire. Redis gives the lease to the first; the other one waits for that.
  * - Holder outlives the lease. 1. A's query takes longer than a lease. 2. A renews. 3. B polls `taken`. The lease says
  *   how old the load is, so that a new flight of B knows when it is too old to be joined, however often it was renewed.
  * - Slow renewal. 1. A's event loop stalls for longer than a lease. 2. The lease expires, C takes it. 3. A renews: the
@@ -50,9 +50,9 @@ const POLLS_MS = [25, 50, 100];
  * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last: it renews only what is A's, and
  *   that lease is gone.
  * - End after takeover. 1. A's lease has expired and is C's. 2. A releases, fails or stores. The end compares tokens and
- *   leaves C's lease alone; A's store is judged by the rule of precedence, as any other.
- * - Claim reply lost. 1. A's claim is executed, its reply is lost. 2. A loads without knowing of its lease. 3. A renews and
- *   ends it as if it had been told.
+ *   leaves C's lease alone; A's store follows the rule of precedence, as any other.
+ * - Acquisition reply lost. 1. A's script is executed, its reply is lost. 2. A loads without knowing of its lease. 3. A
+ *   renews and ends it as if the reply had come.
  * - End lost. 1. A's end of the lease is lost with its connection. 2. A repeats it on the next one, as long as the lease
  *   may last: B would wait for a load that is over.
  * - Stuck holder. 1. A's load never ends. 2. A renews until the longest life of a lease and no more. 3. As when it dies.
@@ -71,18 +71,18 @@ export class RedisLease {
   }
 
   /**
-   * Claims the load of a key whose entry had this stamp when it was looked at, within `budgetMs`. `isFirst`: only the
-   * first claim of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
+   * Acquires the lease of a key whose entry had this stamp when it was looked at, within `budgetMs`. `isFirst`: only the
+   * first request of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
    */
-  async claim(key: string, claim: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Claim> {
+  async acquire(key: string, look: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Acquisition> {
     const { leaseMs, collapseWindowMs, longestMs, now } = this.#options;
-    const identity = { redisKey: this.#options.redisKey(key), token: randomUUID(), claimedAt: now() };
+    const identity = { redisKey: this.#options.redisKey(key), token: randomUUID(), acquiredAt: now() };
     const { redisKey, token } = identity;
     const wake = this.#wakes.expect(redisKey);
-    const oldMs = claim.isFirst ? collapseWindowMs : longestMs + leaseMs;
-    const reply = await this.#ask(redisKey, [claim.stamp, 'take', token, leaseMs, oldMs], claim.budgetMs);
+    const oldMs = look.isFirst ? collapseWindowMs : longestMs + leaseMs;
+    const reply = await this.#ask(redisKey, [look.stamp, 'take', token, leaseMs, oldMs], look.budgetMs);
     if (reply.state === 'taken') {
-      return { state: 'taken', landed: () => this.#watch(redisKey, claim.stamp, wake).finally(wake.forget) };
+      return { state: 'taken', landed: () => this.#watch(redisKey, look.stamp, wake).finally(wake.forget) };
     }
     wake.forget();
     if (reply.state === 'changed' || reply.state === 'failed') return reply;
@@ -113,7 +113,7 @@ export class RedisLease {
     const { redis } = this.#options;
     try {
       const keys = [redisKey, ...leaseKeys(redisKey)];
-      const reply = await withinBudget(budgetMs, () => redis.runScript(CLAIM, keys, [...args, this.#instance]));
+      const reply = await withinBudget(budgetMs, () => redis.runScript(ACQUIRE, keys, [...args, this.#instance]));
       const [state = '', failure = ''] = (reply as unknown[]).map(String);
       return STATES.has(state) ? ({ state, failure } as Reply) : { state: 'unavailable' };
     } catch {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
-import { type Finality, judgeFinality } from '../ton/finality.ts';
+import { type Finality, finalityOf } from '../ton/finality.ts';
 import type { Call } from '../ton/parse-call.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
@@ -35,7 +35,7 @@ export const NO_FACTS: BodyFacts = {
 /** Reads a body. Pure, never throws. 1 MiB of JSON that is made to be slow takes up to 0.3 s. */
 export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
   const body = parseJson(bytes);
-  const finality = status === 200 || status === 404 ? judgeFinality(call, status, body) : undefined;
+  const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
   const { rank, hashes, tentativeHashes } = completenessOf(call, finality, body);
   return {

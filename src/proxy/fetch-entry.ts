@@ -10,13 +10,13 @@ import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { ChainTime } from './chain-time.ts';
+import { type ClassifiedAnswer, type ClassifyOptions, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
-import { type Judged, type JudgeOptions, judgeAnswer } from './judge-answer.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherOptions extends Omit<JudgeOptions, 'chainAt'> {
+export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly cache: TieredCache;
   readonly chainTime: ChainTime;
   readonly admission: Admission;
@@ -53,8 +53,8 @@ export type Fetched =
       readonly stored: StoreOutcome['outcome'];
     };
 
-/** An answer that may be cached, and the chain time that it was judged by. */
-interface Judgement extends Judged {
+/** An answer that may be cached, and the chain time that it was classified by. */
+interface Classified extends ClassifiedAnswer {
   readonly answer: ReadAnswer;
   readonly chainAt: number | undefined;
 }
@@ -86,7 +86,7 @@ export class EntryFetcher {
         return result;
       }
       if (!result.gainsByChainTime) return this.#store(fetch, result.entry);
-      return this.#store(fetch, await this.#judgeUpToDate(fetch, result));
+      return this.#store(fetch, await this.#classifyUpToDate(fetch, result));
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -94,7 +94,7 @@ export class EntryFetcher {
   }
 
   /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
-  async #load(fetch: Fetch): Promise<Judgement | ProxyError | (Fetched & { from: 'memory' })> {
+  async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, retries, pauseMs } = this.#options;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
@@ -129,7 +129,7 @@ export class EntryFetcher {
     { call, request, flight, lease }: Fetch,
     ticket: Ticket,
     isFirst: boolean,
-  ): Promise<Judgement | ProxyError> {
+  ): Promise<Classified | ProxyError> {
     const { upstream, bodies, retries, monotonic, report } = this.#options;
     const operation = call.operation.name;
     const go = await ticket.send();
@@ -144,7 +144,7 @@ export class EntryFetcher {
       const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
-      const result = this.#judge(call, request.key, await bodies.read(call, answer));
+      const result = this.#classify(call, request.key, await bodies.read(call, answer));
       outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
       return result;
     } catch (error) {
@@ -157,31 +157,31 @@ export class EntryFetcher {
     }
   }
 
-  #judge(call: Call, key: string, answer: ReadAnswer): Judgement | ProxyError {
+  #classify(call: Call, key: string, answer: ReadAnswer): Classified | ProxyError {
     const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const judged = judgeAnswer(key, answer, { policies, random, chainAt });
-    if (!(judged instanceof ProxyError)) {
-      chainTime.learn(judged.showsChainAt);
-      return { ...judged, answer, chainAt };
+    const classified = classifyAnswer(key, answer, { policies, random, chainAt });
+    if (!(classified instanceof ProxyError)) {
+      chainTime.learn(classified.showsChainAt);
+      return { ...classified, answer, chainAt };
     }
-    const { code } = judged;
+    const { code } = classified;
     if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
     if (code === 'upstream-invalid' || code === 'upstream-redirect') {
       report({ name: 'upstream-useless', operation, code });
     }
-    return judged;
+    return classified;
   }
 
   /**
-   * Judges an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
+   * Classifies an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
    * ticket has ended: this wait is no latency of the answer, and others need the slot.
    */
-  async #judgeUpToDate({ call, request }: Fetch, { entry, answer, chainAt }: Judgement): Promise<Entry> {
+  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt }: Classified): Promise<Entry> {
     const newestAt = await this.#options.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
-    const again = this.#judge(call, request.key, answer);
+    const again = this.#classify(call, request.key, answer);
     return again instanceof ProxyError ? entry : again.entry;
   }
 

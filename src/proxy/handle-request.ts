@@ -38,7 +38,7 @@ export interface RequestHandlerOptions {
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
-  readonly judge: (entry: Entry) => Entry | undefined;
+  readonly applyBans: (entry: Entry) => Entry | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -138,7 +138,7 @@ export class RequestHandler {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
     const { tier } = fallback;
     // A failure rests on its key for a while, and the fallback may have expired or been purged meanwhile.
-    const entry = this.#options.judge(fallback.entry);
+    const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
     const ttl = this.#ttl(entry);
     return this.#answer(

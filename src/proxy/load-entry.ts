@@ -2,7 +2,7 @@ import type { Admission, EntryRequest } from '../admission/admission.ts';
 import type { Priority } from '../admission/backlog.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { Claim, RedisLease } from '../coalescing/redis-lease.ts';
+import type { Acquisition, RedisLease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -95,25 +95,25 @@ export class EntryLoader {
     const ticket = await admission.enter(request);
     if (ticket === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
     if ('reason' in ticket) return this.#shed(call, ticket);
-    const claim = await this.#claim(key, look, isFirst);
-    if (claim === undefined || claim.state === 'load') {
+    const acquired = await this.#acquire(key, look, isFirst);
+    if (acquired === undefined || acquired.state === 'load') {
       // Other instances wait for what is loaded under a lease, whoever waits here.
-      if (claim !== undefined) flight.keep();
+      if (acquired !== undefined) flight.keep();
       const known = 'entry' in look.found ? look.found.entry : undefined;
-      return fetcher.fetch({ call, request, flight, ticket, lease: claim?.lease, known });
+      return fetcher.fetch({ call, request, flight, ticket, lease: acquired?.lease, known });
     }
     ticket.end('unsent');
-    if (claim.state !== 'taken') return claim;
+    if (acquired.state !== 'taken') return acquired;
     // Another instance is loading it already.
     flight.depart();
     report({ name: 'followed', operation });
-    return claim.landed();
+    return acquired.landed();
   }
 
-  async #claim(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Claim | undefined> {
+  async #acquire(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Acquisition | undefined> {
     const { leases } = this.#options;
     if (leases === undefined || found.stamp === undefined || budgetLeftMs <= 0) return undefined;
-    return leases.claim(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
+    return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
   async #lookUp(key: string): Promise<Look> {
@@ -136,7 +136,7 @@ export class EntryLoader {
 }
 
 /** What following another instance's load came to. */
-type Followed = Exclude<Claim, { state: 'load' | 'taken' }> | { readonly state: 'free' | 'unavailable' };
+type Followed = Exclude<Acquisition, { state: 'load' | 'taken' }> | { readonly state: 'free' | 'unavailable' };
 
 /** A request is worth as much as its clients would miss it. */
 const PRIORITY: Record<Lookup['state'], Priority> = {

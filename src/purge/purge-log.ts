@@ -63,8 +63,8 @@ const NOTHING_ELSE = Number.POSITIVE_INFINITY;
 const LOOK_BACK_MS = 2000;
 
 /**
- * Keeps the records of this process and those in Redis the same: tells what is purged here, follows what others purge,
- * and gives Redis back what it lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
+ * Keeps the bans of this process and those in Redis the same: sends what is purged here, follows what others purge, and
+ * gives Redis back what it lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
  */
 export class PurgeLog {
   readonly #options: PurgeLogOptions;

@@ -4,7 +4,10 @@ export const EVERY_ENTRY = '*';
 /** How far clocks may be apart: an instant that is further ahead is not believed. */
 export const FURTHEST_AHEAD_MS = 60_000;
 
-/** That what was asked for up to `at` (epoch ms) is gone, or stale if the purge was soft. */
+/**
+ * One purge, kept as a ban in the sense of Varnish: it deletes nothing itself. Whatever was asked for up to `at` (epoch
+ * ms) is gone when it is looked up, or stale if the purge was soft.
+ */
 export interface PurgeRecord {
   /** What an entry's request must have named, such as `seqno:7`; see {@link EVERY_ENTRY}. */
   readonly tag: string;
@@ -12,7 +15,7 @@ export interface PurgeRecord {
   readonly at: number;
 }
 
-/** What is judged: the instants of an entry (epoch ms), and the key that its tags are read from. */
+/** What a ban is applied to: the instants of an entry (epoch ms), and the key that its tags are read from. */
 export interface Purgeable {
   readonly key: string;
   readonly askedAt: number;
@@ -38,13 +41,14 @@ interface Instants {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The purges that this process knows: of each tag the latest. Records only ever grow, so they may be applied again, in
- * any order, by any number of instances, and all come to hold the same.
+ * The bans (as Varnish calls them) of the purges that this process knows: of each tag the latest. A purge searches for no
+ * keys; each entry is compared with the bans when it is used, by the instant at which it was asked for. Records only ever
+ * grow, so they may be applied again, in any order, by any number of instances, and all come to hold the same.
  */
 export class PurgeRecords {
   readonly #options: PurgeRecordsOptions;
   readonly #byTag = new Map<string, Instants>();
-  /** What was judged by the records of now and left as it was: reading its tags costs microseconds a hit. */
+  /** Entries that no ban known now touches: reading its tags costs microseconds a hit. */
   #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
@@ -100,10 +104,10 @@ export class PurgeRecords {
   }
 
   /**
-   * What the purges leave of an entry: `undefined` when it is gone for every use, a copy whose lifetime ended at the
+   * What the bans leave of an entry: `undefined` when it is gone for every use, a copy whose lifetime ended at the
    * purge when that was soft (its stale windows keep their length and begin there), else the entry itself.
    */
-  judge<E extends Purgeable>(entry: E): E | undefined {
+  applyBans<E extends Purgeable>(entry: E): E | undefined {
     if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
     if (this.#untouched.has(entry)) return entry;

@@ -3,7 +3,7 @@ import { EVERY_ENTRY, FURTHEST_AHEAD_MS, type PurgeRecord } from './purge-record
 const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
 /**
- * One exchange with the records in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
+ * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
  * at which Redis took them. Takes: how long records are kept, from when on they are counted, from when on they are told,
  * then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why one
  * could not be written (or nothing), the epoch, what was
@@ -34,7 +34,7 @@ drop('-inf', '(' .. whole(now - ARGV[1]))
 drop('(' .. whole(latest), '+inf')
 if tonumber(redis.call('ZSCORE', key, epoch) or '0') > latest then redis.pcall('ZADD', key, whole(now), epoch) end
 
-local told = {}
+local sent = {}
 for i = 4, #ARGV, 3 do
   local is_new, member = ARGV[i] == 'new', ARGV[i + 1]
   local at = math.min(tonumber(ARGV[i + 2]), latest)
@@ -43,21 +43,21 @@ for i = 4, #ARGV, 3 do
   if is_new or kept < math.min(at, now) then
     if is_new or member ~= epoch then at = math.max(at, now, kept + 1) end
     try('ZADD', key, whole(at), member)
-    if failure == '' then told[#told + 1], told[#told + 2] = member, whole(at) end
+    if failure == '' then sent[#sent + 1], sent[#sent + 2] = member, whole(at) end
   end
 end
 
 local since = whole(math.min(tonumber(ARGV[3]), latest))
-for _, word in ipairs(redis.call('ZRANGEBYSCORE', key, since, '+inf', 'WITHSCORES')) do told[#told + 1] = word end
+for _, word in ipairs(redis.call('ZRANGEBYSCORE', key, since, '+inf', 'WITHSCORES')) do sent[#sent + 1] = word end
 return {
   now,
   redis.call('ZCOUNT', key, whole(now - ARGV[2]), '+inf'),
   failure,
   redis.call('ZSCORE', key, epoch) or '0',
-  told,
+  sent,
 }`;
 
-/** What one exchange told. */
+/** The reply to one exchange. */
 export interface Exchanged {
   /** Redis server time, epoch ms. */
   readonly now: number;

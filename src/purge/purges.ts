@@ -11,7 +11,10 @@ export interface AskedPurge {
 
 export type PurgesOptions = PurgeRecordsOptions & Omit<PurgeLogOptions, 'records'>;
 
-/** All that the house has to know of purges: what is purged here and elsewhere, and what that leaves of an entry. */
+/**
+ * Purges by tag, kept as bans in the sense of Varnish: the instants of purges here and in other instances, and what they
+ * leave of an entry.
+ */
 export class Purges {
   readonly #records: PurgeRecords;
   readonly #log: PurgeLog;
@@ -26,8 +29,8 @@ export class Purges {
   /** See {@link PurgeRecords.epoch}: part of every key. */
   readonly epoch = (): number => this.#records.epoch;
 
-  /** See {@link PurgeRecords.judge}. */
-  readonly judge = <E extends Purgeable>(entry: E): E | undefined => this.#records.judge(entry);
+  /** See {@link PurgeRecords.applyBans}. */
+  readonly applyBans = <E extends Purgeable>(entry: E): E | undefined => this.#records.applyBans(entry);
 
   /** See {@link PurgeRecords.purgedUntil}. */
   readonly purgedUntil = (key: string): number => this.#records.purgedUntil(key);

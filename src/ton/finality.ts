@@ -21,7 +21,7 @@ export type LifetimeRule =
   | 'empty'
   | 'notFound';
 
-/** The judgement of one answer. */
+/** How final one answer is, and the lifetime rule that follows from it. */
 export interface Finality {
   readonly answerClass: AnswerClass;
   readonly rule: LifetimeRule;
@@ -35,10 +35,10 @@ const MOST_MEMBERS = 10_000;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Judges a body that the indexer sent, already parsed, by position and never by substring: a comment in a transaction
- * can spell anything. `undefined` means that it is no answer to this call at all (and must not be stored).
+ * Reads the finality of a body that the indexer sent, already parsed, by position and never by substring: a comment in a
+ * transaction can spell anything. `undefined` means that it is no answer to this call at all (and must not be stored).
  */
-export function judgeFinality(call: Call, status: number, body: unknown): Finality | undefined {
+export function finalityOf(call: Call, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
   if (status === 404) {
     return typeof body['error'] === 'string' ? { answerClass: 'absent', rule: 'notFound' } : undefined;
@@ -47,22 +47,23 @@ export function judgeFinality(call: Call, status: number, body: unknown): Finali
   const list = name === undefined ? undefined : body[name];
   if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
   if (!Array.isArray(list) || list.length > MOST_MEMBERS) return undefined;
-  return JUDGES[call.operation.name](list, call.request, name === 'blocks');
+  return CLASSIFIERS[call.operation.name](list, call.request, name === 'blocks');
 }
 
-type Judge = (list: readonly unknown[], request: CanonicalRequest, isBlocks: boolean) => Finality;
+type Classifier = (list: readonly unknown[], request: CanonicalRequest, isBlocks: boolean) => Finality;
 
-const JUDGES: Record<OperationName, Judge> = {
-  masterchainBlockShards: (list, request, isBlocks) => (isBlocks ? judgeBlocks : judgeRound)(list, request),
-  adjacentTransactions: judgeAdjacent,
-  pendingTraces: judgeTraces,
+const CLASSIFIERS: Record<OperationName, Classifier> = {
+  masterchainBlockShards: (list, request, isBlocks) =>
+    (isBlocks ? finalityOfBlocks : finalityOfBlockTransactions)(list, request),
+  adjacentTransactions: finalityOfAdjacent,
+  pendingTraces: finalityOfTraces,
 };
 
 /**
  * The indexer commits a round in one database transaction, so a list that holds the masterchain block N itself and was
  * not cut by a page is complete. There is no ORDER BY: a cut list may hold it too.
  */
-function judgeBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
   const isFirstPage = Number(parameter(request, 'offset') ?? 0) === 0;
   const isMasterchainBlock = (block: unknown) =>
@@ -82,7 +83,7 @@ function judgeBlocks(blocks: readonly unknown[], request: CanonicalRequest): Fin
  * The specification's shape of the same operation: the transactions of round N. Nothing in it proves that none is
  * missing (`limit` and `offset` cut it, and so does a failing database), so it is a page at most.
  */
-function judgeRound(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfBlockTransactions(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
     ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
@@ -90,7 +91,7 @@ function judgeRound(transactions: readonly unknown[], request: CanonicalRequest)
 }
 
 /** There is at most one parent, so one final row answers `in` for good; children can always still come. */
-function judgeAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   if (parameter(request, 'direction') === 'in') {
     return transactions.length === 1 && isFinal(transactions[0])
       ? { answerClass: 'final', rule: 'adjacentFinal' }
@@ -115,7 +116,7 @@ function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequ
   return isObject(first) && first['trace_id'] === parameter(request, 'hash');
 }
 
-function judgeTraces(traces: readonly unknown[]): Finality {
+function finalityOfTraces(traces: readonly unknown[]): Finality {
   const isSettled = (trace: unknown) => {
     if (!isObject(trace) || !isObject(trace['transactions'])) return false;
     const transactions = Object.values(trace['transactions']);

@@ -61,7 +61,7 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 };
 
 /**
- * Turns a judgement into instants. The lifetime starts when the answer was received, shortened by up to 10 % by
+ * Turns the finality of an answer into instants. The lifetime starts when the answer was received, shortened by up to 10 % by
  * `random` (0 to 1).
  */
 export function lifetimeOf(

@@ -14,7 +14,7 @@ export interface CacheHeaders {
 /** What the time that clients may keep an answer says of its future: it stays as it is, it only gains rows, or nothing. */
 export type AnswerPromise = 'final' | 'growing' | 'none';
 
-/** No longer may clients keep what can still change; all that is judged final they may keep longer. */
+/** No longer may clients keep what can still change; all that is final they may keep longer. */
 const LONGEST_GROWING_SECONDS = 60;
 
 /** Reads the headers of an answer. */

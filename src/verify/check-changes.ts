@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { OperationName } from '../ton/operations.ts';
 import type { Answer, Answered } from './asker.ts';
 import { promiseOf } from './cache-headers.ts';
-import { examine, judge, unkeepable } from './examine.ts';
+import { examine, inspect, unkeepable } from './examine.ts';
 import { newestSeqno } from './learn-chain.ts';
 import type { VerifyOptions } from './parse-arguments.ts';
 import type { Run } from './run.ts';
@@ -60,7 +60,7 @@ async function sawItAppear(run: Run, target: string, patienceMs: number): Promis
   const finding = { check: 'next block', asked: target };
   for (let absences = 0; ; absences++) {
     const answered = await toncache.ask(target);
-    const { problems, detail } = judge('masterchainBlockShards', answered, [200, 404]);
+    const { problems, detail } = inspect('masterchainBlockShards', answered, [200, 404]);
     const isThere = answered.status === 200 && problems.length === 0;
     if (isThere && absences === 0) return false;
     if (isThere || problems.length > 0) {
@@ -78,20 +78,21 @@ async function sawItAppear(run: Run, target: string, patienceMs: number): Promis
   }
 }
 
-/** What was judged final has not changed, and what was judged growing has lost nothing: by the indexer's own words. */
+/** What was final has not changed, and what was growing has lost nothing: by the indexer's own words. */
 export async function checkPromises({ indexer, given, report }: Run): Promise<void> {
   for (const before of given) {
     const promise = promiseOf(before.headers);
     if (before.status !== 200 || promise === 'none') continue;
     const after = await indexer.ask(before.target);
-    const isJudgeable = after.status === 200 || after.status === 404;
+    const isComparable = after.status === 200 || after.status === 404;
     const isKept = (promise === 'final' ? isUnchanged : hasOnlyGrown)(before.body, after.body);
     report.add({
       check: promise === 'final' ? 'final is final' : 'growing only grows',
       asked: before.target,
-      problems: isKept || !isJudgeable ? [] : [`was ${excerpt(before)}, is ${excerpt(after)} (status ${after.status})`],
-      detail: isJudgeable ? sameness(before, after) : `the indexer answers with status ${after.status}`,
-      unclear: !isJudgeable,
+      problems:
+        isKept || !isComparable ? [] : [`was ${excerpt(before)}, is ${excerpt(after)} (status ${after.status})`],
+      detail: isComparable ? sameness(before, after) : `the indexer answers with status ${after.status}`,
+      unclear: !isComparable,
     });
   }
 }

@@ -83,21 +83,21 @@ async function compared({ toncache, indexer }: Run, target: string): Promise<Fin
   for (let attempt = 1; ; attempt++) {
     const answered = await toncache.ask(target);
     const direct = await indexer.ask(target);
-    const isJudgeable = [200, 404, 422].includes(direct.status);
+    const isComparable = [200, 404, 422].includes(direct.status);
     // An indexer that keeps to its document may refuse what toncache answers.
     const isAlike =
       direct.status === 422 ||
       (answered.status === direct.status && (direct.status !== 200 || hasOnlyGrown(answered.body, direct.body)));
-    if (isJudgeable && !isAlike && attempt < MOST_ATTEMPTS) {
+    if (isComparable && !isAlike && attempt < MOST_ATTEMPTS) {
       await delay(LONGEST_ABSENCE_MS);
       continue;
     }
     return {
       check: 'odd input',
       asked: target,
-      problems: isAlike || !isJudgeable ? [] : [`status ${answered.status}, and the indexer has another answer`],
+      problems: isAlike || !isComparable ? [] : [`status ${answered.status}, and the indexer has another answer`],
       detail: `the indexer: ${direct.status}`,
-      unclear: !isJudgeable,
+      unclear: !isComparable,
     };
   }
 }

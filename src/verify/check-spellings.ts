@@ -3,7 +3,7 @@ import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../s
 import type { OperationName } from '../ton/operations.ts';
 import type { AnsweredSet } from './asker.ts';
 import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';
-import { excuseFor, judge } from './examine.ts';
+import { excuseFor, inspect } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
 import type { Finding } from './report.ts';
 import type { Run } from './run.ts';
@@ -60,12 +60,12 @@ async function checkSet(run: Run, operation: OperationName, queries: readonly st
   for (let attempt = 1; ; attempt++) {
     const set = await run.toncache.askAtOnce(targets);
     if (set.upstreamRequests > 1 && set.ms > SHORTEST_LIFETIME_MS && attempt < MOST_ATTEMPTS) continue;
-    run.report.add({ check: 'spellings', asked: targets[0] ?? '', ...(await judgeSet(run, operation, set)) });
+    run.report.add({ check: 'spellings', asked: targets[0] ?? '', ...(await inspectSet(run, operation, set)) });
     return;
   }
 }
 
-async function judgeSet(
+async function inspectSet(
   run: Run,
   operation: OperationName,
   { answers, upstreamRequests }: AnsweredSet,
@@ -76,7 +76,9 @@ async function judgeSet(
   const excuse = await excuseFor(run, first, statuses);
   if (excuse !== undefined) return { problems: [], detail: excuse, unclear: true };
 
-  const wrong = answers.flatMap((it) => judge(operation, it, statuses).problems.map((told) => `${it.target}: ${told}`));
+  const wrong = answers.flatMap((it) =>
+    inspect(operation, it, statuses).problems.map((told) => `${it.target}: ${told}`),
+  );
   const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
   const forwarded = answers.filter(({ headers }) => wentForward(cacheHeaders(headers)));
   return {
@@ -86,7 +88,7 @@ async function judgeSet(
       ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
       ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
     ],
-    detail: `${answers.length} spellings cost ${upstreamRequests}; ${judge(operation, first, statuses).detail}`,
+    detail: `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`,
   };
 }
 

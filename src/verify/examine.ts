@@ -5,7 +5,7 @@ import { cacheHeaders, headerProblems } from './cache-headers.ts';
 import type { Run } from './run.ts';
 
 /** What is wrong with one answer of toncache by itself, and what it holds in a few words. */
-export interface Judgement {
+export interface Inspection {
   readonly problems: readonly string[];
   readonly detail: string;
   readonly rowCount: number;
@@ -22,7 +22,7 @@ export interface Question {
   readonly problemsOf?: (answered: Answered, rowCount: number) => readonly string[];
 }
 
-/** Asks toncache, judges the answer, reports it, and remembers it. */
+/** Asks toncache, inspects the answer, reports it, and remembers it. */
 export async function examine(run: Run, question: Question): Promise<Answered> {
   const { check, operation, target, statuses, problemsOf } = question;
   const answered = await run.toncache.ask(target);
@@ -31,15 +31,15 @@ export async function examine(run: Run, question: Question): Promise<Answered> {
     run.report.add({ check, asked: target, problems: [], detail: excuse, unclear: true });
     return answered;
   }
-  const { problems, detail, rowCount } = judge(operation, answered, statuses);
+  const { problems, detail, rowCount } = inspect(operation, answered, statuses);
   const more = statuses.includes(answered.status) ? (problemsOf?.(answered, rowCount) ?? []) : [];
   run.report.add({ check, asked: target, problems: [...problems, ...more], detail });
   run.given.push(answered);
   return answered;
 }
 
-/** Judges status, headers and shape of an answer to an operation. */
-export function judge(operation: OperationName, answer: Answer, statuses: readonly number[]): Judgement {
+/** Inspects status, headers and shape of an answer to an operation. */
+export function inspect(operation: OperationName, answer: Answer, statuses: readonly number[]): Inspection {
   const { status, headers, body } = answer;
   const { status: cacheStatus, keptSeconds } = cacheHeaders(headers);
   if (!statuses.includes(status)) {

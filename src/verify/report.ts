@@ -1,4 +1,4 @@
-/** `unclear`: the indexer gave nothing that could be judged, or had nothing to ask for. */
+/** `unclear`: the indexer gave nothing that could be compared, or had nothing to ask for. */
 export type Result = 'ok' | 'unclear' | 'violation';
 
 /** One line of the table. */
@@ -8,7 +8,7 @@ export interface Finding {
   /** What is wrong: none of it when all is well. */
   readonly problems: readonly string[];
   readonly detail: string;
-  /** Nothing could be judged, for the reason in `detail`. */
+  /** Nothing could be compared, for the reason in `detail`. */
   readonly unclear?: boolean;
 }
 

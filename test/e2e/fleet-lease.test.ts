@@ -199,7 +199,7 @@ describe('a load that others wait for', () => {
     expect((await free.ask(target)).headers['cache-status']).toMatch(/fwd=miss; fwd-status=200; stored$/);
     held.give(pendingTrace('a'));
     await first;
-    // Its claim finds what was stored meanwhile.
+    // Acquiring the lease finds what was stored meanwhile.
     expect((await queued).headers['cache-status']).toMatch(/hit;.*detail=redis$/);
     expect(fleet.asked).toBe(2);
   });

@@ -153,7 +153,7 @@ describe('an answer in the background', () => {
 
 describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers for ten minutes, %s', (tiers) => {
   beforeEach(async () => {
-    // Redis judges by its own clock, which no test moves: by the end this one has come to the same time.
+    // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
     now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
     fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: tiers === 'memory alone', now: () => now });
   });

@@ -46,7 +46,7 @@ describe('while two instances wait for a third one, a Redis', () => {
   ])('%s ends their wait: each asks the indexer itself, at once', async (_, fail) => {
     await using redis = await startRedis();
     const indexer = held();
-    // The look-up and the claim at the beginning are not what this is about.
+    // The look-up and the acquisition at the beginning are not what this is about.
     const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
     await using fleet = await startFleet(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
     const target = someChildren();

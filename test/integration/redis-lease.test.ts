@@ -5,7 +5,7 @@ import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { storeScript } from '../../src/cache/redis-store.ts';
 import type { Lease } from '../../src/coalescing/held-lease.ts';
 import { RENEW } from '../../src/coalescing/lease-scripts.ts';
-import { type Claim, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
+import { type Acquisition, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
 import type { RedisListening, RedisScripting } from '../../src/redis/connect.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
@@ -79,27 +79,27 @@ class Instance {
     return Promise.all(Array.from({ length: count }, () => Instance.start(options)));
   }
 
-  claim(key: string, stamp = NOTHING, isFirst = true): Promise<Claim> {
-    return this.leases.claim(key, { stamp, budgetMs: 10_000, isFirst });
+  acquire(key: string, stamp = NOTHING, isFirst = true): Promise<Acquisition> {
+    return this.leases.acquire(key, { stamp, budgetMs: 10_000, isFirst });
   }
 
   async hold(key: string): Promise<Lease> {
-    const claim = await this.claim(key);
-    if (claim.state !== 'load') throw new Error(`it is ${claim.state}`);
-    return claim.lease;
+    const acquired = await this.acquire(key);
+    if (acquired.state !== 'load') throw new Error(`it is ${acquired.state}`);
+    return acquired.lease;
   }
 
-  async follow(key: string): Promise<ReturnType<(Claim & { state: 'taken' })['landed']>> {
-    const claim = await this.claim(key);
-    if (claim.state !== 'taken') throw new Error(`it is ${claim.state}`);
-    return claim.landed();
+  async follow(key: string): Promise<ReturnType<(Acquisition & { state: 'taken' })['landed']>> {
+    const acquired = await this.acquire(key);
+    if (acquired.state !== 'taken') throw new Error(`it is ${acquired.state}`);
+    return acquired.landed();
   }
 
   /** Waits without anybody's waiting for it: whether it is over yet can be asked. */
   async watch(key: string): Promise<{ ended: boolean; landed: Promise<unknown> }> {
-    const claim = await this.claim(key);
-    if (claim.state !== 'taken') throw new Error(`it is ${claim.state}`);
-    const watch = { ended: false, landed: claim.landed() as Promise<unknown> };
+    const acquired = await this.acquire(key);
+    if (acquired.state !== 'taken') throw new Error(`it is ${acquired.state}`);
+    const watch = { ended: false, landed: acquired.landed() as Promise<unknown> };
     void watch.landed.then(() => {
       watch.ended = true;
     });
@@ -121,14 +121,14 @@ async function settle(key: string, lease: Lease): Promise<unknown> {
   );
 }
 
-describe('of instances that claim one key', () => {
+describe('of instances that acquire the lease of one key', () => {
   test('exactly one loads it', async () => {
     const fleet = await Instance.fleet(3);
     for (let round = 0; round < 20; round++) {
       const key = someKey();
-      const claims = await Promise.all([...fleet, ...fleet, ...fleet].map((instance) => instance.claim(key)));
-      expect(claims.filter(({ state }) => state === 'load')).toHaveLength(1);
-      expect(claims.filter(({ state }) => state === 'taken')).toHaveLength(8);
+      const acquired = await Promise.all([...fleet, ...fleet, ...fleet].map((instance) => instance.acquire(key)));
+      expect(acquired.filter(({ state }) => state === 'load')).toHaveLength(1);
+      expect(acquired.filter(({ state }) => state === 'taken')).toHaveLength(8);
     }
   });
 
@@ -136,10 +136,10 @@ describe('of instances that claim one key', () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     await settle(key, await a.hold(key));
-    expect(await b.claim(key)).toMatchObject({ state: 'changed' });
-    expect(await b.claim(key, Buffer.from('an entr'))).toMatchObject({ state: 'changed' });
+    expect(await b.acquire(key)).toMatchObject({ state: 'changed' });
+    expect(await b.acquire(key, Buffer.from('an entr'))).toMatchObject({ state: 'changed' });
     // One that has seen it wants a newer one.
-    expect(await b.claim(key, Buffer.from('an entry'))).toMatchObject({ state: 'load' });
+    expect(await b.acquire(key, Buffer.from('an entry'))).toMatchObject({ state: 'load' });
   });
 
   test('only a new flight takes over what was begun too long ago', async () => {
@@ -147,8 +147,8 @@ describe('of instances that claim one key', () => {
     const key = someKey();
     await a.hold(key);
     await expect.poll(() => admin.pttl(leaseOf(key))).toBeLessThan(LEASE_MS - 1);
-    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
-    expect(await b.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
+    expect(await b.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await b.acquire(key, NOTHING, true)).toMatchObject({ state: 'load' });
   });
 });
 
@@ -173,7 +173,7 @@ describe('those who wait', () => {
     const failed = { state: 'failed', failure: '{"why":"¿\\n?"}' };
     expect(await told.landed).toMatchObject(failed);
     expect(await missed.landed).toMatchObject(failed);
-    expect(await c.claim(key)).toMatchObject(failed);
+    expect(await c.acquire(key)).toMatchObject(failed);
     const ttlMs = await admin.pttl(leaseOf(key));
     expect(ttlMs).toBeGreaterThan(0);
     expect(ttlMs).toBeLessThanOrEqual(5000);
@@ -188,7 +188,7 @@ describe('those who wait', () => {
     await a.leases.close();
     expect(await admin.exists(leaseOf(key))).toBe(0);
     expect(['failed', 'free']).toContain(((await watch.landed) as { state: string }).state);
-    expect(await b.claim(key)).toMatchObject({ state: 'load' });
+    expect(await b.acquire(key)).toMatchObject({ state: 'load' });
   });
 
   test('are woken one at a time by a release, and the others wait for whoever that is', async () => {
@@ -196,7 +196,7 @@ describe('those who wait', () => {
     const [a, ...others] = fleet as [Instance, ...Instance[]];
     const key = someKey();
     const lease = await a.hold(key);
-    await Promise.all(others.map((it) => it.claim(key)));
+    await Promise.all(others.map((it) => it.acquire(key)));
     const heard: string[] = [];
     const listener = new Redis(inject('redisUrl'));
     listener.on('message', (channel: string, message: string) => heard.push(`${channel} ${message}`));
@@ -246,7 +246,7 @@ describe('those who wait', () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     await a.hold(key);
-    await b.claim(key);
+    await b.acquire(key);
     expect(await admin.pttl(waitersOf(key))).toBeGreaterThan(0);
     expect(await admin.pttl(waitersOf(key))).toBeLessThanOrEqual(LEASE_MS + 1000);
   });
@@ -272,7 +272,7 @@ describe('a holder whose lease has ended and is held by another', () => {
       expect(await watch.landed).toMatchObject({ state: 'changed' });
       return;
     }
-    await c.claim(someKey());
+    await c.acquire(someKey());
     expect(watch.ended).toBe(false);
     lease.fail('in time');
     expect(await watch.landed).toMatchObject({ state: 'failed', failure: 'in time' });
@@ -294,7 +294,7 @@ describe('a lease that is renewed', () => {
       await expect.poll(() => admin.pttl(leaseOf(key))).toBeGreaterThan(10_000);
     }
     expect(watch.ended).toBe(false);
-    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await b.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
     await settle(key, lease);
     expect(await watch.landed).toMatchObject({ state: 'changed' });
     expect(await admin.exists(leaseOf(key))).toBe(0);
@@ -307,10 +307,10 @@ describe('a lease that is renewed', () => {
     const held = await admin.get(leaseOf(key));
     await admin.set(leaseOf(key), String(held).replace('held 0 ', 'held 30000 '), 'PX', LEASE_MS);
     const b = await Instance.start({ collapseWindowMs: 60_000 });
-    expect(await b.claim(key)).toMatchObject({ state: 'taken' });
+    expect(await b.acquire(key)).toMatchObject({ state: 'taken' });
     const c = await Instance.start({ collapseWindowMs: 30_000 });
-    expect(await c.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
-    expect(await c.claim(key, NOTHING, true)).toMatchObject({ state: 'load' });
+    expect(await c.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await c.acquire(key, NOTHING, true)).toMatchObject({ state: 'load' });
   });
 
   test('tells at each renewal how old its load is', async () => {
@@ -353,8 +353,8 @@ describe('a lease that is renewed', () => {
     const [dead] = connections.splice(connections.indexOf(a.connection as Connection), 1);
     await dead?.close();
     for (const { landed } of watches) expect(await landed).toMatchObject({ state: 'free' });
-    const claims = await Promise.all([b.claim(key, NOTHING, false), c.claim(key, NOTHING, false)]);
-    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);
+    const acquired = await Promise.all([b.acquire(key, NOTHING, false), c.acquire(key, NOTHING, false)]);
+    expect(acquired.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);
   });
 });
 
@@ -379,8 +379,8 @@ describe('rubbish', () => {
     const fleet = await Instance.fleet(3);
     const key = someKey();
     await spoil(key);
-    const claims = await Promise.all(fleet.map((instance) => instance.claim(key)));
-    expect(claims.map(({ state }) => state).toSorted()).toEqual(['load', 'taken', 'taken']);
+    const acquired = await Promise.all(fleet.map((instance) => instance.acquire(key)));
+    expect(acquired.map(({ state }) => state).toSorted()).toEqual(['load', 'taken', 'taken']);
     expect(await admin.pttl(leaseOf(key))).toBeGreaterThan(0);
     expect(await admin.pttl(leaseOf(key))).toBeLessThanOrEqual(LEASE_MS);
   });
@@ -398,7 +398,7 @@ describe('rubbish', () => {
     ['a string', (key) => admin.set(waitersOf(key), 'rubbish')],
     ['a list', (key) => admin.lpush(waitersOf(key), 'rubbish')],
     ['members that nobody is, for ever', (key) => admin.sadd(waitersOf(key), 'rubbish', '', '*', '\n')],
-  ])('among the waiters hurts neither claim nor end: %s', async (_, spoil) => {
+  ])('among the waiters hurts neither acquisition nor end: %s', async (_, spoil) => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     for (const end of [settle, async (_key: string, lease: Lease) => lease.fail('why')]) {
       const key = someKey();
@@ -438,7 +438,7 @@ describe('rubbish', () => {
     await admin.publish(b.channel, `${redisKey(key)} free`);
     expect(await watch.landed).toMatchObject({ state: 'free' });
     // It was not: whoever believes it asks Redis.
-    expect(await b.claim(key, NOTHING, false)).toMatchObject({ state: 'taken' });
+    expect(await b.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
   });
 });
 

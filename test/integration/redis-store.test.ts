@@ -35,7 +35,7 @@ const answers = fc
     rank: fc.integer({ min: 0, max: 3 }),
     members: fc.subarray(HASHES),
     tentative: fc.subarray(HASHES),
-    // A good way from the moment at which a claim ends: the clock of Redis goes on.
+    // A good way from the moment at which the guard against regression ends: the clock of Redis goes on.
     regressedSince: fc.constantFrom(undefined, NOW - REGRESSION_GUARD_MS / 2, NOW - 2 * REGRESSION_GUARD_MS),
     body: fc.string({ maxLength: 10 }),
   })
@@ -44,7 +44,7 @@ const answers = fc
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
-test('Redis judges as memory does which of two answers stays', async () => {
+test('Redis decides as memory does which of two answers stays', async () => {
   await fc.assert(
     fc.asyncProperty(answers, answers, async (first, second) => {
       const key = newKey();
@@ -56,7 +56,7 @@ test('Redis judges as memory does which of two answers stays', async () => {
   );
 });
 
-test('a purge takes the claim of what was asked for before it, and of nothing else', async () => {
+test('what was asked for before a purge is replaced by any answer, and nothing else is', async () => {
   const key = newKey();
   const complete = anEntry({ askedAt: NOW - 1000, body: Buffer.from('complete') });
   const regressed = anEntry({

@@ -34,4 +34,4 @@ export function anEntry(options: EntryOptions = {}): Entry {
 }
 
 /** For a cache that no purge has reached. */
-export const NOTHING_PURGED: Purges = { judge: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
+export const NOTHING_PURGED: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };

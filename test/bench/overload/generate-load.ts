@@ -2,7 +2,7 @@ import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
 import { type Call, Calls, chainOf, HOT_CALLS } from './calls.ts';
 import { Connections } from './connections.ts';
 import { OpenLoop } from './open-loop.ts';
-import { judge } from './outcome.ts';
+import { outcomeOf } from './outcome.ts';
 import { type Phase, scheduleOf } from './schedule.ts';
 import type { Tallied } from './tally.ts';
 
@@ -56,8 +56,8 @@ tell({ tallied: await loop.run() });
 connections.close();
 
 async function warm(call: Call): Promise<void> {
-  const outcome = await new Promise<ReturnType<typeof judge>>((resolve) => {
-    connections.ask(call.target, (heard) => resolve(judge(call, heard)));
+  const outcome = await new Promise<ReturnType<typeof outcomeOf>>((resolve) => {
+    connections.ask(call.target, (heard) => resolve(outcomeOf(call, heard)));
   });
   if (outcome.kind !== 'right') throw new Error(`${call.target} was not answered: ${JSON.stringify(outcome)}`);
 }

@@ -1,6 +1,6 @@
 import type { Call } from './calls.ts';
 import type { Connections } from './connections.ts';
-import { judge, type Outcome } from './outcome.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import { bordersOf, type Due, type Phase } from './schedule.ts';
 import { type Tallied, Tally } from './tally.ts';
 
@@ -82,7 +82,7 @@ export class OpenLoop {
   #send(due: Due, nowMs: number): void {
     this.#tallies[due.phase]?.sent(nowMs - due.dueMs);
     const leave = this.#options.connections.ask(due.call.target, (heard) =>
-      this.#end(exchange, judge(due.call, heard)),
+      this.#end(exchange, outcomeOf(due.call, heard)),
     );
     const exchange: Exchange = { due, leave };
     this.#open.add(exchange);

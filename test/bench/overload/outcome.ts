@@ -11,7 +11,7 @@ export type Outcome =
   | { readonly kind: 'error'; readonly error: string };
 
 /** What an answer, or the loss of one, is worth to the one who made that call. */
-export function judge(call: Call, heard: Heard | Lost): Outcome {
+export function outcomeOf(call: Call, heard: Heard | Lost): Outcome {
   if ('lost' in heard) return { kind: 'error', error: heard.lost };
   if (heard.status === 503 && heard.hasRetryAfter) return { kind: 'shed' };
   if (heard.status !== 200) return { kind: 'error', error: String(heard.status) };

@@ -290,7 +290,7 @@ describe('a purge', () => {
   test('is the end of an entry for every use, in whichever tier it is', async () => {
     const { cache, memory, redis, purges } = cacheAt();
     cache.set(ENTRY);
-    purges.judge = gone;
+    purges.applyBans = gone;
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
     expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
@@ -302,7 +302,7 @@ describe('a purge', () => {
 
   test('keeps what was asked for before it from being stored', () => {
     const { cache, memory, redis, purges } = cacheAt();
-    purges.judge = gone;
+    purges.applyBans = gone;
     expect(cache.set(ENTRY)).toEqual({ outcome: 'purged' });
     expect([memory.count, redis.kept.size]).toEqual([0, 0]);
   });
@@ -312,7 +312,7 @@ describe('a purge', () => {
     const younger = anEntry({ askedAt: ASKED_AT + 1 });
     cache.set(younger);
     redis.kept.set(key, ENTRY);
-    purges.judge = (entry) => (entry.askedAt > ASKED_AT ? entry : undefined);
+    purges.applyBans = (entry) => (entry.askedAt > ASKED_AT ? entry : undefined);
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: younger, tier: 'memory' });
   });
 
@@ -337,7 +337,7 @@ describe('a purge', () => {
     expect(await found).toEqual({ state: 'miss' });
   });
 
-  test('that is soft ends the claim of what Redis holds on the place of what was asked for since', async () => {
+  test('that is soft lets what was asked for since replace what Redis holds', async () => {
     const { cache, clock, redis, purges } = cacheAt();
     const newer = anEntry({
       askedAt: ASKED_AT + 2,
@@ -357,7 +357,7 @@ describe('a purge', () => {
     const { cache, clock, purges } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + 1;
-    purges.judge = (entry) => ({ ...entry, freshUntil: ASKED_AT, staleWhileRevalidateUntil: ASKED_AT + 10_000 });
+    purges.applyBans = (entry) => ({ ...entry, freshUntil: ASKED_AT, staleWhileRevalidateUntil: ASKED_AT + 10_000 });
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'stale-while-revalidate', tier: 'memory' });
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CLAIM, FAIL, RELEASE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
-import { type Claim, RedisLease } from '../../../src/coalescing/redis-lease.ts';
+import { ACQUIRE, FAIL, RELEASE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
+import { type Acquisition, RedisLease } from '../../../src/coalescing/redis-lease.ts';
 
 const LEASE_MS = 1500;
 const RENEW_EVERY_MS = 500;
@@ -27,21 +27,23 @@ class ScriptedRedis {
     this.send = (message) => onMessage(Buffer.from(message));
   };
 
-  /** When Redis was looked at while waiting, counted from the claim. */
+  /** When Redis was looked at while waiting, counted from the acquisition. */
   get pollsAt(): number[] {
-    const [claimedAt = 0, ...polls] = this.calls.filter(({ script }) => script === CLAIM).map(({ at }) => at);
-    return polls.map((at) => at - claimedAt);
+    const [acquiredAt = 0, ...polls] = this.calls.filter(({ script }) => script === ACQUIRE).map(({ at }) => at);
+    return polls.map((at) => at - acquiredAt);
   }
 
   /** What ended leases, and whose. */
   get ended(): [script: string, token: unknown][] {
-    return this.calls.flatMap(({ script, args }) => (script === CLAIM || script === RENEW ? [] : [[script, args[0]]]));
+    return this.calls.flatMap(({ script, args }) =>
+      script === ACQUIRE || script === RENEW ? [] : [[script, args[0]]],
+    );
   }
 
-  /** When leases were renewed, counted from the claim, and what was sent: the token, the age, the milliseconds. */
+  /** When leases were renewed, counted from the acquisition, and what was sent: the token, the age, the milliseconds. */
   get renewals(): [at: number, ...args: unknown[]][] {
-    const claimedAt = this.calls[0]?.at ?? 0;
-    return this.calls.flatMap(({ script, args, at }) => (script === RENEW ? [[at - claimedAt, ...args]] : []));
+    const acquiredAt = this.calls[0]?.at ?? 0;
+    return this.calls.flatMap(({ script, args, at }) => (script === RENEW ? [[at - acquiredAt, ...args]] : []));
   }
 }
 
@@ -65,18 +67,18 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-const claim = (isFirst = true) => leases.claim('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst });
+const acquire = (isFirst = true) => leases.acquire('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst });
 
-async function taken(): Promise<Claim & { state: 'taken' }> {
-  const claimed = await claim();
-  if (claimed.state !== 'taken') throw new Error(`it is ${claimed.state}`);
-  return claimed;
+async function taken(): Promise<Acquisition & { state: 'taken' }> {
+  const acquired = await acquire();
+  if (acquired.state !== 'taken') throw new Error(`it is ${acquired.state}`);
+  return acquired;
 }
 
 async function held() {
-  const claimed = await claim();
-  if (claimed.state !== 'load') throw new Error(`it is ${claimed.state}`);
-  return claimed.lease;
+  const acquired = await acquire();
+  if (acquired.state !== 'load') throw new Error(`it is ${acquired.state}`);
+  return acquired.lease;
 }
 
 const never = () => new Promise<never>(() => {});
@@ -95,7 +97,7 @@ describe('one who waits for the load of another instance', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('misses no message that comes before the reply to its claim', async () => {
+  test('misses no message that comes before the reply to its acquisition', async () => {
     redis.replies.push(() => {
       redis.send(`${REDIS_KEY} changed`);
       return ['taken'];
@@ -185,7 +187,7 @@ describe('one who waits for the load of another instance', () => {
   });
 });
 
-describe('a claim', () => {
+describe('an acquisition', () => {
   test.each([
     ['whose reply does not come', never],
     ['that is refused', () => Promise.reject(new Error('READONLY'))],
@@ -193,11 +195,11 @@ describe('a claim', () => {
     ['whose reply is a word that nobody knows', () => ['what']],
   ])('%s is a load of its own, and the lease that it may have is ended with the load', async (_, reply) => {
     redis.replies.push(reply);
-    const claiming = claim();
+    const acquiring = acquire();
     await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
-    const claimed = await claiming;
-    if (claimed.state !== 'load') throw new Error(`it is ${claimed.state}`);
-    claimed.lease.release();
+    const acquired = await acquiring;
+    if (acquired.state !== 'load') throw new Error(`it is ${acquired.state}`);
+    acquired.lease.release();
     await leases.close();
     expect(redis.ended).toEqual([[RELEASE, redis.calls[0]?.args[2]]]);
   });
@@ -206,18 +208,18 @@ describe('a claim', () => {
     [true, 1000],
     [false, LONGEST_MS + LEASE_MS],
   ])('takes over what was begun too long ago only as the first of its flight (%s)', async (isFirst, ageMs) => {
-    await claim(isFirst);
+    await acquire(isFirst);
     expect(redis.calls[0]?.args.at(-2)).toBe(ageMs);
   });
 
   test('brings back a failure that rests', async () => {
     redis.replies.push(() => ['failed', 'why']);
-    expect(await claim()).toEqual({ state: 'failed', failure: 'why' });
+    expect(await acquire()).toEqual({ state: 'failed', failure: 'why' });
   });
 
   test('is told from every other one', async () => {
-    await claim();
-    await claim();
+    await acquire();
+    await acquire();
     expect(redis.calls[0]?.args[2]).not.toBe(redis.calls[1]?.args[2]);
   });
 });
@@ -272,7 +274,7 @@ describe('a lease', () => {
     expect(redis.ended).toHaveLength(4);
 
     redis.otherwise = () => Promise.reject(new Error('lost'));
-    const other = await leases.claim('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
+    const other = await leases.acquire('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
     if (other.state === 'load') other.lease.release();
     await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
     const times = redis.ended.length;
@@ -352,9 +354,9 @@ describe('the renewal of a lease', () => {
 
   test('also keeps a lease that Redis may have given without saying so', async () => {
     redis.replies.push(never);
-    const claiming = claim();
+    const acquiring = acquire();
     await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
-    expect((await claiming).state).toBe('load');
+    expect((await acquiring).state).toBe('load');
     renews();
     await vi.advanceTimersByTimeAsync(RENEW_EVERY_MS);
     expect(redis.renewals.map(([, renewed]) => renewed)).toEqual([token()]);

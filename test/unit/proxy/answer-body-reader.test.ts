@@ -6,7 +6,7 @@ import { factsOf, NO_FACTS } from '../../../src/proxy/body-facts.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
-import { ASKED_AT, OUT, SHARDS } from './judged.ts';
+import { ASKED_AT, OUT, SHARDS } from './classified.ts';
 
 const KIB = 1024;
 let bugs: unknown[];

@@ -39,9 +39,9 @@ const entries = fc
 describe('a hard purge', () => {
   test('ends what names its tag and was asked for up to its instant, and nothing else', () => {
     const records = withAll([hard('a', 100)]);
-    expect(records.judge(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
+    expect(records.applyBans(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
     for (const kept of [anEntry({ key: 'a b', askedAt: 101 }), anEntry({ key: 'b', askedAt: 1 })]) {
-      expect(records.judge(kept)).toBe(kept);
+      expect(records.applyBans(kept)).toBe(kept);
     }
   });
 
@@ -52,7 +52,7 @@ describe('a hard purge', () => {
     expect(records.apply(hard(EVERY_ENTRY, 100))).toBe(false);
     expect([records.epoch, onEpoch.mock.calls.length]).toEqual([100, 1]);
     const entry = anEntry({ key: 'a', askedAt: 1 });
-    expect(records.judge(entry)).toBe(entry);
+    expect(records.applyBans(entry)).toBe(entry);
   });
 
   test('that follows another at once is still later', () => {
@@ -78,7 +78,7 @@ describe('a soft purge', () => {
   });
 
   test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their length', (tag) => {
-    expect(withAll([soft(tag, 150)]).judge(entry)).toEqual({
+    expect(withAll([soft(tag, 150)]).applyBans(entry)).toEqual({
       ...entry,
       freshUntil: 150,
       staleWhileRevalidateUntil: 160,
@@ -87,12 +87,12 @@ describe('a soft purge', () => {
   });
 
   test('leaves what is stale already as it is, and what was asked for later', () => {
-    expect(withAll([soft('a', 200)]).judge(entry)).toBe(entry);
-    expect(withAll([soft('a', 99)]).judge(entry)).toBe(entry);
+    expect(withAll([soft('a', 200)]).applyBans(entry)).toBe(entry);
+    expect(withAll([soft('a', 99)]).applyBans(entry)).toBe(entry);
   });
 
   test('does not weaken a hard one', () => {
-    expect(withAll([hard('a', 100), soft('a', 150)]).judge(entry)).toBeUndefined();
+    expect(withAll([hard('a', 100), soft('a', 150)]).applyBans(entry)).toBeUndefined();
   });
 });
 
@@ -101,7 +101,7 @@ describe('whatever is purged', () => {
     fc.assert(
       fc.property(fc.array(record), fc.gen(), entries, (given, gen, entry) => {
         const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
-        expect(withAll(shuffled).judge(entry)).toEqual(withAll(given).judge(entry));
+        expect(withAll(shuffled).applyBans(entry)).toEqual(withAll(given).applyBans(entry));
         expect(withAll(shuffled).epoch).toBe(withAll(given).epoch);
         expect([...withAll([...withAll(given).all()]).all()]).toEqual([...withAll(given).all()]);
       }),
@@ -109,12 +109,12 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('a judgement that is judged again is the same', () => {
+  test('bans that are applied again leave the same', () => {
     fc.assert(
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
-        const once = records.judge(entry);
-        if (once !== undefined) expect(records.judge(once)).toBe(once);
+        const once = records.applyBans(entry);
+        if (once !== undefined) expect(records.applyBans(once)).toBe(once);
       }),
       RUNS,
     );
@@ -124,13 +124,13 @@ describe('whatever is purged', () => {
     const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
     fc.assert(
       fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
-        const judged = withAll(given).judge(entry);
-        const left = judged === undefined ? 0 : worth[freshnessOf(judged, now)];
+        const remaining = withAll(given).applyBans(entry);
+        const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
         expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
         const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
         const purged = named.filter(({ at }) => at >= entry.askedAt);
-        if (purged.some((one) => !one.soft)) expect(judged).toBeUndefined();
-        else if (purged.length === 0) expect(judged).toBe(entry);
+        if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
+        else if (purged.length === 0) expect(remaining).toBe(entry);
         else if (purged.every(({ at }) => at <= now)) expect(left).toBeLessThan(3);
       }),
       RUNS,
@@ -141,7 +141,7 @@ describe('whatever is purged', () => {
     fc.assert(
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
-        if (records.judge(entry) !== entry)
+        if (records.applyBans(entry) !== entry)
           expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
         const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
         expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
@@ -153,7 +153,7 @@ describe('whatever is purged', () => {
   test('a hard purge more never leaves more', () => {
     fc.assert(
       fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
-        const [before, after] = [withAll(given).judge(entry), withAll([...given, hard(tag, at)]).judge(entry)];
+        const [before, after] = [withAll(given).applyBans(entry), withAll([...given, hard(tag, at)]).applyBans(entry)];
         if (after !== undefined) expect(after).toEqual(before);
       }),
       RUNS,
@@ -170,7 +170,7 @@ describe('a purge that is in force', () => {
     (ahead) => {
       const records = someRecords({ now: () => now });
       records.apply(soft('a', now + ahead));
-      expect(records.judge(entry)?.freshUntil).toBe(now);
+      expect(records.applyBans(entry)?.freshUntil).toBe(now);
     },
   );
 
@@ -180,10 +180,10 @@ describe('a purge that is in force', () => {
       for (const isSoft of [true, false]) {
         const records = someRecords({ now: () => now });
         const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
-        expect(records.judge(early)).toBe(early);
+        expect(records.applyBans(early)).toBe(early);
         const purge = { tag: 'a', soft: isSoft };
         records.apply({ ...purge, at: records.nextAt(purge) });
-        const left = records.judge(early);
+        const left = records.applyBans(early);
         expect(left === undefined || left.freshUntil <= now).toBe(true);
       }
     },
@@ -191,7 +191,7 @@ describe('a purge that is in force', () => {
 
   test('is not put off for long by an entry of a clock that was far ahead', () => {
     const records = someRecords({ now: () => now });
-    records.judge(anEntry({ key: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
+    records.applyBans(anEntry({ key: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
     expect(records.nextAt({ tag: 'a', soft: true })).toBeLessThan(now + 60_001);
   });
 });
@@ -202,10 +202,10 @@ describe('an entry that no purge covers', () => {
     const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
     const entry = anEntry({ askedAt: 10 });
     records.apply(hard('b', 1000));
-    for (let time = 0; time < 3; time++) expect(records.judge(entry)).toBe(entry);
+    for (let time = 0; time < 3; time++) expect(records.applyBans(entry)).toBe(entry);
     expect(tagsOf).toHaveBeenCalledTimes(1);
     records.apply(hard('a', 1000));
-    expect(records.judge(entry)).toBeUndefined();
+    expect(records.applyBans(entry)).toBeUndefined();
   });
 });
 
@@ -236,11 +236,11 @@ describe('when records are trimmed', () => {
     const tagsOf = vi.fn(() => ['a']);
     const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
     records.apply(hard(EVERY_ENTRY, 1000));
-    records.judge(anEntry({ askedAt: 10 }));
+    records.applyBans(anEntry({ askedAt: 10 }));
     records.apply(hard('a', 1000));
-    records.judge(anEntry({ askedAt: 1001 }));
+    records.applyBans(anEntry({ askedAt: 1001 }));
     expect(tagsOf).not.toHaveBeenCalled();
-    records.judge(anEntry({ askedAt: 1000 }));
+    records.applyBans(anEntry({ askedAt: 1000 }));
     expect(tagsOf).toHaveBeenCalledOnce();
   });
 });

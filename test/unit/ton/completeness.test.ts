@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { completenessOf } from '../../../src/ton/completeness.ts';
-import { judgeFinality } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
 import { findOperation, type Operation } from '../../../src/ton/operations.ts';
 import { parseCall } from '../../../src/ton/parse-call.ts';
 
@@ -17,7 +17,7 @@ function completeness(target: string, status: number, body: unknown) {
   const [name = '', query = ''] = target.split('?');
   const operation = findOperation(`/api/v3/${name}`) as Operation;
   const call = parseCall(operation, query, {});
-  const finality = judgeFinality(call, status, body);
+  const finality = finalityOf(call, status, body);
   if (finality === undefined) throw new Error('no answer to this call');
   return completenessOf(call, finality, body);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeFinality } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
 import { callOf } from './requests.ts';
 
 const N = 7;
@@ -27,7 +27,7 @@ const transaction = (more: object = {}) => ({
 });
 
 const rule = (rest: string, body: object) =>
-  judgeFinality(callOf('masterchainBlockShards', `seqno=${N}${rest}`), 200, body)?.rule;
+  finalityOf(callOf('masterchainBlockShards', `seqno=${N}${rest}`), 200, body)?.rule;
 
 describe('`blocks`', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeFinality } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
 const NOW = 1_780_000_000;
@@ -33,23 +33,23 @@ const NOT_FINAL: readonly (readonly [string, object])[] = [
 ];
 
 describe('adjacentTransactions, direction in', () => {
-  const judge = (...transactions: unknown[]) =>
-    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), 200, { transactions });
+  const classify = (...transactions: unknown[]) =>
+    finalityOf(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), 200, { transactions });
 
   test('one final row: final', () => {
     const expected = { answerClass: 'final', rule: 'adjacentFinal' };
-    expect(judge(final())).toEqual(expected);
-    expect(judge(asOlderIndexersSendIt)).toEqual(expected);
-    expect(judge(final({ now: 'no number' }))).toEqual(expected);
-    expect(judge(final({ comment: '"finality":"pending","emulated":true' }))).toEqual(expected);
+    expect(classify(final())).toEqual(expected);
+    expect(classify(asOlderIndexersSendIt)).toEqual(expected);
+    expect(classify(final({ now: 'no number' }))).toEqual(expected);
+    expect(classify(final({ comment: '"finality":"pending","emulated":true' }))).toEqual(expected);
   });
 
   test('two rows, final or not: live, for there is one parent at most', () => {
-    expect(judge(final(), final())).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
+    expect(classify(final(), final())).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
   });
 
   test.each(NOT_FINAL)('one row that is %s: live', (_, row) => {
-    expect(judge(row)).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
+    expect(classify(row)).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
   });
 });
 
@@ -57,25 +57,25 @@ describe.each([
   ['out', '&direction=out'],
   ['omitted', ''],
 ])('adjacentTransactions, direction %s', (_direction, rest) => {
-  const judge = (...transactions: unknown[]) =>
-    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions });
+  const classify = (...transactions: unknown[]) =>
+    finalityOf(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions });
   const live = { answerClass: 'live', rule: 'adjacentLive' };
 
   const growing = { answerClass: 'growing', rule: 'adjacentGrowing' };
   const noParent = { trace_id: HASH };
 
   test('all final: growing, as old as the newest of them', () => {
-    expect(judge(final(noParent))).toEqual({ ...growing, newestNow: NOW });
-    expect(judge({ ...asOlderIndexersSendIt, ...noParent })).toEqual({ ...growing, newestNow: NOW });
-    expect(judge(final(), final({ now: NOW + 9 }), final({ now: NOW - 9 }))).toEqual({
+    expect(classify(final(noParent))).toEqual({ ...growing, newestNow: NOW });
+    expect(classify({ ...asOlderIndexersSendIt, ...noParent })).toEqual({ ...growing, newestNow: NOW });
+    expect(classify(final(), final({ now: NOW + 9 }), final({ now: NOW - 9 }))).toEqual({
       ...growing,
       newestNow: NOW + 9,
     });
   });
 
   test.each(NOT_FINAL)('one that is %s among final ones: live', (_, row) => {
-    expect(judge(final(), row)).toEqual(live);
-    expect(judge(row)).toEqual(live);
+    expect(classify(final(), row)).toEqual(live);
+    expect(classify(row)).toEqual(live);
   });
 
   test.each([
@@ -85,20 +85,20 @@ describe.each([
     ['missing', undefined],
     ['beyond what a number can hold exactly', 1e300],
   ])('`now` that is %s: live', (_, now) => {
-    expect(judge(final(), final({ now }))).toEqual(live);
+    expect(classify(final(), final({ now }))).toEqual(live);
   });
 });
 
 describe('a single row beside a transaction', () => {
-  const judge = (rest: string, row: object) =>
-    judgeFinality(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions: [final(row)] });
+  const classify = (rest: string, row: object) =>
+    finalityOf(callOf('adjacentTransactions', `hash=${HASH_HEX}${rest}`), 200, { transactions: [final(row)] });
 
   test('is a child where only children were asked for', () => {
-    expect(judge('&direction=out', { trace_id: 'another' })).toHaveProperty('newestNow', NOW);
+    expect(classify('&direction=out', { trace_id: 'another' })).toHaveProperty('newestNow', NOW);
   });
 
   test('is a child where that transaction begins its trace', () => {
-    expect(judge('', { trace_id: HASH })).toHaveProperty('newestNow', NOW);
+    expect(classify('', { trace_id: HASH })).toHaveProperty('newestNow', NOW);
   });
 
   test.each([
@@ -106,13 +106,13 @@ describe('a single row beside a transaction', () => {
     ['the trace is not known yet', { trace_id: null }],
     ['no trace is named', {}],
   ])('may be the parent where %s: it tells no age', (_, row) => {
-    expect(judge('', row)).toEqual({ answerClass: 'growing', rule: 'adjacentGrowing' });
+    expect(classify('', row)).toEqual({ answerClass: 'growing', rule: 'adjacentGrowing' });
   });
 });
 
 describe('pendingTraces', () => {
-  const judge = (...traces: unknown[]) =>
-    judgeFinality(callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`), 200, { traces });
+  const classify = (...traces: unknown[]) =>
+    finalityOf(callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`), 200, { traces });
   const trace = (...transactions: object[]) => ({
     trace_id: 't',
     transactions: Object.fromEntries(transactions.map((row, index) => [`h${index}`, row])),
@@ -121,14 +121,14 @@ describe('pendingTraces', () => {
   const settled = { answerClass: 'live', rule: 'pendingFinalized' };
 
   test('every transaction final: live, for a little longer', () => {
-    expect(judge(trace(final()))).toEqual(settled);
-    expect(judge(trace(final(), final({ now: 0 })), trace(asOlderIndexersSendIt))).toEqual(settled);
-    expect(judge(trace(final({ comment: '"finality":"pending"' })))).toEqual(settled);
+    expect(classify(trace(final()))).toEqual(settled);
+    expect(classify(trace(final(), final({ now: 0 })), trace(asOlderIndexersSendIt))).toEqual(settled);
+    expect(classify(trace(final({ comment: '"finality":"pending"' })))).toEqual(settled);
   });
 
   test.each(NOT_FINAL)('one transaction that is %s: live', (_, row) => {
-    expect(judge(trace(final(), row))).toEqual(under);
-    expect(judge(trace(final()), trace(row))).toEqual(under);
+    expect(classify(trace(final(), row))).toEqual(under);
+    expect(classify(trace(final()), trace(row))).toEqual(under);
   });
 
   test.each([
@@ -138,7 +138,7 @@ describe('pendingTraces', () => {
     ['transactions as a list', { transactions: [final()] }],
     ['transactions deeper inside', { trace: trace(final()) }],
   ])('a trace with %s: live', (_, row) => {
-    expect(judge(row)).toEqual(under);
-    expect(judge(trace(final()), row)).toEqual(under);
+    expect(classify(row)).toEqual(under);
+    expect(classify(trace(final()), row)).toEqual(under);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeFinality } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 import { TABLE } from './table-of-lifetimes.ts';
@@ -20,12 +20,12 @@ const LISTS: readonly (readonly [OperationName, string])[] = [
 ];
 
 describe.each(LISTS)('%s, list `%s`', (name, list) => {
-  const judge = (body: unknown, status = 200) => judgeFinality(CALLS[name], status, body);
+  const classify = (body: unknown, status = 200) => finalityOf(CALLS[name], status, body);
 
   test('null and empty are absent', () => {
     const absent = { answerClass: 'absent', rule: 'empty' };
-    expect(judge({ address_book: {}, [list]: null })).toEqual(absent);
-    expect(judge({ address_book: {}, [list]: [] })).toEqual(absent);
+    expect(classify({ address_book: {}, [list]: null })).toEqual(absent);
+    expect(classify({ address_book: {}, [list]: [] })).toEqual(absent);
   });
 
   test.each([
@@ -42,31 +42,31 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
     ['that is a string', `{"${list}":[]}`],
     ['that is a number', 0],
     ['that was no JSON', undefined],
-  ])('a body %s is no answer', (_, body) => expect(judge(body)).toBeUndefined());
+  ])('a body %s is no answer', (_, body) => expect(classify(body)).toBeUndefined());
 
   test('a 404 is absent when it says why, and no answer otherwise', () => {
-    expect(judge({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
-    expect(judge({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
+    expect(classify({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
+    expect(classify({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     for (const body of [{}, { error: null }, { error: 404 }, { error: ['x'] }, ['error'], 'error', null, undefined]) {
-      expect(judge(body, 404)).toBeUndefined();
+      expect(classify(body, 404)).toBeUndefined();
     }
-    expect(judge({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();
+    expect(classify({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();
   });
 
   test('rows that are none are live, and never an accident', () => {
     for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
-      expect(judge({ [list]: [row] })?.answerClass).toBe('live');
-      expect(judge({ [list]: [row, row] })?.answerClass).toBe('live');
+      expect(classify({ [list]: [row] })?.answerClass).toBe('live');
+      expect(classify({ [list]: [row, row] })?.answerClass).toBe('live');
     }
   });
 
-  test('any JSON is judged, and by a rule that has a lifetime', () => {
+  test('any JSON is classified, and by a rule that has a lifetime', () => {
     const member = fc.constantFrom(...[list, 'error', 'transactions', 'blocks', 'traces', 'now', 'mc_block_seqno']);
     const json = fc.jsonValue({ maxDepth: 3 });
     const body = fc.oneof(json, fc.dictionary(member, fc.oneof(json, fc.array(fc.dictionary(member, json)))));
     fc.assert(
       fc.property(body, fc.constantFrom(200, 404), (parsed, status) => {
-        const finality = judge(parsed, status);
+        const finality = classify(parsed, status);
         if (finality !== undefined) expect(TABLE).toHaveProperty(finality.rule);
       }),
       { numRuns: 500 },
@@ -76,8 +76,8 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
 
 test('the two shapes of masterchainBlockShards do not hide one another', () => {
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
-  const judged = judgeFinality(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
-  expect(judged).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
+  const classified = finalityOf(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
+  expect(classified).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
   const blocks = [{ workchain: -1, seqno: 7 }];
-  expect(judgeFinality(CALLS.masterchainBlockShards, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
+  expect(finalityOf(CALLS.masterchainBlockShards, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
 });

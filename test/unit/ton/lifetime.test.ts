@@ -171,9 +171,9 @@ describe('the instants of any answer', () => {
   );
   const lifetimes = fc
     .tuple(finality, fc.double({ min: 0, max: 1, noNaN: true }), fc.option(fc.integer(), { nil: undefined }))
-    .map(([judged, jitter, skew]) => {
+    .map(([classified, jitter, skew]) => {
       const chainAt = skew === undefined ? undefined : ASKED_AT + skew;
-      return lifetimeOf(judged, TABLE, { ...instants, chainAt }, () => jitter);
+      return lifetimeOf(classified, TABLE, { ...instants, chainAt }, () => jitter);
     });
   const ORDER: readonly Freshness[] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'expired'];
 

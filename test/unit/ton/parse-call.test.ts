@@ -78,7 +78,7 @@ describe('what goes upstream', () => {
       ],
       headers: [],
     });
-    // An input that is not read is not judged either.
+    // An input that is not read is not classified either.
     expect(headersOf('adjacentTransactions', QUESTION.adjacentTransactions, { 'x-actions-version': 'x' })).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { ASKED_AT, entryOf, failureOf, judgedOf, OUT, PENDING, ROUND, SHARDS } from './judged.ts';
+import { ASKED_AT, classifiedOf, entryOf, failureOf, OUT, PENDING, ROUND, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
   test('becomes an entry of its own bytes, with its instants', () => {
@@ -50,27 +50,27 @@ describe('an answer', () => {
 
   test("that grows is as old as the indexer's chain says, and our clock at most", () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
-    const judged = (chainAt: number | undefined) => {
-      const { entry, gainsByChainTime } = judgedOf(OUT, { body, chainAt });
+    const classified = (chainAt: number | undefined) => {
+      const { entry, gainsByChainTime } = classifiedOf(OUT, { body, chainAt });
       return [entry.freshUntil - ASKED_AT - 300, gainsByChainTime];
     };
-    expect(judged(ASKED_AT - 50_000)).toEqual([5_000, true]);
-    expect(judged(ASKED_AT - 200_000)).toEqual([1_000, true]);
-    expect(judged(undefined)).toEqual([1_000, true]);
-    expect(judged(ASKED_AT + 300)).toEqual([10_030, false]);
-    expect(judged(ASKED_AT + 86_400_000)).toEqual([10_030, false]);
+    expect(classified(ASKED_AT - 50_000)).toEqual([5_000, true]);
+    expect(classified(ASKED_AT - 200_000)).toEqual([1_000, true]);
+    expect(classified(undefined)).toEqual([1_000, true]);
+    expect(classified(ASKED_AT + 300)).toEqual([10_030, false]);
+    expect(classified(ASKED_AT + 86_400_000)).toEqual([10_030, false]);
   });
 
   test('that is as short-lived as can be gains nothing by the chain time, nor does one that does not grow', () => {
     const young = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 9}}]}`;
-    expect(judgedOf(OUT, { body: young, chainAt: undefined }).gainsByChainTime).toBe(false);
-    expect(judgedOf(SHARDS, { chainAt: undefined }).gainsByChainTime).toBe(false);
+    expect(classifiedOf(OUT, { body: young, chainAt: undefined }).gainsByChainTime).toBe(false);
+    expect(classifiedOf(SHARDS, { chainAt: undefined }).gainsByChainTime).toBe(false);
   });
 
   test('shows how far the chain has got', () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
-    expect(judgedOf(OUT, { body }).showsChainAt).toBe(ASKED_AT - 100_000);
-    expect(judgedOf(SHARDS).showsChainAt).toBeUndefined();
+    expect(classifiedOf(OUT, { body }).showsChainAt).toBe(ASKED_AT - 100_000);
+    expect(classifiedOf(SHARDS).showsChainAt).toBeUndefined();
   });
 
   test('has a strong tag over its body alone', () => {

@@ -3,7 +3,7 @@ import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 
-export interface JudgeOptions {
+export interface ClassifyOptions {
   readonly policies: LifetimePolicies;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
@@ -12,7 +12,7 @@ export interface JudgeOptions {
 }
 
 /** An answer that may be cached. */
-export interface Judged {
+export interface ClassifiedAnswer {
   readonly entry: Entry;
   /** The newest time that this answer shows the indexer's chain to have reached, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
@@ -25,7 +25,11 @@ export interface Judged {
  * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
  * body of another 4xx or 5xx is kept where it is a JSON object.
  */
-export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptions): Judged | ProxyError {
+export function classifyAnswer(
+  key: string,
+  answer: ReadAnswer,
+  options: ClassifyOptions,
+): ClassifiedAnswer | ProxyError {
   const { status, facts } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>

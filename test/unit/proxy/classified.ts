@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import { factsOf } from '../../../src/proxy/body-facts.ts';
-import { type Judged, judgeAnswer } from '../../../src/proxy/judge-answer.ts';
+import { type ClassifiedAnswer, classifyAnswer } from '../../../src/proxy/classify-answer.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
@@ -22,7 +22,7 @@ export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
 }
 
 /** Without jitter, by the table of lifetimes. */
-export function judge(call: Call, sent: Sent = {}): Judged | ProxyError {
+export function classify(call: Call, sent: Sent = {}): ClassifiedAnswer | ProxyError {
   const { body = ROUND, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
   const answer: UpstreamAnswer = {
     status: 200,
@@ -35,21 +35,21 @@ export function judge(call: Call, sent: Sent = {}): Judged | ProxyError {
     ...more,
   };
   const facts = factsOf(call, answer.status, answer.body);
-  return judgeAnswer('the key', { ...answer, facts }, { policies: TABLE, random: () => 0, chainAt });
+  return classifyAnswer('the key', { ...answer, facts }, { policies: TABLE, random: () => 0, chainAt });
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {
-  return judgedOf(call, sent).entry;
+  return classifiedOf(call, sent).entry;
 }
 
-export function judgedOf(call: Call, sent?: Sent): Judged {
-  const judged = judge(call, sent);
-  if (judged instanceof ProxyError) throw judged;
-  return judged;
+export function classifiedOf(call: Call, sent?: Sent): ClassifiedAnswer {
+  const classified = classify(call, sent);
+  if (classified instanceof ProxyError) throw classified;
+  return classified;
 }
 
 export function failureOf(call: Call, sent: Sent): ProxyError {
-  const judged = judge(call, sent);
-  if (!(judged instanceof ProxyError)) throw new Error('it was taken for an answer');
-  return judged;
+  const classified = classify(call, sent);
+  if (!(classified instanceof ProxyError)) throw new Error('it was taken for an answer');
+  return classified;
 }

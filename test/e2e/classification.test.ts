@@ -75,7 +75,7 @@ const TRACES: readonly Case[] = [
   ['a trace without transactions', {}, { traces: [{ trace_id: 'x' }] }, 'live'],
 ];
 
-describe('an answer is judged by what stands in it, where it stands', () => {
+describe('an answer is classified by what stands in it, where it stands', () => {
   let world: World;
 
   beforeAll(async () => {
@@ -83,7 +83,7 @@ describe('an answer is judged by what stands in it, where it stands', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  async function isJudged(target: string, body: object, as: keyof typeof SECONDS) {
+  async function isClassified(target: string, body: object, as: keyof typeof SECONDS) {
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: JSON.stringify(body) }, { times: 1 });
     const { status, headers } = await world.ask(target);
     expect(status).toBe(200);
@@ -94,7 +94,7 @@ describe('an answer is judged by what stands in it, where it stands', () => {
   }
 
   it.each(ROUNDS)('a round: %s', (_, query, body, as) =>
-    isJudged(targetOf('masterchainBlockShards', { seqno: ROUND, ...query }), body, as),
+    isClassified(targetOf('masterchainBlockShards', { seqno: ROUND, ...query }), body, as),
   );
 
   it('a round that may be incomplete lives for 400 ms, and is of no use after that', async () => {
@@ -111,10 +111,10 @@ describe('an answer is judged by what stands in it, where it stands', () => {
   });
 
   it.each(PARENTS)('adjacent: %s', (_, query, body, as) =>
-    isJudged(targetOf('adjacentTransactions', { hash: someHash(), ...query }), body, as),
+    isClassified(targetOf('adjacentTransactions', { hash: someHash(), ...query }), body, as),
   );
 
   it.each(TRACES)('pending: %s', (_, query, body, as) =>
-    isJudged(targetOf('pendingTraces', { ext_msg_hash: someHash(), ...query }), body, as),
+    isClassified(targetOf('pendingTraces', { ext_msg_hash: someHash(), ...query }), body, as),
   );
 });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { ASKED_AT, entryOf, failureOf, judge, OUT, PENDING, SHARDS } from './judged.ts';
+import { ASKED_AT, classify, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('a hostile body', () => {
-  test('is judged whatever its shape, without a throw', () => {
+  test('is classified whatever its shape, without a throw', () => {
     const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
     const body = fc.oneof(
       fc.json(),
@@ -14,9 +14,9 @@ describe('a hostile body', () => {
     const call = fc.constantFrom(OUT, SHARDS, PENDING);
     fc.assert(
       fc.property(call, body, fc.integer({ min: 200, max: 599 }), (asked, sent, status) => {
-        const judged = judge(asked, { body: sent, status });
-        if (judged instanceof ProxyError) expect(judged.code).toMatch(/^upstream-/);
-        else expect([200, 404]).toContain(judged.entry.head.status);
+        const classified = classify(asked, { body: sent, status });
+        if (classified instanceof ProxyError) expect(classified.code).toMatch(/^upstream-/);
+        else expect([200, 404]).toContain(classified.entry.head.status);
       }),
       { numRuns: 500 },
     );
