@@ -46,13 +46,18 @@ const growing = z
 
 const lifetimes = z
   .strictObject({
-    shardsFinal: rule('A complete round of a masterchain block.', {
+    shardsFinal: rule('All blocks of a masterchain block: itself and its shard blocks.', {
       lifetime: '24h',
       memoryTtl: '1h',
       swr: '10min',
       sie: '24h',
     }),
-    shardsFinalPage: rule('A page of a round.', { lifetime: '10min', memoryTtl: '10min', swr: '10min', sie: '1h' }),
+    shardsFinalPage: rule('A page of the blocks of a masterchain block.', {
+      lifetime: '10min',
+      memoryTtl: '10min',
+      swr: '10min',
+      sie: '1h',
+    }),
     shardsLive: rule('A list of blocks that may be incomplete.', {
       lifetime: '400ms',
       memoryTtl: '400ms',

@@ -9,8 +9,8 @@ export type ClientCall =
   | { readonly about: 'account'; readonly account: Account; readonly actionsVersion?: string }
   /** Which transactions come before (`in`), after (`out`), or both? */
   | { readonly about: 'transaction'; readonly hash: string; readonly direction?: 'in' | 'out' }
-  /** Which blocks are in this masterchain round? */
-  | { readonly about: 'round'; readonly seqno: number };
+  /** Which shard blocks does this masterchain block commit? */
+  | { readonly about: 'block'; readonly seqno: number };
 
 /** How a client writes names and values into a query; all of them are right. */
 export type QueryStyle = 'encoded' | 'raw' | 'axios' | 'loud';
@@ -45,7 +45,7 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
       const direction = call.direction === undefined ? '' : `&${write('direction', call.direction)}`;
       return `/api/v3/adjacentTransactions?${write('hash', hash(call.hash))}${direction}`;
     }
-    case 'round':
+    case 'block':
       return `/api/v3/masterchainBlockShards?${write('seqno', String(call.seqno))}`;
   }
 }

@@ -3,7 +3,7 @@ import type { Chain } from '../simulator/chain.ts';
 import { addressSpellings } from '../simulator/spellings.ts';
 import { type ClientCall, type Spelling, targetOf } from './client-call.ts';
 
-/** What a newcomer is shown. The transaction and the round are final, and stay in the chain's window for long. */
+/** What a newcomer is shown. Transaction and masterchain block are final, and stay in the chain's window for long. */
 export interface Examples {
   readonly account: Account;
   readonly hash: string;
@@ -44,7 +44,7 @@ export function firstCalls({ account, hash, seqno }: Examples): readonly {
   readonly other: Spelling;
 }[] {
   return [
-    { call: { about: 'round', seqno }, spelling: HEX, other: LOUD },
+    { call: { about: 'block', seqno }, spelling: HEX, other: LOUD },
     { call: { about: 'transaction', hash, direction: 'in' }, spelling: HEX, other: BASE64 },
     { call: { about: 'account', account }, spelling: NON_BOUNCEABLE, other: HEX },
   ];
@@ -66,6 +66,6 @@ export function curlLines(
       'One transaction hash in three',
       [HEX, BASE64, BASE64URL].map(line({ about: 'transaction', hash, direction: 'in' })),
     ],
-    ['One masterchain round', [HEX].map(line({ about: 'round', seqno }))],
+    ['One masterchain block', [HEX].map(line({ about: 'block', seqno }))],
   ]);
 }

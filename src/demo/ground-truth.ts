@@ -41,7 +41,7 @@ const REMEMBERED_MS = 30_000;
 
 /**
  * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be told again. The
- * chain must show its rounds in order and must have been advanced to the present.
+ * chain must show its masterchain blocks in order and must have been advanced to the present.
  */
 export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
   switch (call.about) {
@@ -58,8 +58,8 @@ export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
     }
     case 'transaction':
       return adjacentTruths(chain.transaction(call.hash), call.direction);
-    case 'round':
-      return roundTruths(chain, call.seqno);
+    case 'block':
+      return blockTruths(chain, call.seqno);
   }
 }
 
@@ -125,11 +125,11 @@ function adjacentTruths(transaction: Transaction | undefined, direction: 'in' | 
   });
 }
 
-function roundTruths(chain: Chain, seqno: number): readonly Truth[] {
-  const round = chain.block(seqno);
-  return truthsBetween(round === undefined ? [] : [round.visibleAt], (instant) => {
-    if (round === undefined || instant < round.visibleAt) return notFound('blocks not found');
-    const body = () => ({ blocks: round.blocks.map((block) => renderBlock(block, round)) });
+function blockTruths(chain: Chain, seqno: number): readonly Truth[] {
+  const blockSet = chain.block(seqno);
+  return truthsBetween(blockSet === undefined ? [] : [blockSet.visibleAt], (instant) => {
+    if (blockSet === undefined || instant < blockSet.visibleAt) return notFound('blocks not found');
+    const body = () => ({ blocks: blockSet.blocks.map((block) => renderBlock(block, blockSet)) });
     return { status: 200, mayAgeMs: 0, body };
   });
 }

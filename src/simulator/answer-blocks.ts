@@ -1,10 +1,10 @@
+import type { BlockSet } from './block-sets.ts';
 import { askedPage, askedSort } from './page.ts';
 import type { Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
 import { Refusal } from './refusal.ts';
 import { renderBlock } from './render-block.ts';
 import { renderTransactions } from './render-transactions.ts';
-import type { Round } from './rounds.ts';
 import { select, selectAll } from './stores.ts';
 
 function askedSeqno(question: Question): number {
@@ -14,12 +14,12 @@ function askedSeqno(question: Question): number {
   return seqno ?? 0;
 }
 
-/** `GET masterchainBlockShards`: the blocks of a round, or in the specification's shape its transactions. */
+/** `GET masterchainBlockShards`: the masterchain block and its shard blocks, or in the specification's shape its transactions. */
 export function answerShards(question: Question): object {
   const seqno = askedSeqno(question);
   const { offset, end } = askedPage(question);
   const sort = askedSort(question);
-  const round = question.chain.block(seqno);
+  const blockSet = question.chain.block(seqno);
   const page = <Row>(rows: readonly Row[]) => {
     // A timeout is not noticed: what was read until then is taken for all that there is.
     const asked = select(question.stores, rows.slice(offset, end));
@@ -27,30 +27,30 @@ export function answerShards(question: Question): object {
     return asked;
   };
   if (question.traits.shards === 'transactions') {
-    const transactions = page(question.inAnyOrder(round?.transactions ?? []));
+    const transactions = page(question.inAnyOrder(blockSet?.transactions ?? []));
     return renderTransactions(transactions, { dialect: question.dialect, noAddressBook: false });
   }
-  const blocks = round?.blocks ?? [];
+  const blocks = blockSet?.blocks ?? [];
   const sorted = sort === 'asc' ? blocks.toReversed() : sort === 'desc' ? blocks : question.inAnyOrder(blocks);
   const rows = page(sorted);
-  return { blocks: round === undefined ? [] : rows.map((block) => renderBlock(block, round)) };
+  return { blocks: blockSet === undefined ? [] : rows.map((block) => renderBlock(block, blockSet)) };
 }
 
 /** `GET transactionsByMasterchainBlock`: nothing there is an empty list. */
-export function answerRoundTransactions(question: Question): object {
+export function answerBlockTransactions(question: Question): object {
   const { offset, end } = askedPage(question);
-  const round = question.chain.block(question.integer('seqno') ?? 0);
-  const rows = selectAll(question.stores, round?.transactions.slice(offset, end) ?? []);
+  const blockSet = question.chain.block(question.integer('seqno') ?? 0);
+  const rows = selectAll(question.stores, blockSet?.transactions.slice(offset, end) ?? []);
   return renderTransactions(rows, { dialect: question.dialect, noAddressBook: question.flag('X-No-Address-Book') });
 }
 
 /** `GET masterchainInfo`: the newest indexed masterchain block and the history floor. */
 export function answerMasterchainInfo({ chain, stores }: Question): object {
   const blockOf = (seqno: number) => {
-    const [round] = selectAll<Round | undefined>(stores, [chain.block(seqno)]);
-    const block = round?.blocks[0];
-    if (round === undefined || block === undefined) throw new Refusal(404, 'masterchain blocks not found');
-    return renderBlock(block, round);
+    const [blockSet] = selectAll<BlockSet | undefined>(stores, [chain.block(seqno)]);
+    const block = blockSet?.blocks[0];
+    if (blockSet === undefined || block === undefined) throw new Refusal(404, 'masterchain blocks not found');
+    return renderBlock(block, blockSet);
   };
   return { last: blockOf(chain.headSeqno), first: blockOf(chain.floorSeqno) };
 }

@@ -1,5 +1,5 @@
 import { answerAdjacent } from './answer-adjacent.ts';
-import { answerMasterchainInfo, answerRoundTransactions, answerShards } from './answer-blocks.ts';
+import { answerBlockTransactions, answerMasterchainInfo, answerShards } from './answer-blocks.ts';
 import { answerPendingTraces } from './answer-traces.ts';
 import type { Question } from './question.ts';
 import { Refusal } from './refusal.ts';
@@ -51,7 +51,7 @@ function answerTruly(question: Question): object {
     case 'masterchainInfo':
       return answerMasterchainInfo(question);
     case 'transactionsByMasterchainBlock':
-      return answerRoundTransactions(question);
+      return answerBlockTransactions(question);
     case 'addressBook':
       return answerAddressBook(question);
     case 'other':

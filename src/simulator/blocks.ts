@@ -10,22 +10,22 @@ export interface BlockId {
 /** The whole of a workchain that was never split, and of the masterchain. */
 const WHOLE_SHARD = '8000000000000000';
 
-// How the basechain is split, for as long as SPLIT_ROUNDS, in turn. A shard's prefix ends in its lowest 1 bit.
+// How the basechain is split, for as long as SPLIT_BLOCKS, in turn. A shard's prefix ends in its lowest 1 bit.
 const SPLITS: readonly (readonly string[])[] = [['4', 'c'], [WHOLE_SHARD], ['4', 'a', 'e'], ['2', '6', 'a', 'e']].map(
   (split) => split.map((digits) => digits.padEnd(16, '0')),
 );
-const SPLIT_ROUNDS = 40;
+const SPLIT_BLOCKS = 40;
 
 function splitAt(seqno: number): readonly string[] {
-  return SPLITS[Math.floor(seqno / SPLIT_ROUNDS) % SPLITS.length] ?? [WHOLE_SHARD];
+  return SPLITS[Math.floor(seqno / SPLIT_BLOCKS) % SPLITS.length] ?? [WHOLE_SHARD];
 }
 
-/** The masterchain block of a round. */
+/** The masterchain block itself. */
 export function masterchainBlock(seqno: number): BlockId {
   return { workchain: -1, shard: WHOLE_SHARD, seqno };
 }
 
-/** The 1 to 4 shard blocks that a masterchain round commits, each with its own shard and seqno. */
+/** The 1 to 4 shard blocks that a masterchain block commits, each with its own shard and seqno. */
 export function shardBlocks(seqno: number): readonly BlockId[] {
   // Each shard counts on its own: later in the chain than the masterchain, and apart from each other.
   return splitAt(seqno).map((shard) => ({
@@ -42,7 +42,7 @@ function digitsOf(shard: string): { low: number; high: number } {
   return { low: marker - lowestBit, high: marker + lowestBit };
 }
 
-/** The block of a round in which an account's transactions are. */
+/** The block of a block set in which an account's transactions are. */
 export function blockOf(account: Account, seqno: number): BlockId {
   if (account.workchain === -1) return masterchainBlock(seqno);
   const digit = account.hash.readUInt8(0) >> 4;
@@ -50,11 +50,11 @@ export function blockOf(account: Account, seqno: number): BlockId {
     const { low, high } = digitsOf(shard);
     return low <= digit && digit < high;
   });
-  if (block === undefined) throw new Error(`no shard of round ${seqno} holds ${account.address}`);
+  if (block === undefined) throw new Error(`no shard of masterchain block ${seqno} holds ${account.address}`);
   return block;
 }
 
-/** The blocks that come directly before a block of a round: its own shard's, the one it was split from, or the two it was merged from. */
+/** The blocks that come directly before a block: its own shard's, the one it was split from, or the two it was merged from. */
 export function previousBlocks(block: BlockId, seqno: number): readonly BlockId[] {
   if (block.workchain === -1) return [masterchainBlock(seqno - 1)];
   const { low, high } = digitsOf(block.shard);

@@ -1,13 +1,13 @@
 import { type Account, Accounts } from './accounts.ts';
+import { BlockClock } from './block-clock.ts';
+import { type BlockSet, BlockSets } from './block-sets.ts';
 import { electorTick } from './elector-tick.ts';
-import { RoundClock } from './round-clock.ts';
-import { type Round, Rounds } from './rounds.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { knownTransactions, planTrace, type Trace, type Transaction } from './trace.ts';
 
 /** How a simulated chain is made. Instants are epoch ms. */
 export interface ChainOptions {
-  /** When its first round is committed: the chain knows nothing from before. */
+  /** When its first masterchain block is committed: the chain knows nothing from before. */
   readonly startAt: number;
   /** Same seed, same chain. Default 1. */
   readonly seed?: number;
@@ -15,15 +15,15 @@ export interface ChainOptions {
   readonly blockMs?: number;
   /** Number of the first masterchain block. Default 62,000,000. */
   readonly firstSeqno?: number;
-  /** How many committed rounds are kept; older ones are below the history floor. Default 2,000. */
-  readonly historyRounds?: number;
-  /** External messages that the chain's own accounts send in a round, on average. Default 2. */
-  readonly messagesPerRound?: number;
+  /** How many committed masterchain blocks are kept; older ones are below the history floor. Default 2,000. */
+  readonly historyBlocks?: number;
+  /** External messages that the chain's own accounts send in a masterchain block, on average. Default 2. */
+  readonly messagesPerBlock?: number;
   /** Share (0..1) of traces with a part that executes 2 to 8 s after the rest. Default 0.15. */
   readonly lateShare?: number;
   /** Share (0..1) of traces that are emulated and never executed. Default 0; those of `send` always execute. */
   readonly invalidatedShare?: number;
-  /** Every fifth round becomes visible two and a half block times late, after its successors. Default false. */
+  /** Every fifth block set becomes visible two and a half block times late, after its successors. Default false. */
   readonly outOfOrder?: boolean;
 }
 
@@ -33,12 +33,12 @@ export interface ChainOptions {
  */
 export class Chain {
   readonly accounts: Accounts;
-  /** Which round is committed when. */
-  readonly clock: RoundClock;
+  /** Which masterchain block is committed when. */
+  readonly clock: BlockClock;
   readonly #options: ChainOptions;
   readonly #seed: number;
-  readonly #historyRounds: number;
-  readonly #rounds: Rounds;
+  readonly #historyBlocks: number;
+  readonly #blockSets: BlockSets;
   readonly #traces = new Map<string, Trace>();
   readonly #live = new Set<Trace>();
   #now: number;
@@ -51,9 +51,9 @@ export class Chain {
     this.#seed = options.seed ?? 1;
     this.accounts = new Accounts(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
-    this.clock = new RoundClock({ startAt, blockMs, firstSeqno });
-    this.#rounds = new Rounds(this.clock, options.outOfOrder ?? false);
-    this.#historyRounds = options.historyRounds ?? 2_000;
+    this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
+    this.#blockSets = new BlockSets(this.clock, options.outOfOrder ?? false);
+    this.#historyBlocks = options.historyBlocks ?? 2_000;
     this.#now = startAt;
     this.#begun = firstSeqno - 1;
     this.#floor = firstSeqno;
@@ -65,14 +65,14 @@ export class Chain {
     return this.#now;
   }
 
-  /** Newest visible round. With `outOfOrder` an older one may still be missing. */
+  /** Newest visible masterchain block. With `outOfOrder` an older one may still be missing. */
   get headSeqno(): number {
     let seqno = this.#begun;
     while (seqno > this.#floor && !this.#isVisible(seqno)) seqno--;
     return seqno;
   }
 
-  /** Oldest round that is kept. */
+  /** Oldest masterchain block that is kept. */
   get floorSeqno(): number {
     return this.#floor;
   }
@@ -80,8 +80,8 @@ export class Chain {
   /** Lets time go on to an instant, epoch ms; one that is past already changes nothing. */
   advanceTo(instant: number): void {
     this.#now = Math.max(this.#now, instant);
-    const reached = this.clock.roundBy(this.#now);
-    while (this.#begun < reached) this.#beginRound(this.#begun + 1);
+    const reached = this.clock.seqnoBy(this.#now);
+    while (this.#begun < reached) this.#beginBlock(this.#begun + 1);
     for (const trace of this.#live) {
       if (trace.goneAt <= this.#now) this.#live.delete(trace);
     }
@@ -103,14 +103,14 @@ export class Chain {
     return hash;
   }
 
-  /** A visible round of the window; undefined when not indexed yet or below the floor. */
-  block(seqno: number): Round | undefined {
-    return this.#isVisible(seqno) ? this.#rounds.get(seqno) : undefined;
+  /** A visible masterchain block of the window; undefined when not indexed yet or below the floor. */
+  block(seqno: number): BlockSet | undefined {
+    return this.#isVisible(seqno) ? this.#blockSets.get(seqno) : undefined;
   }
 
-  /** An executed transaction of a visible round, by its canonical hash. */
+  /** An executed transaction of a visible masterchain block, by its canonical hash. */
   transaction(hash: string): Transaction | undefined {
-    const transaction = this.#rounds.transaction(hash);
+    const transaction = this.#blockSets.transaction(hash);
     return transaction !== undefined && this.#isVisible(transaction.seqno) ? transaction : undefined;
   }
 
@@ -152,23 +152,23 @@ export class Chain {
   }
 
   #isVisible(seqno: number): boolean {
-    const round = this.#rounds.get(seqno);
-    return round !== undefined && seqno <= this.#begun && round.visibleAt <= this.#now;
+    const blockSet = this.#blockSets.get(seqno);
+    return blockSet !== undefined && seqno <= this.#begun && blockSet.visibleAt <= this.#now;
   }
 
-  #beginRound(seqno: number): void {
+  #beginBlock(seqno: number): void {
     const random = new SeededRandom(this.#seed, 'round', seqno - this.clock.firstSeqno);
-    const { messagesPerRound = 2, invalidatedShare = 0 } = this.#options;
-    this.#rounds.add(electorTick(seqno, this.clock, this.accounts.elector, this.#seed));
-    const messages = random.int(0, Math.round(2 * messagesPerRound));
+    const { messagesPerBlock = 2, invalidatedShare = 0 } = this.#options;
+    this.#blockSets.add(electorTick(seqno, this.clock, this.accounts.elector, this.#seed));
+    const messages = random.int(0, Math.round(2 * messagesPerBlock));
     for (let n = 0; n < messages; n++) {
       const sentAt = this.clock.committedAt(seqno) + random.int(0, this.clock.blockMs - 1);
       const externalHash = digest(this.#seed, 'external', seqno, n);
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
-    this.#rounds.close(seqno);
+    this.#blockSets.close(seqno);
     this.#begun = seqno;
-    while (this.#floor <= seqno - this.#historyRounds) this.#forget(this.#floor++);
+    while (this.#floor <= seqno - this.#historyBlocks) this.#forget(this.#floor++);
   }
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
@@ -176,11 +176,11 @@ export class Chain {
     const trace = planTrace({ sender, externalHash, sentAt, late, invalidated }, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
-    if (!invalidated) for (const transaction of trace.transactions) this.#rounds.add(transaction);
+    if (!invalidated) for (const transaction of trace.transactions) this.#blockSets.add(transaction);
   }
 
   #forget(seqno: number): void {
-    this.#rounds.forget(seqno);
+    this.#blockSets.forget(seqno);
     for (const [externalHash, trace] of this.#traces) {
       if (trace.goneAt >= this.clock.committedAt(seqno)) break;
       this.#traces.delete(externalHash);

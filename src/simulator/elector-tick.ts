@@ -1,11 +1,11 @@
 import type { Account } from './accounts.ts';
+import type { BlockClock } from './block-clock.ts';
 import { masterchainBlock } from './blocks.ts';
-import type { RoundClock } from './round-clock.ts';
 import { digest } from './seeded-random.ts';
 import type { Transaction } from './trace.ts';
 
-/** The elector's own transaction: every masterchain block has one, so no round is empty. */
-export function electorTick(seqno: number, clock: RoundClock, elector: Account, seed: number): Transaction {
+/** The elector's own transaction: every masterchain block has one, so none is empty. */
+export function electorTick(seqno: number, clock: BlockClock, elector: Account, seed: number): Transaction {
   const committedAt = clock.committedAt(seqno);
   return {
     hash: digest(seed, 'tick', seqno),

@@ -21,7 +21,7 @@ export interface IndexerOptions {
   readonly port?: number;
   /** Default `1.3`. */
   readonly dialect?: Dialect;
-  /** Default: a new chain with seed 1 and 60 rounds of history. */
+  /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
   /**
    * Chains made with the same options: each is one more replica behind the same address, and requests go to all of them
@@ -32,7 +32,7 @@ export interface IndexerOptions {
   readonly now?: () => number;
 }
 
-const HISTORY_ROUNDS = 60;
+const HISTORY_BLOCKS = 60;
 
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -65,7 +65,7 @@ export class Indexer {
     this.dialect = options.dialect ?? '1.3';
     this.#now = options.now ?? Date.now;
     const replica = (chain: Chain) => new Replica(chain, this.#now);
-    const first = replica(options.chain ?? new Chain({ startAt: this.#now() - HISTORY_ROUNDS * 400 }));
+    const first = replica(options.chain ?? new Chain({ startAt: this.#now() - HISTORY_BLOCKS * 400 }));
     this.replicas = [first, ...(options.replicaChains ?? []).map(replica)];
     this.#server = createServer(
       { maxHeaderSize: MAX_HEADER_BYTES },

@@ -1,17 +1,17 @@
+import type { BlockSet } from './block-sets.ts';
 import { type BlockId, previousBlocks } from './blocks.ts';
-import type { Round } from './rounds.ts';
 import { digest } from './seeded-random.ts';
 
 function isSame(one: BlockId, other: BlockId): boolean {
   return one.workchain === other.workchain && one.shard === other.shard;
 }
 
-/** A block of a round as the indexer's JSON has it, about 0.9 KB; the same at every rendering. */
-export function renderBlock(block: BlockId, round: Round): object {
+/** A block of a block set as the indexer's JSON has it, about 0.9 KB; the same at every rendering. */
+export function renderBlock(block: BlockId, blockSet: BlockSet): object {
   const name = `${block.workchain},${block.shard},${block.seqno}`;
   const numbers = Buffer.from(digest(name, 'numbers'), 'base64');
-  const previous = previousBlocks(block, round.seqno);
-  const transactions = round.transactions.filter((transaction) => isSame(transaction.block, block));
+  const previous = previousBlocks(block, blockSet.seqno);
+  const transactions = blockSet.transactions.filter((transaction) => isSame(transaction.block, block));
   return {
     ...block,
     root_hash: digest(name, 'root'),
@@ -26,19 +26,19 @@ export function renderBlock(block: BlockId, round: Round): object {
     key_block: false,
     vert_seqno_incr: false,
     flags: 1,
-    gen_utime: String(Math.floor(round.committedAt / 1000)),
-    start_lt: String(round.seqno * 1_000_000),
-    end_lt: String(round.seqno * 1_000_000 + transactions.length + 4),
+    gen_utime: String(Math.floor(blockSet.committedAt / 1000)),
+    start_lt: String(blockSet.seqno * 1_000_000),
+    end_lt: String(blockSet.seqno * 1_000_000 + transactions.length + 4),
     validator_list_hash_short: numbers.readInt32LE(1),
-    gen_catchain_seqno: 600_000 + Math.floor(round.seqno / 1000),
-    min_ref_mc_seqno: round.seqno - 5,
-    prev_key_block_seqno: round.seqno - (round.seqno % 1000),
+    gen_catchain_seqno: 600_000 + Math.floor(blockSet.seqno / 1000),
+    min_ref_mc_seqno: blockSet.seqno - 5,
+    prev_key_block_seqno: blockSet.seqno - (blockSet.seqno % 1000),
     vert_seqno: 1,
-    master_ref_seqno: block.workchain === -1 ? 0 : round.seqno - 1,
+    master_ref_seqno: block.workchain === -1 ? 0 : blockSet.seqno - 1,
     rand_seed: digest(name, 'random'),
     created_by: digest(name, 'creator'),
     tx_count: transactions.length,
-    masterchain_block_ref: round.blocks[0],
+    masterchain_block_ref: blockSet.blocks[0],
     prev_blocks: previous,
   };
 }

@@ -1,6 +1,6 @@
 import type { Account, Accounts } from './accounts.ts';
+import type { BlockClock } from './block-clock.ts';
 import { type BlockId, blockOf } from './blocks.ts';
-import type { RoundClock } from './round-clock.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
 /** How sure a transaction is, in the indexer's own words. */
@@ -26,7 +26,7 @@ export interface Transaction {
   /** Undefined for the first of a trace. */
   readonly parent: Transaction | undefined;
   readonly children: readonly Transaction[];
-  /** The masterchain round that commits it. */
+  /** The masterchain block that commits it. */
   readonly seqno: number;
   readonly block: BlockId;
   readonly lt: number;
@@ -48,7 +48,7 @@ export interface Trace {
   readonly emulatedAt: number;
   /** From then on it is not among the pending traces: all of it is final, or it was invalidated. */
   readonly goneAt: number;
-  /** An invalidated trace is emulated and then gone; no round ever commits it. */
+  /** An invalidated trace is emulated and then gone; no masterchain block ever commits it. */
   readonly invalidated: boolean;
 }
 
@@ -85,8 +85,8 @@ function receiver(place: number, size: number, accounts: Accounts, random: Seede
   return random.pick(random.chance(0.6) ? accounts.jettonWallets : accounts.contracts);
 }
 
-/** Draws the whole life of a trace beforehand: who takes part, in which rounds, and when each of it becomes known. */
-export function planTrace(seed: TraceSeed, clock: RoundClock, accounts: Accounts, random: SeededRandom): Trace {
+/** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */
+export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts, random: SeededRandom): Trace {
   const { blockMs } = clock;
   const parents = parentsOf(random);
   const size = parents.length + 1;
@@ -97,8 +97,8 @@ export function planTrace(seed: TraceSeed, clock: RoundClock, accounts: Accounts
   for (let place = 0; place < size; place++) {
     const parent = place === 0 ? undefined : transactions[parents[place - 1] ?? 0];
     const delay = place === latePlace ? random.int(6, 20) : random.chance(0.6) ? 0 : random.int(1, 2);
-    // An external message is in a committed round two block times after it was sent.
-    const seqno = parent === undefined ? clock.roundFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
+    // An external message is in a committed masterchain block two block times after it was sent.
+    const seqno = parent === undefined ? clock.seqnoFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
     const committedAt = clock.committedAt(seqno);
     const isLate = place === latePlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
     const account = parent === undefined ? seed.sender : receiver(place, size, accounts, random);
@@ -133,7 +133,7 @@ export function planTrace(seed: TraceSeed, clock: RoundClock, accounts: Accounts
     externalHash: seed.externalHash,
     transactions: transactions.toSorted((a, b) => a.lt - b.lt),
     emulatedAt,
-    // Longer than a round can be late in the database, so that a trace is never nowhere.
+    // Longer than a masterchain block can be late in the database, so that a trace is never nowhere.
     goneAt: seed.invalidated ? emulatedAt + 3 * blockMs : lastCommittedAt + 3 * blockMs,
     invalidated: seed.invalidated,
   };

@@ -60,8 +60,8 @@ const CLASSIFIERS: Record<OperationName, Classifier> = {
 };
 
 /**
- * The indexer commits a round in one database transaction, so a list that holds the masterchain block N itself and was
- * not cut by a page is complete. There is no ORDER BY: a cut list may hold it too.
+ * The indexer commits a masterchain block with its shard blocks in one database transaction, so a list that holds the
+ * masterchain block N itself and was not cut by a page is complete. There is no ORDER BY: a cut list may hold it too.
  */
 function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
@@ -71,17 +71,17 @@ function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest)
   if (isFirstPage && isShort(blocks, request) && blocks.some(isMasterchainBlock)) {
     return { answerClass: 'final', rule: 'shardsFinal' };
   }
-  const isOfRound = (block: unknown) =>
+  const isOfBlock = (block: unknown) =>
     isMasterchainBlock(block) ||
     (isObject(block) && isObject(block['masterchain_block_ref']) && block['masterchain_block_ref']['seqno'] === seqno);
-  return (!isFirstPage || isFull(blocks, request)) && blocks.every(isOfRound)
+  return (!isFirstPage || isFull(blocks, request)) && blocks.every(isOfBlock)
     ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
     : { answerClass: 'live', rule: 'shardsLive' };
 }
 
 /**
- * The specification's shape of the same operation: the transactions of round N. Nothing in it proves that none is
- * missing (`limit` and `offset` cut it, and so does a failing database), so it is a page at most.
+ * The specification's shape of the same operation: the transactions of masterchain block N. Nothing in it proves that
+ * none is missing (`limit` and `offset` cut it, and so does a failing database), so it is a page at most.
  */
 function finalityOfBlockTransactions(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
@@ -131,7 +131,7 @@ export function isFinal(transaction: unknown): transaction is JsonObject {
   const { emulated, mc_block_seqno: seqno, finality } = transaction;
   return (
     (emulated === undefined || emulated === false) &&
-    // Round 0 has no transactions: where a number must stand, 0 says that there is none.
+    // Masterchain block 0 has no transactions: where a number must stand, 0 says that there is none.
     typeof seqno === 'number' &&
     seqno > 0 &&
     // Older indexers send no word.

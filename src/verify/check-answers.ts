@@ -4,16 +4,16 @@ import { examine, unkeepable } from './examine.ts';
 import { busyAccounts, type ChainSample } from './learn-chain.ts';
 import type { Run } from './run.ts';
 
-/** The blocks of rounds that the indexer has: there, and asked for only once. */
+/** The shard blocks of masterchain blocks that the indexer has: there, and asked for only once. */
 export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<void> {
   for (const seqno of seqnos) {
     const answered = await examine(run, {
-      check: 'blocks of a round',
+      check: 'masterchain block',
       operation: 'masterchainBlockShards',
       target: `masterchainBlockShards?seqno=${seqno}`,
       statuses: [200],
       problemsOf: ({ upstreamRequests }, rowCount) => [
-        ...(rowCount === 0 ? ['a round of the past has no rows'] : []),
+        ...(rowCount === 0 ? ['a masterchain block of the past has no rows'] : []),
         ...(upstreamRequests === 1 ? [] : [`the first request cost ${upstreamRequests} at the indexer`]),
       ],
     });

@@ -13,7 +13,7 @@ export interface SampledTransaction {
 
 /** What a run looks at. */
 export interface ChainSample {
-  /** Masterchain rounds, the newest first. */
+  /** Seqnos of masterchain blocks, the newest first. */
   readonly seqnos: readonly number[];
   readonly transactions: readonly SampledTransaction[];
   /** Where transactions were looked for, in words. */
@@ -25,15 +25,15 @@ export class NotAnIndexerError extends Error {
   override readonly name = 'NotAnIndexerError';
 }
 
-/** Rounds can become visible out of order, so the very newest may be missing for a moment. */
-const NEWEST_ROUNDS_LEFT_OUT = 3;
+/** Masterchain blocks can become visible out of order, so the very newest may be missing for a moment. */
+const NEWEST_BLOCKS_LEFT_OUT = 3;
 
-const TRANSACTIONS_PER_ROUND = 50;
+const TRANSACTIONS_PER_BLOCK = 50;
 
-/** Rounds that are old enough for most children to be there, further and further back; then the nearer ones. */
+/** Masterchain blocks old enough for most children to be there, further and further back; then the nearer ones. */
 const SETTLED_DISTANCES = [...Array.from({ length: 18 }, (_, n) => 2 ** (n + 3) - 1), 3, 1, 0];
 
-/** The newest rounds, whose accounts are the busiest; then further and further back. */
+/** The newest masterchain blocks, whose accounts are the busiest; then further and further back. */
 const BUSY_DISTANCES = Array.from({ length: 10 }, (_, n) => 2 ** n - 1);
 
 /** The number of the newest block that the indexer has. Throws a {@link NotAnIndexerError}. */
@@ -42,12 +42,12 @@ export async function newestSeqno(indexer: Asker): Promise<number> {
 }
 
 /**
- * Chooses what to look at, asking the indexer itself: rounds further and further back, and transactions of the older
+ * Chooses what to look at, asking the indexer itself: masterchain blocks further and further back, and transactions of the older
  * ones, among them one with a parent and one with children if there are any. Throws a {@link NotAnIndexerError}.
  */
 export async function learnChain(indexer: Asker, samples: number): Promise<ChainSample> {
   const { first, last } = await edges(indexer);
-  const newest = Math.max(first, last - NEWEST_ROUNDS_LEFT_OUT);
+  const newest = Math.max(first, last - NEWEST_BLOCKS_LEFT_OUT);
   const seqnos = [...new Set(Array.from({ length: samples }, (_, n) => Math.max(first, newest - 2 ** n + 1)))];
   const { transactions, searched } = await lookBack(indexer, { first, newest }, SETTLED_DISTANCES, (found) => {
     return found.length >= samples && found.some(({ hasParent }) => hasParent) && found.some((it) => it.hasChildren);
@@ -70,7 +70,7 @@ export async function busyAccounts(
   return { accounts: accountsOf(transactions).slice(-samples), searched };
 }
 
-/** Reads the transactions of rounds at these distances before the newest until there are enough. */
+/** Reads the transactions of masterchain blocks at these distances before the newest until there are enough. */
 async function lookBack(
   indexer: Asker,
   { first, newest }: { readonly first: number; readonly newest: number },
@@ -78,13 +78,16 @@ async function lookBack(
   isEnough: (found: readonly SampledTransaction[]) => boolean,
 ): Promise<{ readonly transactions: readonly SampledTransaction[]; readonly searched: string }> {
   const transactions: SampledTransaction[] = [];
-  const rounds: number[] = [];
+  const seqnos: number[] = [];
   for (const seqno of new Set(distances.map((distance) => Math.max(first, newest - distance)))) {
-    rounds.push(seqno);
+    seqnos.push(seqno);
     transactions.push(...(await transactionsOf(indexer, seqno)));
     if (isEnough(transactions)) break;
   }
-  return { transactions, searched: `${rounds.length} rounds from ${newest} back to ${Math.min(...rounds)}` };
+  return {
+    transactions,
+    searched: `${seqnos.length} masterchain blocks from ${newest} back to ${Math.min(...seqnos)}`,
+  };
 }
 
 async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
@@ -99,9 +102,9 @@ async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
   throw new NotAnIndexerError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 
-/** Transactions of a round, from the indexer itself; none where it does not tell. */
+/** Transactions of a masterchain block, from the indexer itself; none where it does not tell. */
 async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
-  const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_ROUND}`;
+  const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_BLOCK}`;
   const { rows, problems } = listIn('adjacentTransactions', (await indexer.ask(target)).body);
   if (problems.length > 0) return [];
   return rows.filter(isObject).map(({ hash, account, in_msg: message, out_msgs: sent }) => ({

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
-import { newestRound, unknownTransaction } from './questions.ts';
+import { newestBlock, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 describe('the admin port', () => {
@@ -23,8 +23,8 @@ describe('the admin port', () => {
   });
 
   it('shows metrics of its own prefix only, in the text format of Prometheus', async () => {
-    await world.ask(newestRound(world));
-    await world.ask(newestRound(world));
+    await world.ask(newestBlock(world));
+    await world.ask(newestBlock(world));
     await world.ask(unknownTransaction());
     const { status, headers, text } = await world.proxy.askAdmin('/metrics');
     expect(status).toBe(200);
@@ -47,13 +47,13 @@ describe('the admin port', () => {
     await once(holder, 'connect');
     const refused = () => small.metric('toncache_connections_refused_total');
     expect(await refused()).toBe(0);
-    await expect(small.ask(newestRound(world))).rejects.toThrow();
+    await expect(small.ask(newestBlock(world))).rejects.toThrow();
     expect(await refused()).toBe(1);
     holder.destroy();
   });
 
   it('serves nothing else: not the API, and no other method', async () => {
-    for (const target of ['/', newestRound(world), '/healthz/x']) {
+    for (const target of ['/', newestBlock(world), '/healthz/x']) {
       expect((await world.proxy.askAdmin(target)).status).toBe(404);
     }
     const { status, headers } = await world.proxy.askAdmin('/healthz', { method: 'DELETE' });
@@ -74,7 +74,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
   afterEach(() => proxy.close());
 
   it('still says that the process is ready, and shows metrics', async () => {
-    for (let round = 0; round < 4; round++) {
+    for (let time = 0; time < 4; time++) {
       expect((await proxy.ask(unknownTransaction())).status).toBe(502);
       for (const path of ['/healthz', '/readyz', '/metrics']) expect((await proxy.askAdmin(path)).status).toBe(200);
     }
@@ -89,7 +89,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
   });
 
   it('says in the log that the indexer fails, once', async () => {
-    for (let round = 0; round < 4; round++) await proxy.ask(unknownTransaction());
+    for (let time = 0; time < 4; time++) await proxy.ask(unknownTransaction());
     expect(proxy.log.filter(({ msg }) => msg.includes('indexer'))).toHaveLength(1);
   });
 });

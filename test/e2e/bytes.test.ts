@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   childrenOfSettled,
   finalizedTrace,
-  futureRound,
-  newestRound,
+  futureBlock,
+  newestBlock,
   nothingPending,
   parentOfSettled,
   pendingTrace,
@@ -23,19 +23,19 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
 
   it('pass byte for byte, on the miss and on the hit', async () => {
     const targets = [
-      newestRound(world),
+      newestBlock(world),
       childrenOfSettled(world),
       parentOfSettled(world),
       pendingTrace(world),
       nothingPending(),
       unknownTransaction(),
-      futureRound(world),
+      futureBlock(world),
     ];
     for (const target of targets) {
       const direct = await world.askIndexer(target);
-      for (const round of ['miss', 'hit']) {
+      for (const time of ['miss', 'hit']) {
         const { status, digest, headers } = await world.ask(target);
-        expect([target, round, status, digest]).toEqual([target, round, direct.status, direct.digest]);
+        expect([target, time, status, digest]).toEqual([target, time, direct.status, direct.digest]);
         expect(headers['content-length']).toBe(String(direct.bytes.length));
         expect(headers['content-type']).toBe(direct.headers['content-type']);
       }
@@ -45,7 +45,7 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
 
   it('pass byte for byte through Redis', async () => {
     if (kind.tiers === 'memory alone') return;
-    for (const target of [newestRound(world), childrenOfSettled(world), parentOfSettled(world)]) {
+    for (const target of [newestBlock(world), childrenOfSettled(world), parentOfSettled(world)]) {
       const { digest } = await world.ask(target);
       await world.proxy.untilRedisHasAll();
       await using other = await world.addProxy();
@@ -73,9 +73,9 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
     expect((await world.ask(parentOfSettled(world))).digest).toBe(direct.digest);
     world.indexer.faults.clear();
     world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000, framing: 'chunked' });
-    const { status, bytes } = await world.ask(newestRound(world));
+    const { status, bytes } = await world.ask(newestBlock(world));
     expect([status, bytes.length]).toEqual([200, 1_000_000]);
-    expect((await world.ask(newestRound(world))).bytes.equals(bytes)).toBe(true);
+    expect((await world.ask(newestBlock(world))).bytes.equals(bytes)).toBe(true);
   });
 });
 
@@ -112,6 +112,6 @@ describe('bodies', () => {
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: '{"traces":[]}', headers }, { times: 1 });
     const cutShort = gzipSync(Buffer.from('{"traces":[]}')).subarray(0, -9);
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: cutShort, headers }, { times: 1 });
-    for (let round = 0; round < 2; round++) expect((await world.ask(nothingPending())).status).toBe(502);
+    for (let time = 0; time < 2; time++) expect((await world.ask(nothingPending())).status).toBe(502);
   });
 });

@@ -3,7 +3,7 @@ import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { parseCacheStatus } from './cache-status.ts';
 import {
   childrenOfSettled,
-  newestRound,
+  newestBlock,
   nothingPending,
   parentOfSettled,
   pendingTrace,
@@ -122,13 +122,13 @@ describe('Cache-Status', () => {
   });
 
   it('says why an answer was not stored', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'huge', bytes: 100_000 });
-    for (let round = 1; round <= 2; round++) {
+    for (let time = 1; time <= 2; time++) {
       const { status, cache } = await world.ask(target);
       expect(status).toBe(200);
       expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 200, detail: expect.stringMatching(/large/) });
-      expect(world.forwarded).toHaveLength(round);
+      expect(world.forwarded).toHaveLength(time);
     }
   });
 

@@ -4,7 +4,7 @@ import { type Fault, failed, garbage } from '../../src/simulator/faults.ts';
 import type { Transaction } from '../../src/simulator/trace.ts';
 import {
   hashesIn,
-  newestRound,
+  newestBlock,
   parentOfSettled,
   pendingTrace,
   sendTrace,
@@ -14,7 +14,7 @@ import {
 } from './questions.ts';
 import { ANY_WORLD, DIALECTS, type Reply, WORLDS, World } from './world.ts';
 
-const ROUND_MS = 400;
+const BLOCK_MS = 400;
 const POLL_MS = 100;
 const VISIBLE_WITHIN_MS = 1_500;
 const HOUR_MS = 3_600_000;
@@ -23,12 +23,12 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** A transaction two children of which are committed one round after another. */
-function parentWithTwoRoundsOfChildren(): { parent: Transaction; second: Transaction } {
+/** A transaction two children of which are committed one masterchain block after another. */
+function parentWithChildrenInTwoBlocks(): { parent: Transaction; second: Transaction } {
   for (;;) {
     for (const parent of sendTrace(world).transactions) {
       const [first, second] = parent.children.toSorted((a, b) => a.finalizedAt - b.finalizedAt);
-      if (first === undefined || second === undefined || second.finalizedAt - first.finalizedAt !== ROUND_MS) continue;
+      if (first === undefined || second === undefined || second.finalizedAt - first.finalizedAt !== BLOCK_MS) continue;
       world.advanceTo(first.finalizedAt);
       return { parent, second };
     }
@@ -42,15 +42,15 @@ describe.each(WORLDS)('an indexer that is an hour behind ($dialect, $tiers)', (k
     ['out', 10],
     [undefined, 10],
   ])('shows a second child within 1.5 s (direction %s), its chain at %i times the speed', async (direction, speed) => {
-    world = await World.start({ ...kind, chain: { messagesPerRound: 0 } });
+    world = await World.start({ ...kind, chain: { messagesPerBlock: 0 } });
     await world.leap(HOUR_MS);
-    const { parent, second } = parentWithTwoRoundsOfChildren();
+    const { parent, second } = parentWithChildrenInTwoBlocks();
     const query = direction === undefined ? {} : { direction };
     const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
     const first = hashesIn(await world.ask(target));
     expect(first.length).toBeGreaterThan(0);
     expect(first).not.toContain(second.hash);
-    world.catchUp((speed - 1) * (ROUND_MS / speed));
+    world.catchUp((speed - 1) * (BLOCK_MS / speed));
     world.advanceTo(second.finalizedAt);
     expect(hashesIn(await world.askIndexer(target))).toContain(second.hash);
     const committedAt = world.now;
@@ -103,13 +103,13 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(1);
   });
 
-  it.each(DIALECTS)('is not asked for while clients ask for the newest rounds (%s)', async (dialect) => {
+  it.each(DIALECTS)('is not asked for while clients ask for the newest masterchain blocks (%s)', async (dialect) => {
     world = await World.start({ ...ANY_WORLD, dialect });
     await askForChildren();
     expect(world.headsAsked).toBe(1);
     for (let second = 0; second < 30; second++) {
       world.advance(1000);
-      await world.ask(newestRound(world));
+      await world.ask(newestBlock(world));
       expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
     }
     expect(world.headsAsked).toBe(1);

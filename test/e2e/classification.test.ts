@@ -3,18 +3,18 @@ import { failed } from '../../src/simulator/faults.ts';
 import { someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
-const ROUND = 4711;
+const BLOCK_SET = 4711;
 const NOW = 1_700_000_000;
 
 /** What is left of the lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
 const SECONDS = { final: 86_400, 'final page': 600, parent: 3_600, settled: 1, live: 0, growing: 3_600 } as const;
 
-const master = { workchain: -1, shard: '8000000000000000', seqno: ROUND };
-const shard = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: ROUND } };
-const stranger = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: ROUND - 1 } };
-const lateMaster = { ...master, seqno: ROUND - 1 };
-const sure = { now: NOW, mc_block_seqno: ROUND, emulated: false };
-const text = { comment: `"finality":"pending","emulated":true,"workchain":-1,"seqno":${ROUND}` };
+const master = { workchain: -1, shard: '8000000000000000', seqno: BLOCK_SET };
+const shard = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET } };
+const stranger = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET - 1 } };
+const lateMaster = { ...master, seqno: BLOCK_SET - 1 };
+const sure = { now: NOW, mc_block_seqno: BLOCK_SET, emulated: false };
+const text = { comment: `"finality":"pending","emulated":true,"workchain":-1,"seqno":${BLOCK_SET}` };
 
 type Case = readonly [name: string, query: object, body: object, as: keyof typeof SECONDS];
 
@@ -22,7 +22,7 @@ function blocks(count: number): object {
   return { blocks: [master, ...Array.from({ length: count - 1 }, () => shard)] };
 }
 
-const ROUNDS: readonly Case[] = [
+const BLOCK_SETS: readonly Case[] = [
   ['the master block and shards', {}, blocks(4), 'final'],
   ['the master block alone', {}, blocks(1), 'final'],
   ['the master block at the end', {}, { blocks: [shard, stranger, master] }, 'final'],
@@ -35,17 +35,22 @@ const ROUNDS: readonly Case[] = [
   ['10 rows of 100', { limit: 100 }, blocks(10), 'final'],
   ['the first page by its offset', { offset: 0 }, blocks(4), 'final'],
   ['a later page', { offset: 2 }, { blocks: [shard, shard] }, 'final page'],
-  ['a later page with a row of another round', { offset: 2 }, { blocks: [shard, stranger] }, 'live'],
-  ['a full page with a row of another round', { limit: 2 }, { blocks: [shard, stranger] }, 'live'],
+  ['a later page with a row of another masterchain block', { offset: 2 }, { blocks: [shard, stranger] }, 'live'],
+  ['a full page with a row of another masterchain block', { limit: 2 }, { blocks: [shard, stranger] }, 'live'],
   ['shards without the master block', {}, { blocks: [shard, shard] }, 'live'],
-  ['the master block of another round', {}, { blocks: [lateMaster, shard] }, 'live'],
+  ['another masterchain block', {}, { blocks: [lateMaster, shard] }, 'live'],
   ['a master block in words only', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
-  ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(ROUND) }] }, 'live'],
-  ['transactions of the round', {}, { transactions: [sure, { ...sure, ...text }] }, 'final page'],
+  ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(BLOCK_SET) }] }, 'live'],
+  ['transactions of the masterchain block', {}, { transactions: [sure, { ...sure, ...text }] }, 'final page'],
   ['transactions, fewer than the limit', { limit: 9 }, { transactions: [sure] }, 'final page'],
   ['a later page of transactions', { limit: 1, offset: 2 }, { transactions: [sure] }, 'final page'],
   ['transactions that say finalized', {}, { transactions: [{ ...sure, finality: 'finalized' }] }, 'final page'],
-  ['one transaction of another round', {}, { transactions: [sure, { ...sure, mc_block_seqno: 1 }] }, 'live'],
+  [
+    'one transaction of another masterchain block',
+    {},
+    { transactions: [sure, { ...sure, mc_block_seqno: 1 }] },
+    'live',
+  ],
   ['one confirmed transaction', {}, { transactions: [sure, { ...sure, finality: 'confirmed' }] }, 'live'],
   ['one emulated transaction', {}, { transactions: [sure, { ...sure, emulated: true }] }, 'live'],
   ['no blocks', {}, { blocks: [] }, 'live'],
@@ -69,7 +74,7 @@ const TRACES: readonly Case[] = [
   ['all final', {}, traces(sure, { ...sure, finality: 'finalized' }, { ...sure, ...text }), 'settled'],
   ['one pending', {}, traces(sure, { ...sure, finality: 'pending' }), 'live'],
   ['one emulated', {}, traces(sure, { ...sure, emulated: true }), 'live'],
-  ['one in no round', {}, traces(sure, { ...sure, mc_block_seqno: null }), 'live'],
+  ['one in no masterchain block', {}, traces(sure, { ...sure, mc_block_seqno: null }), 'live'],
   ['a new word', {}, traces({ ...sure, finality: 'FINALIZED' }), 'live'],
   ['no transactions', {}, traces(), 'live'],
   ['a trace without transactions', {}, { traces: [{ trace_id: 'x' }] }, 'live'],
@@ -93,12 +98,12 @@ describe('an answer is classified by what stands in it, where it stands', () => 
     await world.leap(100 * 3_600_000);
   }
 
-  it.each(ROUNDS)('a round: %s', (_, query, body, as) =>
-    isClassified(targetOf('masterchainBlockShards', { seqno: ROUND, ...query }), body, as),
+  it.each(BLOCK_SETS)('a masterchain block: %s', (_, query, body, as) =>
+    isClassified(targetOf('masterchainBlockShards', { seqno: BLOCK_SET, ...query }), body, as),
   );
 
-  it('a round that may be incomplete lives for 400 ms, and is of no use after that', async () => {
-    const target = targetOf('masterchainBlockShards', { seqno: ROUND, limit: 999 });
+  it('a masterchain block that may be incomplete lives for 400 ms, and is of no use after that', async () => {
+    const target = targetOf('masterchainBlockShards', { seqno: BLOCK_SET, limit: 999 });
     const body = JSON.stringify({ blocks: [shard, shard] });
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });
     await world.ask(target);

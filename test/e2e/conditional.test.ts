@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { someNetwork } from '../support/some-network.ts';
-import { newestRound, nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const STRONG = /^"[\x21\x23-\x7e]+"$/;
@@ -19,7 +19,7 @@ describe.each(WORLDS)('entity tags before indexer $dialect, $tiers', (kind) => {
   });
 
   it('are strong, and the same for the same bytes: on a hit, after a refresh, from another instance', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { headers, digest } = await world.ask(target);
     expect(headers.etag).toMatch(STRONG);
     expect((await world.ask(target)).headers.etag).toBe(headers.etag);
@@ -75,7 +75,7 @@ describe.each(WORLDS)('entity tags before indexer $dialect, $tiers', (kind) => {
   });
 
   it('are classified on a miss as well, after the indexer was asked', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { headers } = await world.ask(target);
     await using other = await world.addProxy({ env: { NETWORK: someNetwork() } });
     const asking = { headers: { 'If-None-Match': headers.etag ?? '' } };
@@ -98,7 +98,7 @@ describe('If-None-Match', () => {
     }
     expect((await inquire('/api/v3/pendingTraces', '*')).status).toBe(422);
     expect((await inquire('/nowhere', '*')).status).toBe(404);
-    expect((await inquire(newestRound(world), '*', 'POST')).status).toBe(405);
+    expect((await inquire(newestBlock(world), '*', 'POST')).status).toBe(405);
     world.indexer.faults.inject({ kind: 'reset' });
     expect((await inquire(unknownTransaction(), '*')).status).toBe(502);
   });

@@ -36,9 +36,9 @@ describe('300 clients of three instances', () => {
       await after(400);
       return children('a');
     });
-    for (let round = 1; round <= 4; round++) {
+    for (let time = 1; time <= 4; time++) {
       expect(told(await fleet.ask(someChildren(), 300))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
-      expect(fleet.asked).toBe(round);
+      expect(fleet.asked).toBe(time);
     }
     expect(await leases(fleet)).toEqual([]);
   });

@@ -124,13 +124,13 @@ class ProcessFleet implements AsyncDisposable {
 describe('of three processes', () => {
   it('one asks the indexer for a cold key of 300 clients, every time', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' });
-    for (let round = 0; round < 10; round++) {
+    for (let time = 0; time < 10; time++) {
       const target = someChildren();
       const replies = Array.from({ length: 300 }, (_, client) => ask(fleet.get(client % 3).url, target));
-      await fleet.untilAsked(round + 1);
-      setTimeout(() => fleet.give(round, children('a')), 400);
+      await fleet.untilAsked(time + 1);
+      setTimeout(() => fleet.give(time, children('a')), 400);
       expect(told(await Promise.all(replies))).toEqual([ANSWER]);
-      expect(fleet.asked).toBe(round + 1);
+      expect(fleet.asked).toBe(time + 1);
     }
   });
 

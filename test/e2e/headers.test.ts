@@ -4,8 +4,8 @@ import { failed } from '../../src/simulator/faults.ts';
 import {
   childrenOfSettled,
   finalizedTrace,
-  futureRound,
-  newestRound,
+  futureBlock,
+  newestBlock,
   nothingPending,
   parentOfSettled,
   pendingTrace,
@@ -48,7 +48,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
 
   it('let clients keep what is final for an hour, and what can grow for its lifetime', async () => {
     const controls = async (target: string) => (await world.ask(target)).headers['cache-control'];
-    expect(await controls(newestRound(world))).toBe(`public, max-age=${kind.dialect === 'spec' ? 600 : 3600}`);
+    expect(await controls(newestBlock(world))).toBe(`public, max-age=${kind.dialect === 'spec' ? 600 : 3600}`);
     expect(await controls(parentOfSettled(world))).toBe('public, max-age=3600');
     expect(await controls(childrenOfSettled(world))).toMatch(/^public, max-age=[1-3]$/);
   });
@@ -59,13 +59,13 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
       finalizedTrace(world),
       nothingPending(),
       unknownTransaction(),
-      futureRound(world),
+      futureBlock(world),
       '/api/v3/pendingTraces',
     ];
     for (const target of targets) {
-      for (const round of ['first', 'second']) {
+      for (const time of ['first', 'second']) {
         const { headers } = await world.ask(target);
-        expect([target, round, headers['cache-control']]).toEqual([target, round, 'no-store']);
+        expect([target, time, headers['cache-control']]).toEqual([target, time, 'no-store']);
       }
     }
     world.indexer.faults.inject(failed(500));
@@ -80,21 +80,21 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
       ['/api/v3/pendingTraces', forPending],
       [childrenOfSettled(world), ['x-no-address-book']],
       [unknownTransaction(), ['x-no-address-book']],
-      [newestRound(world), []],
-      [futureRound(world), []],
+      [newestBlock(world), []],
+      [futureBlock(world), []],
     ];
     for (const [target, expected] of cases) {
-      for (const round of ['miss', 'hit']) {
+      for (const time of ['miss', 'hit']) {
         const { headers } = await world.ask(target);
         const vary = headers.vary?.split(',').map((name) => name.trim().toLowerCase()) ?? [];
-        expect([target, round, vary.sort()]).toEqual([target, round, expected]);
+        expect([target, time, vary.sort()]).toEqual([target, time, expected]);
       }
     }
   });
 
   it("have the indexer's X-API-Version, on hits, absences and its own errors too", async () => {
     const { apiVersion } = TRAITS[kind.dialect];
-    for (const target of [newestRound(world), unknownTransaction(), nothingPending()]) {
+    for (const target of [newestBlock(world), unknownTransaction(), nothingPending()]) {
       expect((await world.ask(target)).headers['x-api-version']).toBe(apiVersion);
       expect((await world.ask(target)).headers['x-api-version']).toBe(apiVersion);
       expect((await world.ask(target, { method: 'HEAD' })).headers['x-api-version']).toBe(apiVersion);
@@ -126,7 +126,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
       'Strict-Transport-Security': 'max-age=1',
     };
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: text, headers });
-    for (const round of ['miss', 'hit']) {
+    for (const time of ['miss', 'hit']) {
       const reply = await world.ask(target);
       expect(Object.keys(reply.headers).filter((name) => !KNOWN_HEADERS.includes(name))).toEqual([]);
       expect(reply.headers).toMatchObject({
@@ -135,7 +135,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
         'access-control-allow-origin': '*',
         age: '0',
       });
-      expect([round, reply.headers.etag]).not.toEqual([round, '"theirs"']);
+      expect([time, reply.headers.etag]).not.toEqual([time, '"theirs"']);
       expect(reply.headers.vary).toBe('X-No-Address-Book');
       expect(reply.text === text).toBe(true);
     }
@@ -165,7 +165,7 @@ describe('headers', () => {
   });
 
   it('let clients keep what is old as long as what is new, and never longer than it is fresh', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const control = async () => {
       const { headers } = await world.ask(target);
       return `${headers.age}: ${headers['cache-control']}`;
@@ -182,7 +182,7 @@ describe('headers', () => {
   });
 
   it('let clients keep no answer that is served in place of a failure', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { etag } = (await world.ask(target)).headers;
     await world.leap(25 * HOUR_MS);
     world.indexer.faults.inject(failed(500));
@@ -223,7 +223,7 @@ describe('headers', () => {
   });
 
   it('have a request id wherever memory did not answer, and another each time', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const replies = [
       await world.ask(target),
       await world.ask('/api/v3/pendingTraces'),
@@ -264,7 +264,7 @@ describe('headers', () => {
   });
 
   it('do not let a client go past the cache', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     await world.ask(target);
     for (const headers of [
       { 'Cache-Control': 'no-cache' },

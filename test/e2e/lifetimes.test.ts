@@ -3,8 +3,8 @@ import { failed } from '../../src/simulator/faults.ts';
 import { someNetwork } from '../support/some-network.ts';
 import {
   finalizedTrace,
-  futureRound,
-  newestRound,
+  futureBlock,
+  newestBlock,
   nothingPending,
   parentOfSettled,
   pendingTrace,
@@ -40,17 +40,29 @@ const FINAL = { lifetime: 24 * HOUR, whileRevalidating: 10 * MINUTE, ifError: 24
 const FINAL_PAGE = { lifetime: 10 * MINUTE, whileRevalidating: 10 * MINUTE, ifError: HOUR };
 
 const ROWS: readonly Row[] = [
-  { name: 'a round', target: newestRound, ...FINAL, only: hasBlocks },
-  { name: 'a round with room in its page', target: page({ limit: 1000, offset: 0 }), ...FINAL, only: hasBlocks },
-  { name: 'the transactions of a round', target: newestRound, ...FINAL_PAGE, only: hasNoBlocks },
+  { name: 'a masterchain block', target: newestBlock, ...FINAL, only: hasBlocks },
+  {
+    name: 'a masterchain block with room in its page',
+    target: page({ limit: 1000, offset: 0 }),
+    ...FINAL,
+    only: hasBlocks,
+  },
+  { name: 'the transactions of a masterchain block', target: newestBlock, ...FINAL_PAGE, only: hasNoBlocks },
   { name: 'a page of them', target: page({ limit: 1, offset: 1 }), ...FINAL_PAGE, only: hasNoBlocks },
-  { name: 'a full page of a round', target: page({ limit: 1 }), ...FINAL_PAGE, only: hasBlocks },
-  { name: 'a later page of a round', target: page({ offset: 1 }), ...FINAL_PAGE, only: hasBlocks },
+  { name: 'a full page of a masterchain block', target: page({ limit: 1 }), ...FINAL_PAGE, only: hasBlocks },
+  { name: 'a later page of a masterchain block', target: page({ offset: 1 }), ...FINAL_PAGE, only: hasBlocks },
   { name: 'the parent', target: parentOfSettled, lifetime: HOUR, whileRevalidating: 10 * MINUTE, ifError: 24 * HOUR },
   { name: 'a pending trace', target: pendingTrace, lifetime: 400, whileRevalidating: 400, ifError: 2 * SECOND },
   { name: 'a trace that is all final', target: finalizedTrace, lifetime: 1000, whileRevalidating: 1000, ifError: 2000 },
   { name: 'nothing pending', target: nothingPending, lifetime: 250, whileRevalidating: 0, ifError: 0 },
-  { name: 'no such round', target: futureRound, status: 404, lifetime: 300, whileRevalidating: 0, ifError: 0 },
+  {
+    name: 'no such masterchain block',
+    target: futureBlock,
+    status: 404,
+    lifetime: 300,
+    whileRevalidating: 0,
+    ifError: 0,
+  },
   { name: 'no adjacent', target: unknownTransaction, status: 404, lifetime: 300, whileRevalidating: 0, ifError: 0 },
 ];
 

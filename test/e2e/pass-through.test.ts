@@ -8,7 +8,7 @@ import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { newestRound, nothingPending } from './questions.ts';
+import { newestBlock, nothingPending } from './questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 const MIB = 1024 * 1024;
@@ -46,7 +46,7 @@ const head = (line: string, ...headers: string[]): string =>
 
 /** Resolves once the proxy has seen what became of earlier connections. */
 async function untilNoticed(): Promise<void> {
-  for (let round = 0; round < 3; round++) await world.proxy.ask('/no/such/path');
+  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
 }
 
 afterEach(() => world[Symbol.asyncDispose]());
@@ -442,7 +442,7 @@ describe('keys', () => {
   it('of clients go only where they are passed through, ours only where it is cached', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     const headers = { 'X-Api-Key': 'of-the-client' };
-    await world.ask(newestRound(world), { headers });
+    await world.ask(newestBlock(world), { headers });
     await world.ask(nothingPending(), { headers });
     await world.ask(INFO, { headers });
     await world.ask(INFO);
@@ -483,7 +483,7 @@ describe('keys', () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).toMatchObject({ status: 429 });
-    expect(await world.ask(newestRound(world))).toMatchObject({ status: 200 });
+    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });
   });
 
   it.each(['api_key=of-the-client', 'limit=1&api%5Fkey=of-the-client'])(
@@ -493,7 +493,7 @@ describe('keys', () => {
       world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
       expect((await world.ask(`${INFO}?${query}`)).status).toBe(429);
       expect(keys()).toEqual([undefined]);
-      expect((await world.ask(newestRound(world))).status).toBe(200);
+      expect((await world.ask(newestBlock(world))).status).toBe(200);
     },
   );
 
@@ -501,7 +501,7 @@ describe('keys', () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('text', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO)).toMatchObject({ status: 429 });
-    expect(await world.ask(newestRound(world))).toMatchObject({ status: 200 });
+    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });
   });
 });
 
@@ -588,7 +588,7 @@ describe('the bound on what the indexer has in hand', () => {
     const refused = await world.ask(INFO);
     expect(refused).toMatchObject({ status: 503, headers: { 'cache-control': 'no-store' } });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    const operation = await world.proxy.sendIn(newestRound(world));
+    const operation = await world.proxy.sendIn(newestBlock(world));
     await gate.arrived(3);
     gate.release();
     const all = await Promise.all([...first, ...queued, operation].map(({ answer }) => answer));
@@ -618,7 +618,7 @@ describe('the bound on what the indexer has in hand', () => {
     const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
     expect((await world.ask(INFO)).status).toBe(200);
-    expect((await world.ask(newestRound(world))).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -628,7 +628,7 @@ describe('the bound on what the indexer has in hand', () => {
     const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
     expect(await world.ask(INFO)).toMatchObject({ status: 503 });
-    expect((await world.ask(newestRound(world))).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
     for (const socket of sockets) socket.destroy();
     await expect.poll(async () => (await world.ask(INFO)).status).toBe(200);
   });
@@ -682,7 +682,7 @@ describe('the bound on what the indexer has in hand', () => {
       const sending = await open(head(`GET ${INFO}`));
       sending.pause();
       await world.indexer.requests.arrived(2);
-      for (let round = 0; round < 20; round++) await world.proxy.ask('/no/such/path');
+      for (let time = 0; time < 20; time++) await world.proxy.ask('/no/such/path');
       // The indexer still has what nobody has taken.
       expect(world.indexer.requests.inHand).toBe(1);
       const received = await buffer(sending);
@@ -728,7 +728,7 @@ describe('a path that fails', () => {
     for (let time = 0; time < 20; time++) expect((await ask(time)).status).toBe(500);
     for (let time = 20; time < 30; time++) expect((await ask(time)).status).toBe(503);
     expect((await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status).toBe(200);
-    expect((await world.ask(newestRound(world))).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
     expect(arrived()).toHaveLength(22);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { childrenOfSettled, newestRound, nothingPending } from './questions.ts';
+import { childrenOfSettled, newestBlock, nothingPending } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 let world: World;
@@ -12,7 +12,7 @@ describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) 
   });
 
   it('takes the three paths in any case, with or without a trailing slash, for the same', async () => {
-    for (const target of [newestRound(world), childrenOfSettled(world), nothingPending()]) {
+    for (const target of [newestBlock(world), childrenOfSettled(world), nothingPending()]) {
       const before = world.forwarded.length;
       const [path = '', query = ''] = target.split('?');
       const spellings = [path, `${path}/`, path.toLowerCase(), path.toUpperCase(), `${path.toUpperCase()}/`];
@@ -26,7 +26,7 @@ describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) 
   });
 
   it('answers HEAD with the headers of GET and no body, from the same entry', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const missed = await world.ask(target, { method: 'HEAD' });
     expect(missed).toMatchObject({ status: 200, text: '', cache: { fwd: 'miss', stored: true } });
     const got = await world.ask(target);
@@ -41,9 +41,9 @@ describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) 
 
   it('lets HEAD and GET share a flight', async () => {
     const gate = world.indexer.hold();
-    const head = await world.proxy.sendIn(newestRound(world), { method: 'HEAD' });
+    const head = await world.proxy.sendIn(newestBlock(world), { method: 'HEAD' });
     await gate.arrived(1);
-    const get = await world.proxy.sendIn(newestRound(world));
+    const get = await world.proxy.sendIn(newestBlock(world));
     gate.release();
     expect(await head.answer).toMatchObject({ status: 200, text: '' });
     const { status, headers, text } = await get.answer;
@@ -60,7 +60,7 @@ describe('the public port', () => {
   });
 
   it('answers the preflight of a browser wallet from any origin', async () => {
-    for (const target of [newestRound(world), childrenOfSettled(world), nothingPending(), '/API/v3/pendingtraces/']) {
+    for (const target of [newestBlock(world), childrenOfSettled(world), nothingPending(), '/API/v3/pendingtraces/']) {
       const { status, headers, text, cache } = await world.ask(target, {
         method: 'OPTIONS',
         headers: {
@@ -83,7 +83,7 @@ describe('the public port', () => {
 
   it('lets browsers read the headers that it exposes, on answers and on errors', async () => {
     const asked = [
-      world.ask(newestRound(world), { headers: { Origin: 'https://wallet.example' } }),
+      world.ask(newestBlock(world), { headers: { Origin: 'https://wallet.example' } }),
       world.ask('/api/v3/pendingTraces'),
       world.ask('/api/v3/unheardOf'),
       world.ask('/api/v3/pendingTraces', { method: 'POST' }),
@@ -98,7 +98,7 @@ describe('the public port', () => {
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'])('answers %s with 405 and Allow', async (method) => {
-    const { status, headers, text } = await world.ask(newestRound(world), { method });
+    const { status, headers, text } = await world.ask(newestBlock(world), { method });
     expect(status).toBe(405);
     expect(listed(headers['allow'])).toEqual(['get', 'head', 'options']);
     expect(headers['content-type']).toBe('application/json');
@@ -135,7 +135,7 @@ describe('the public port', () => {
   });
 
   it('takes a target in absolute form (RFC 9112 3.2.2)', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const wire = await world.proxy.exchange(
       `GET http://api.example${target} HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n`,
     );
@@ -144,7 +144,7 @@ describe('the public port', () => {
   });
 
   it('writes no byte of a body for HEAD and 304, so that the connection can go on', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { headers } = await world.ask(target);
     const wire = await world.proxy.exchange(
       [

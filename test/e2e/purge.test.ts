@@ -75,7 +75,8 @@ async function untilFollowed(proxy: RunningProxy, records = 1): Promise<void> {
   await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(records);
 }
 
-const round = (more: Readonly<Record<string, string>> = {}) => targetOf('masterchainBlockShards', { seqno, ...more });
+const blockSet = (more: Readonly<Record<string, string>> = {}) =>
+  targetOf('masterchainBlockShards', { seqno, ...more });
 
 describe('a purge over two instances', () => {
   let one: RunningProxy;
@@ -93,8 +94,8 @@ describe('a purge over two instances', () => {
     expect((await ask(other, target, asking)).cache).toMatchObject({ hit: true, detail: 'redis' });
   }
 
-  it('of a seqno is the end of every page of it, and of no other round, everywhere', async () => {
-    const targets = [round(), round({ limit: '2' }), round({ sort: 'asc' })];
+  it('of a seqno is the end of every page of it, and of no other masterchain block, everywhere', async () => {
+    const targets = [blockSet(), blockSet({ limit: '2' }), blockSet({ sort: 'asc' })];
     const foreign = targetOf('masterchainBlockShards', { seqno: seqno - 1 });
     for (const target of [...targets, foreign]) await known(target);
     const before = Date.now();
@@ -134,7 +135,7 @@ describe('a purge over two instances', () => {
   });
 
   it('of everything is the end of all that is stored, in both tiers, and a second one again', async () => {
-    const targets = [round(), round({ limit: '2' })];
+    const targets = [blockSet(), blockSet({ limit: '2' })];
     for (let time = 1; time <= 2; time++) {
       for (const target of targets) await known(target);
       expect(await purged(other, { all: true })).toMatchObject({ purged: { all: true } });
@@ -146,7 +147,7 @@ describe('a purge over two instances', () => {
   });
 
   it('that is soft leaves one stale answer, which is refreshed once', async () => {
-    const target = round();
+    const target = blockSet();
     await known(target);
     await purged(one, { seqno, soft: true });
     await untilFollowed(other);
@@ -161,9 +162,9 @@ describe('a purge over two instances', () => {
   });
 
   it('of everything that is soft leaves stale answers', async () => {
-    await known(round());
+    await known(blockSet());
     await purged(one, { all: true, soft: true });
-    expect((await ask(one, round())).cache['ttl']).toBeLessThan(0);
+    expect((await ask(one, blockSet())).cache['ttl']).toBeLessThan(0);
   });
 
   it.each([-3000, -40, -1, 0, 1, 40, 3000])(
@@ -175,20 +176,20 @@ describe('a purge over two instances', () => {
         [false, { fwd: 'miss' }],
       ] as const) {
         for (const body of [{ all: true }, { seqno }]) {
-          await ask(skewed, round());
+          await ask(skewed, blockSet());
           // What is asked for while the clock of Redis says that it was before the purge is not kept.
           await expect
-            .poll(async () => (await ask(skewed, round())).cache['ttl'], { interval: 100 })
+            .poll(async () => (await ask(skewed, blockSet())).cache['ttl'], { interval: 100 })
             .toBeGreaterThan(0);
           await purged(skewed, { ...body, soft });
-          expect((await ask(skewed, round())).cache).toMatchObject(left);
+          expect((await ask(skewed, blockSet())).cache).toMatchObject(left);
         }
       }
     },
   );
 
   it('leaves nothing to fall back on when the indexer fails', async () => {
-    const target = round();
+    const target = blockSet();
     await known(target);
     await purged(one, { seqno });
     await untilFollowed(other);
@@ -197,7 +198,7 @@ describe('a purge over two instances', () => {
   });
 
   it('is not undone by a flight that was under way: its answer is asked for again', async () => {
-    const target = round();
+    const target = blockSet();
     const gate = indexer.hold();
     const { answer: early } = await other.sendIn(target);
     await gate.arrived(1);
@@ -212,7 +213,7 @@ describe('a purge over two instances', () => {
   });
 
   it('is not undone by a flight that purge after purge overtakes: who came after the last asks anew', async () => {
-    const target = round();
+    const target = blockSet();
     let gate = indexer.hold();
     const { answer: early } = await one.sendIn(target);
     // So often a flight asks.
@@ -233,7 +234,7 @@ describe('a purge over two instances', () => {
   });
 
   it('holds for an instance that is started afterwards', async () => {
-    const target = round();
+    const target = blockSet();
     await known(target);
     await purged(one, { seqno });
     await Promise.all([one.close(), other.close()]);
@@ -255,7 +256,7 @@ describe('a purge over two instances', () => {
 describe('while Redis is away', () => {
   it('this instance is purged, the answer says what was not, and the others follow when Redis is back', async () => {
     const [one, other] = [await addProxy(), await addProxy()];
-    const target = round();
+    const target = blockSet();
     for (const proxy of [one, other]) await ask(proxy, target);
     await redis.kill();
     await expect.poll(() => one.log.some(({ msg }) => msg === 'no connection to Redis')).toBe(true);
@@ -271,7 +272,7 @@ describe('while Redis is away', () => {
 
   it('an answer that was asked for before a purge and stored after it does not come back', async () => {
     const one = await addProxy();
-    const target = round();
+    const target = blockSet();
     await ask(one, target);
     await one.untilRedisHasAll();
     const client = new Redis(redis.url);

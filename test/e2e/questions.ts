@@ -13,13 +13,13 @@ export function targetOf(operation: string, values: Values = {}): string {
   return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** The newest round: a final answer in every dialect. */
-export function newestRound({ indexer }: World): string {
+/** The newest masterchain block: a final answer in every dialect. */
+export function newestBlock({ indexer }: World): string {
   return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno });
 }
 
-/** A round that is not there yet: 404. */
-export function futureRound({ indexer }: World): string {
+/** A masterchain block that is not there yet: 404. */
+export function futureBlock({ indexer }: World): string {
   return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno + 100_000 });
 }
 

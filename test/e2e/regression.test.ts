@@ -28,14 +28,14 @@ function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<numb
   return proxy.metric('toncache_regressed_total', { operation });
 }
 
-const ROUND = 62_000_000;
-const masterchainBlock = { workchain: -1, seqno: ROUND };
-const shard = (seqno: number) => ({ workchain: 0, seqno, masterchain_block_ref: { workchain: -1, seqno: ROUND } });
+const BLOCK_SET = 62_000_000;
+const masterchainBlock = { workchain: -1, seqno: BLOCK_SET };
+const shard = (seqno: number) => ({ workchain: 0, seqno, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET } });
 const blocks = (...list: object[]): JsonAnswer => ({ status: 200, body: { blocks: list } });
 
-let rounds = 0;
-/** A round by a spelling of its own: pages are keys of their own. */
-const someRound = () => `/api/v3/masterchainBlockShards?seqno=${ROUND}&limit=${500 + ++rounds}`;
+let blockSets = 0;
+/** A masterchain block by a spelling of its own: pages are keys of their own. */
+const someBlock = () => `/api/v3/masterchainBlockShards?seqno=${BLOCK_SET}&limit=${500 + ++blockSets}`;
 
 /** What is kept, the regressed answer, and when the former is too old to be served. */
 const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
@@ -43,9 +43,21 @@ const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
   ['fewer children', someChildren, children('a', 'b'), children('a'), 1 * HOUR + MINUTE],
   ['other children', someChildren, children('a', 'b'), children('a', 'c', 'd'), 1 * HOUR + MINUTE],
-  ['a 404 after a round', someRound, blocks(masterchainBlock, shard(1)), NOT_FOUND, 24 * HOUR + 10 * MINUTE],
-  ['no blocks after a round', someRound, blocks(masterchainBlock), blocks(), 24 * HOUR + 10 * MINUTE],
-  ['a round without its own block', someRound, blocks(masterchainBlock), blocks(shard(1)), 24 * HOUR + 10 * MINUTE],
+  [
+    'a 404 after a masterchain block',
+    someBlock,
+    blocks(masterchainBlock, shard(1)),
+    NOT_FOUND,
+    24 * HOUR + 10 * MINUTE,
+  ],
+  ['no blocks after a masterchain block', someBlock, blocks(masterchainBlock), blocks(), 24 * HOUR + 10 * MINUTE],
+  [
+    'shard blocks without the masterchain block',
+    someBlock,
+    blocks(masterchainBlock),
+    blocks(shard(1)),
+    24 * HOUR + 10 * MINUTE,
+  ],
 ];
 
 /** Where it stays within ten minutes of them: nothing is kept that long by itself. */

@@ -4,7 +4,7 @@ import { startIndexer } from '../../src/simulator/indexer.ts';
 import { someNetwork } from '../support/some-network.ts';
 import {
   childrenOfSettled,
-  newestRound,
+  newestBlock,
   parentOfSettled,
   pendingTrace,
   sendTrace,
@@ -37,10 +37,12 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
   /** Some of everything that lives long enough to be found again. */
   function lastingTargets(): string[] {
     const seqno = world.indexer.chain.headSeqno;
-    const rounds = Array.from({ length: 20 }, (_, back) => targetOf('masterchainBlockShards', { seqno: seqno - back }));
+    const blockSets = Array.from({ length: 20 }, (_, back) =>
+      targetOf('masterchainBlockShards', { seqno: seqno - back }),
+    );
     const children = settledTrace(world).transactions.filter(({ parent }) => parent !== undefined);
     const parents = children.map(({ hash }) => targetOf('adjacentTransactions', { hash, direction: 'in' }));
-    return [...rounds, ...parents];
+    return [...blockSets, ...parents];
   }
 
   it('makes a new instance answer without asking the indexer, byte for byte', async () => {
@@ -66,7 +68,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
   });
 
   it('is shared by all indexers of one network', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { digest } = await world.ask(target);
     await world.proxy.untilRedisHasAll();
     const replica = await startIndexer({ dialect });
@@ -81,7 +83,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
   });
 
   it('is never shared by two networks, whatever their indexer', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     await world.ask(target);
     await world.proxy.untilRedisHasAll();
     const foreign = await world.addProxy({ env: { NETWORK: someNetwork() } });
@@ -104,8 +106,8 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
 
   it('forgets every key by itself, after its lifetime and the longer stale window', async () => {
     const cases: [string, number][] = [
-      // The transactions of a round are a page, its blocks are final.
-      [newestRound(world), dialect === 'spec' ? 70 * MINUTE : 48 * HOUR],
+      // The transactions of a masterchain block are a page, its blocks are final.
+      [newestBlock(world), dialect === 'spec' ? 70 * MINUTE : 48 * HOUR],
       [parentOfSettled(world), 25 * HOUR],
       [unknownTransaction(), 300],
       [pendingTrace(world), 2_400],
@@ -136,10 +138,10 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
   });
 
-  it('is asked again by memory after an hour for a round, and after ten minutes for a parent', async () => {
-    const round: [string, number] = [newestRound(world), HOUR];
+  it('is asked again by memory after an hour for a masterchain block, and after ten minutes for a parent', async () => {
+    const blockSet: [string, number] = [newestBlock(world), HOUR];
     const parent: [string, number] = [parentOfSettled(world), 10 * MINUTE];
-    const lasting = dialect === 'spec' ? [parent] : [round, parent];
+    const lasting = dialect === 'spec' ? [parent] : [blockSet, parent];
     for (const [target, memoryTtlMs] of lasting) {
       await world.ask(target);
       await world.leap(memoryTtlMs - 1);
@@ -212,7 +214,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     world.now += 10_000;
     expect((await world.ask(target, {}, small)).cache).toMatchObject({ fwd: 'miss', stored: true });
     await small.untilRedisHasAll();
-    for (let round = 0; round < 2; round++) {
+    for (let time = 0; time < 2; time++) {
       expect((await world.ask(target, {}, small)).cache).toMatchObject({ hit: true, detail: 'redis' });
     }
   });

@@ -8,7 +8,7 @@ import {
   refusedKey,
   withoutList,
 } from '../../src/simulator/faults.ts';
-import { newestRound, nothingPending, unknownTransaction } from './questions.ts';
+import { newestBlock, nothingPending, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 
 /** Failures are asked for again at once, so that what is never cached can be seen to be asked for. */
@@ -58,7 +58,7 @@ describe.each(DIALECTS)('failures of indexer %s', (dialect) => {
   afterEach(() => world[Symbol.asyncDispose]());
 
   it.each(FAILURES)('are told to the client and never cached: %s', async (_, fault, status, body) => {
-    for (const target of [nothingPending(), newestRound(world), unknownTransaction()]) {
+    for (const target of [nothingPending(), newestBlock(world), unknownTransaction()]) {
       const injected = world.indexer.faults.inject(fault);
       const reply = await world.ask(target);
       expect(reply.status).toBe(status);
@@ -93,7 +93,7 @@ describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind
     ['JSON without Retry-After', rateLimited('json'), 1],
     ['plain text without Retry-After', rateLimited('text'), 1],
   ])('is left alone that long: %s', async (_, fault, seconds) => {
-    const hit = newestRound(world);
+    const hit = newestBlock(world);
     await world.ask(hit);
     const limit = world.indexer.faults.inject(fault);
     const first = await world.ask(unknownTransaction());
@@ -155,7 +155,7 @@ describe('failures', () => {
     expect(errorIn(late.text)).toEqual(expect.any(String));
     world.indexer.faults.clear();
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1, pauseMs: 50 });
-    expect((await world.ask(newestRound(world))).status).toBe(504);
+    expect((await world.ask(newestBlock(world))).status).toBe(504);
     await world.indexer.close();
     const refused = await world.ask(unknownTransaction());
     expect([refused.status, errorIn(refused.text)]).toEqual([502, expect.any(String)]);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asking } from '../support/http-client.ts';
-import { newestRound, sendTrace, settledParent, targetOf } from './questions.ts';
+import { newestBlock, sendTrace, settledParent, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 /** All that the indexer may see of a request, beside the inputs that change its answer. */
@@ -106,7 +106,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
 
   it('count only where they are read', async () => {
     const adjacent = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
-    const round = newestRound(world);
+    const blockSet = newestBlock(world);
     const plain = await world.ask(adjacent);
     for (const asking of [header('X-Actions-Version', 'v2'), header('X-No-Metadata', 'true')]) {
       expect(await world.ask(adjacent, asking)).toMatchObject({ digest: plain.digest, cache: { hit: true } });
@@ -114,9 +114,9 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     const without = await world.ask(adjacent, header('X-No-Address-Book', 'true'));
     expect(without.cache).toMatchObject({ fwd: 'miss' });
     expect(JSON.parse(without.text).address_book).toEqual({});
-    await world.ask(round);
+    await world.ask(blockSet);
     const all = { 'X-Actions-Version': 'v2', 'X-No-Metadata': 'true', 'X-No-Address-Book': 'true' };
-    expect((await world.ask(`${round}&x_no_address_book=1`, { headers: all })).cache).toMatchObject({ hit: true });
+    expect((await world.ask(`${blockSet}&x_no_address_book=1`, { headers: all })).cache).toMatchObject({ hit: true });
     expect(world.forwarded).toHaveLength(3);
   });
 
@@ -157,14 +157,14 @@ describe('the key of the proxy', () => {
 
   it('goes to the indexer in place of any client key, and to no client', async () => {
     const asking = { headers: { 'X-Api-Key': 'of-a-client' } };
-    const replies = [await world.ask(newestRound(world), asking), await world.ask('/api/v3/pendingTraces', asking)];
+    const replies = [await world.ask(newestBlock(world), asking), await world.ask('/api/v3/pendingTraces', asking)];
     expect(world.forwarded.map(({ headers }) => headers['x-api-key'])).toEqual([key]);
     for (const { headers, text } of replies) expect(JSON.stringify(headers) + text).not.toContain(key);
     expect(JSON.stringify(world.proxy.log)).not.toContain(key);
   });
 
   it('is the same for all clients: their own keys make no entries', async () => {
-    for (const name of ['one', 'two']) await world.ask(newestRound(world), { headers: { 'X-Api-Key': name } });
+    for (const name of ['one', 'two']) await world.ask(newestBlock(world), { headers: { 'X-Api-Key': name } });
     expect(world.forwarded).toHaveLength(1);
   });
 });
@@ -174,7 +174,7 @@ describe('the address of the indexer', () => {
     world = await World.start(ANY_WORLD);
     for (const suffix of ['/', '/api/v3', '/api/v3/', '/API/V3']) {
       await using proxy = await world.addProxy({ upstreamUrl: world.indexer.url + suffix });
-      expect(await world.ask(newestRound(world), {}, proxy)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+      expect(await world.ask(newestBlock(world), {}, proxy)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
     }
   });
 });

@@ -42,7 +42,7 @@ export interface Reply extends Answered {
 }
 
 const START = 1_800_000_000_000;
-const HISTORY_ROUNDS = 60;
+const HISTORY_BLOCKS = 60;
 const BLOCK_MS = 400;
 
 /** What no test asks for: by these requests a new proxy is known to use Redis. */
@@ -73,7 +73,7 @@ export class World implements AsyncDisposable {
   }
 
   static async start({ chain, proxy, ...kind }: WorldOptions): Promise<World> {
-    const now = START + HISTORY_ROUNDS * (chain?.blockMs ?? BLOCK_MS);
+    const now = START + HISTORY_BLOCKS * (chain?.blockMs ?? BLOCK_MS);
     const clock = { now: () => now };
     const indexer = await startIndexer({
       dialect: kind.dialect,

@@ -115,7 +115,7 @@ describe('a Redis of three instances', () => {
     });
     await fail(redis);
     let pending = 0;
-    for (let round = 0; round < 20; round++) {
+    for (let time = 0; time < 20; time++) {
       const targets = Array.from({ length: 10 }, someChildren);
       const replies = await Promise.all(targets.map((target) => fleet.ask(target)));
       expect(told(replies.flat())).toEqual(RIGHT);
@@ -149,7 +149,7 @@ describe('a Redis of three instances', () => {
       overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 60_000 } },
     });
     proxy.delay(200);
-    for (let round = 0; round < 20; round++) {
+    for (let time = 0; time < 20; time++) {
       const startedAt = performance.now();
       expect(told(await fleet.ask(someChildren()))).toEqual(RIGHT);
       expect(performance.now() - startedAt).toBeLessThan(10 * IMPATIENT_REDIS.budget);
@@ -167,8 +167,8 @@ describe('a Redis of three instances', () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await startFleet(() => children('a'), { redisUrl: proxy.url });
-    for (let round = 0; round < 15; round++) {
-      proxy.resetNextReplyAfterBytes(1 + ((round * 7) % 40));
+    for (let time = 0; time < 15; time++) {
+      proxy.resetNextReplyAfterBytes(1 + ((time * 7) % 40));
       expect(told(await fleet.ask(someChildren(), 9))).toEqual(RIGHT);
     }
     expect(fleet.asked).toBeLessThanOrEqual(15 * 3);

@@ -3,7 +3,7 @@ import { connect, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { failed } from '../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { newestRound, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import { type Answered, ask, type Sent, send } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
@@ -136,8 +136,8 @@ describe('clients that only hold on to their connections', () => {
     connectMany(world.proxy.url, 200, bytes);
     await expect.poll(() => accepted.count, { interval: 5 }).toBe(200);
     expect(accepted.open).toBe(200);
-    expect((await world.ask(newestRound(world))).cache).toMatchObject({ fwd: 'miss' });
-    for (let time = 0; time < 50; time++) expect((await world.ask(newestRound(world))).cache['hit']).toBe(true);
+    expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
+    for (let time = 0; time < 50; time++) expect((await world.ask(newestBlock(world))).cache['hit']).toBe(true);
     await expect.poll(() => accepted.open, { timeout: 20_000 }).toBe(0);
   });
 
@@ -157,8 +157,8 @@ describe('clients that only hold on to their connections', () => {
     const accepted = acceptedBy(world.proxy.url);
     connectMany(world.proxy.url, 500, `GET ${large} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await expect.poll(() => accepted.count, { interval: 5 }).toBe(500);
-    expect((await world.ask(newestRound(world))).cache).toMatchObject({ fwd: 'miss' });
-    for (let time = 0; time < 50; time++) expect((await world.ask(newestRound(world))).cache['hit']).toBe(true);
+    expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
+    for (let time = 0; time < 50; time++) expect((await world.ask(newestBlock(world))).cache['hit']).toBe(true);
     await expect.poll(() => accepted.open, { timeout: 60_000 }).toBe(0);
     // One that does read is not cut.
     expect((await world.ask(large)).bytes).toHaveLength(16 * MIB);
@@ -179,7 +179,7 @@ it('300 clients that leave cost the indexer what was already sent, and no more',
   gate.release();
   await gauge('in_flight').toBe(0);
   expect(world.forwarded).toHaveLength(4);
-  expect((await world.ask(newestRound(world))).status).toBe(200);
+  expect((await world.ask(newestBlock(world))).status).toBe(200);
 });
 
 describe('600 MB of answers through a cache of 64 MiB', () => {

@@ -3,7 +3,7 @@ import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import {
   childrenOfSettled,
-  newestRound,
+  newestBlock,
   nothingPending,
   parentOfSettled,
   targetOf,
@@ -64,7 +64,7 @@ const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: num
 const misses = () => ({
   pendingTraces: nothingPending(),
   adjacentTransactions: parentOfSettled(world),
-  masterchainBlockShards: newestRound(world),
+  masterchainBlockShards: newestBlock(world),
 });
 
 describe('an indexer that hangs', () => {
@@ -93,7 +93,7 @@ describe('an indexer that hangs', () => {
       ...NEVER,
       overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { ...IMPATIENT, maxQueue: 30 } },
     });
-    const [allowed, notAllowed] = [parentOfSettled(world), newestRound(world)];
+    const [allowed, notAllowed] = [parentOfSettled(world), newestBlock(world)];
     const { text } = await world.ask(allowed);
     await world.ask(notAllowed);
     world.advance(2000);
@@ -135,7 +135,7 @@ describe('a refresh in the queue', () => {
   it('has the priority of a miss from the moment in which a client waits for it', async () => {
     const lifetimes = { shardsFinal: times(1000, 1000, 0) };
     await using _ = await start({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
-    const refreshed = newestRound(world);
+    const refreshed = newestBlock(world);
     await world.ask(refreshed);
     world.advance(1500);
     const gate = world.indexer.hold();
@@ -164,7 +164,7 @@ describe('shares', () => {
     await gate.arrived(10);
     const others = [
       ...(await Promise.all(Array.from({ length: 4 }, () => world.proxy.sendIn(nothingPending())))),
-      await world.proxy.sendIn(newestRound(world)),
+      await world.proxy.sendIn(newestBlock(world)),
     ];
     await queued(35);
     gate.release(5);
@@ -184,7 +184,7 @@ describe('a process that is exhausted', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
     await using _ = await start({ overrides: { lifetimes, admission: { maxMemory: 0 } } });
-    const [fresh, stale, tooOld] = [newestRound(world), parentOfSettled(world), childrenOfSettled(world)];
+    const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     for (const target of [fresh, stale, tooOld]) expect((await world.ask(target)).status).toBe(200);
     world.advance(30_000);
     const before = world.forwarded.length;
@@ -304,7 +304,7 @@ describe('after the pause of a 429', () => {
   it('one trial alone is sent, and its success lets all others through', async () => {
     await using _ = await start();
     world.indexer.faults.inject(rateLimited('text', '5'), { times: 1 });
-    expectShed(await world.ask(newestRound(world)));
+    expectShed(await world.ask(newestBlock(world)));
     world.advance(5000);
     const gate = world.indexer.hold();
     const trial = await world.proxy.sendIn(nothingPending());
@@ -355,7 +355,7 @@ describe('a second try', () => {
     expect((await world.ask(nothingPending())).status).toBe(200);
     expect(world.forwarded).toHaveLength(2);
     world.indexer.faults.inject({ kind: 'reset' });
-    for (let time = 0; time < 10; time++) await world.ask(newestRound(world));
+    for (let time = 0; time < 10; time++) await world.ask(newestBlock(world));
     expect(world.forwarded.length).toBeGreaterThan(12);
     expect((await world.ask(nothingPending())).status).toBe(502);
   });
@@ -367,7 +367,7 @@ describe('a second try', () => {
   ] as const)('is not made after %s', async (_name, fault) => {
     await using _ = await start({ env: { UPSTREAM_TIMEOUT: '200ms' } });
     world.indexer.faults.inject(fault);
-    expect((await world.ask(newestRound(world))).status).toBeGreaterThanOrEqual(500);
+    expect((await world.ask(newestBlock(world))).status).toBeGreaterThanOrEqual(500);
     expect(world.forwarded).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
@@ -55,20 +55,20 @@ const inFlight = () => world.proxy.metric('toncache_requests_in_flight');
 
 /** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
 async function untilTakenIn(): Promise<void> {
-  for (let round = 0; round < 5; round++) await world.ask('/no/such/path');
+  for (let time = 0; time < 5; time++) await world.ask('/no/such/path');
 }
 
 describe('a connection that pipelines', () => {
   it.each([
     ['misses of one key', (miss: string) => get(miss).repeat(1000)],
-    ['hits behind a miss', (miss: string) => get(miss) + get(newestRound(world)).repeat(999)],
+    ['hits behind a miss', (miss: string) => get(miss) + get(newestBlock(world)).repeat(999)],
     ['requests that Node refuses behind a miss', (miss: string) => get(miss) + 'GET / HTTP/1.1\r\n\r\n'.repeat(999)],
     [
       'expectations that cannot be met behind a miss',
       (miss: string) => get(miss) + 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\n\r\n'.repeat(999),
     ],
   ])('is read no further while more than 16 are unanswered: %s', async (_, requests) => {
-    await world.ask(newestRound(world));
+    await world.ask(newestBlock(world));
     const gate = world.indexer.hold();
     client(requests(nothingPending()));
     await gate.arrived(1);
@@ -79,10 +79,14 @@ describe('a connection that pipelines', () => {
   });
 
   it('gets every answer, in order', async () => {
-    await world.ask(newestRound(world));
+    await world.ask(newestBlock(world));
     const gate = world.indexer.hold();
-    const round = Array.from({ length: 100 }, () => [get(nothingPending()), get('/'), get(newestRound(world))]).flat();
-    const { statuses } = client(round.join(''));
+    const hundred = Array.from({ length: 100 }, () => [
+      get(nothingPending()),
+      get('/'),
+      get(newestBlock(world)),
+    ]).flat();
+    const { statuses } = client(hundred.join(''));
     await gate.arrived(1);
     gate.release();
     await expect.poll(() => statuses.length).toBe(300);
@@ -167,7 +171,7 @@ describe('when as many requests wait as may (http.maxWaiting)', () => {
   });
 
   it('more are refused at once, with Retry-After, unless memory has an answer', async () => {
-    const [hit, stale] = [newestRound(world), parentOfSettled(world)];
+    const [hit, stale] = [newestBlock(world), parentOfSettled(world)];
     for (const target of [hit, stale]) expect((await world.ask(target)).status).toBe(200);
     world.advance(30_000);
     const gate = world.indexer.hold();

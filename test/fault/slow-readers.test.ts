@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { newestRound, parentOfSettled } from '../e2e/questions.ts';
+import { newestBlock, parentOfSettled } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { exchange } from '../support/http-client.ts';
 import { startFaultyWorld } from './faulty-world.ts';
@@ -71,7 +71,7 @@ describe.each<[string, (world: World) => string]>([
     const { received, reads } = await readSlowly(world.proxy.url, targetIn(world), { bytes: 2 * 1024, everyMs: 50 });
     expect(received).toBeLessThan(BODY_BYTES);
     expect(reads).toBeGreaterThan(2);
-    expect((await world.ask(newestRound(world))).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
   });
 
   it('slowly, but fast enough, gets all of it', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, garbage, withoutList } from '../../src/simulator/faults.ts';
-import { newestRound, settledParent, someHash, targetOf } from '../e2e/questions.ts';
+import { newestBlock, settledParent, someHash, targetOf } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
@@ -16,15 +16,15 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 async function expectRefused(fault: Fault, detail: string): Promise<void> {
-  const target = newestRound(world);
+  const target = newestBlock(world);
   world.indexer.faults.inject(fault, { times: 1 });
   expectFailure(await world.ask(target), 502, detail);
   await expectNotKept(world, target);
 }
 
-/** Asks for the newest round while the indexer answers so, and expects the truth. */
+/** Asks for the newest masterchain block while the indexer answers so, and expects the truth. */
 async function expectTaken(fault: Fault): Promise<void> {
-  const target = newestRound(world);
+  const target = newestBlock(world);
   const truth = await world.askIndexer(target);
   world.indexer.faults.inject(fault, { times: 1 });
   const reply = await world.ask(target);
@@ -64,7 +64,7 @@ describe('a body that is no answer to the operation is 502 and not kept:', () =>
     const targets = [
       targetOf('pendingTraces', { ext_msg_hash: someHash() }),
       targetOf('adjacentTransactions', { hash: settledParent(world).hash }),
-      newestRound(world),
+      newestBlock(world),
     ];
     world.indexer.faults.inject(answering('{"address_book":{},"metadata":{}}'), { times: 3 });
     for (const target of targets) expectFailure(await world.ask(target), 502, 'upstream-invalid');
@@ -103,11 +103,11 @@ describe('a body over the limit is 502 and not kept:', () => {
     const packed = gzipSync(JSON.stringify({ blocks: [], padding: 'a'.repeat(4 * MIB) }));
     expect(packed.length).toBeLessThan(10 * 1024);
     roomy.indexer.faults.inject(answering(packed, { 'Content-Encoding': 'gzip' }), { times: 1 });
-    expectFailure(await roomy.ask(newestRound(roomy)), 502, 'upstream-too-large');
+    expectFailure(await roomy.ask(newestBlock(roomy)), 502, 'upstream-too-large');
   });
 
   it('and just below it, it is taken', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'huge', bytes: MIB }, { times: 1 });
     const reply = await world.ask(target);
     expect([reply.status, reply.bytes.length]).toEqual([200, MIB]);
@@ -116,7 +116,7 @@ describe('a body over the limit is 502 and not kept:', () => {
 
 describe('a compressed body', () => {
   it.each(['gzip', 'br'] as const)('in %s is asked for and taken', async (coding) => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.compression = coding;
     const reply = await world.ask(target);
@@ -127,24 +127,24 @@ describe('a compressed body', () => {
   });
 
   it('may be named in any case, or be none', async () => {
-    const truth = (await world.askIndexer(newestRound(world))).bytes;
+    const truth = (await world.askIndexer(newestBlock(world))).bytes;
     await expectTaken(answering(gzipSync(truth), { 'Content-Encoding': 'GZip' }));
     world.advance(400);
     await expectTaken(
-      answering((await world.askIndexer(newestRound(world))).bytes, { 'Content-Encoding': 'identity' }),
+      answering((await world.askIndexer(newestBlock(world))).bytes, { 'Content-Encoding': 'identity' }),
     );
   });
 
-  const ROUND = Buffer.from(JSON.stringify({ blocks: [], padding: randomBytes(2000).toString('hex') }));
+  const BLOCK_SET = Buffer.from(JSON.stringify({ blocks: [], padding: randomBytes(2000).toString('hex') }));
   const broken: [string, string, Buffer][] = [
-    ['gzip that is none', 'gzip', ROUND],
-    ['gzip cut short', 'gzip', gzipSync(ROUND).subarray(0, -20)],
-    ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(ROUND))],
-    ['br that is none', 'br', ROUND],
-    ['br cut short', 'br', brotliCompressSync(ROUND).subarray(0, -20)],
-    ['an encoding that was not asked for', 'deflate', deflateSync(ROUND)],
-    ['an encoding that nobody knows', 'x-own', ROUND],
-    ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(ROUND))],
+    ['gzip that is none', 'gzip', BLOCK_SET],
+    ['gzip cut short', 'gzip', gzipSync(BLOCK_SET).subarray(0, -20)],
+    ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(BLOCK_SET))],
+    ['br that is none', 'br', BLOCK_SET],
+    ['br cut short', 'br', brotliCompressSync(BLOCK_SET).subarray(0, -20)],
+    ['an encoding that was not asked for', 'deflate', deflateSync(BLOCK_SET)],
+    ['an encoding that nobody knows', 'x-own', BLOCK_SET],
+    ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(BLOCK_SET))],
   ];
   it.each(broken)('that is %s is 502 and not kept', async (_, coding, body) => {
     await expectRefused(answering(body, { 'Content-Encoding': coding }), 'upstream-invalid');
@@ -157,7 +157,7 @@ describe('a large body that is made to be slow to read', () => {
     const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
     const slow = answering(packed, { 'Content-Encoding': 'gzip' });
     proxied.indexer.faults.inject(slow);
-    const target = newestRound(proxied);
+    const target = newestBlock(proxied);
     for (let time = 0; time < 3; time++) expectFailure(await proxied.ask(target), 502);
     expect(proxied.forwarded).toHaveLength(1);
   });

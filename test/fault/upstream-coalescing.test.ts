@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
 import { type Fault, failed, garbage, withoutList } from '../../src/simulator/faults.ts';
-import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
 import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
@@ -26,7 +26,7 @@ const sendMany = (target: string, count: number): Promise<Sent[]> =>
 
 /** Resolves when the proxy has seen what became of earlier connections: it takes events in the order of their coming. */
 async function untilNoticed(): Promise<void> {
-  for (let round = 0; round < 3; round++) await world.proxy.ask('/no/such/path');
+  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
 }
 
 it('a flight takes followers for a second and rests its key for 250 ms after a failure, unless set otherwise', async () => {
@@ -39,7 +39,7 @@ describe('clients of one key', () => {
   beforeEach(() => start());
 
   it('share one request to the indexer, in whatever spelling, by GET or HEAD', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     const gate = world.indexer.hold();
     const leader = world.ask(target);
@@ -60,7 +60,7 @@ describe('clients of one key', () => {
   });
 
   it('are not hurt by a leader who leaves, and what was asked is kept though everyone leaves', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const gate = world.indexer.hold();
     const leader = await world.proxy.sendIn(target);
     await gate.arrived(1);
@@ -88,7 +88,7 @@ describe('clients of one key', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     await world[Symbol.asyncDispose]();
     await start({ overrides: { coalescing: { collapseWindow: 1000 } } });
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(target);
     await gate.arrived(1);
@@ -115,7 +115,7 @@ describe('clients of one key', () => {
 it('each client waits to a deadline of its own: one who came later gets the answer that the first did not wait for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
-  const target = newestRound(world);
+  const target = newestBlock(world);
   const gate = world.indexer.hold();
   const holder = await world.proxy.sendIn(unknownTransaction());
   await gate.arrived(1);
@@ -140,7 +140,7 @@ describe('a flight that waits for its permit', () => {
 
   it('is cancelled when the last who waits for it leaves, and never reaches the indexer', async () => {
     const gate = world.indexer.hold();
-    const holder = await world.proxy.sendIn(newestRound(world));
+    const holder = await world.proxy.sendIn(newestBlock(world));
     await gate.arrived(1);
     const target = nothingPending();
     const waiters = await sendMany(target, 2);
@@ -166,7 +166,7 @@ describe('followers of a flight that fails', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     // In a minute the timer that forgets the failure does not run: the clock alone decides.
     await start({ overrides: { coalescing: { failureTtl: 60_000 } } });
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject(failed(500), { times: 1 });
     const gate = world.indexer.hold();
     const leader = await world.proxy.sendIn(target);
@@ -197,7 +197,7 @@ describe('followers of a flight that fails', () => {
     const overrides = { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
     world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
     const other = await world.addProxy({ overrides });
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const injected = world.indexer.faults.inject(fault);
     for (const proxy of [world.proxy, world.proxy, other, other]) {
       expect(await world.ask(target, {}, proxy)).toMatchObject({ status, cache: { fwd: 'miss', detail } });
@@ -207,7 +207,7 @@ describe('followers of a flight that fails', () => {
 
   it('of which the key rests, ask no more than a few times a second', async () => {
     await start();
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const failure = world.indexer.faults.inject(failed(500));
     const startedAt = performance.now();
     for (let time = 0; time < 100; time++) expect((await world.ask(target)).status).toBe(500);
@@ -221,7 +221,7 @@ describe('followers of a flight that fails', () => {
 it('with Redis, a cold key costs all its clients together one look-up, one request and one write', async () => {
   const overrides = { coalescing: { collapseWindow: 60_000 } };
   world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
-  const target = newestRound(world);
+  const target = newestBlock(world);
   const calls = () =>
     Promise.all(['read', 'write'].map((call) => world.proxy.metric('toncache_redis_calls_total', { call })));
   const [readsBefore = 0, writesBefore = 0] = await calls();
@@ -240,7 +240,7 @@ it('what a flight stored answers the next flight that had to wait, without anoth
     env: { UPSTREAM_MAX_CONCURRENCY: '1' },
     overrides: { coalescing: { collapseWindow: 1, failureTtl: 0 } },
   });
-  const target = newestRound(world);
+  const target = newestBlock(world);
   const gate = world.indexer.hold();
   const first = await world.proxy.sendIn(target);
   await gate.arrived(1);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
 import { type Answered, type Sent, send } from '../support/http-client.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
@@ -86,7 +86,7 @@ describe('the bound', () => {
     await Promise.all(clients);
     expect(world.indexer.requests.maxInHand).toBeLessThanOrEqual(4);
     await untilOccupied(0);
-    expect((await world.ask(newestRound(world))).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
   });
 });
 
@@ -113,7 +113,7 @@ describe('beyond the queue', () => {
   it('what is in memory is answered, fresh or stale, and costs no place', async () => {
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
     await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
-    const fresh = newestRound(world);
+    const fresh = newestBlock(world);
     const stale = parentOfSettled(world);
     const { text } = await world.ask(stale);
     await world.ask(fresh);
@@ -140,7 +140,7 @@ describe('beyond the queue', () => {
     await start(1, 0);
     const gate = world.indexer.hold();
     const occupying = await occupy(1);
-    const target = newestRound(world);
+    const target = newestBlock(world);
     for (let time = 0; time < 3; time++) expectShed(await world.ask(target));
     gate.release();
     await Promise.all(occupying.map(({ answer }) => answer));
@@ -180,7 +180,7 @@ it('with Redis, what Redis holds is answered though the indexer is held and the 
     },
   });
   const other = await world.addProxy();
-  const target = newestRound(world);
+  const target = newestBlock(world);
   await world.ask(target, {}, other);
   await other.untilRedisHasAll();
   const gate = world.indexer.hold();

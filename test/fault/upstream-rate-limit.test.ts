@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rateLimited } from '../../src/simulator/faults.ts';
-import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, startFaultyWorld } from './faulty-world.ts';
 
@@ -25,7 +25,7 @@ async function expectPaused(seconds: number): Promise<void> {
 
 async function expectResumed(): Promise<void> {
   const before = world.forwarded.length;
-  expect((await world.ask(newestRound(world))).status).toBe(200);
+  expect((await world.ask(newestBlock(world))).status).toBe(200);
   expect((await world.ask(nothingPending())).status).toBe(200);
   expect(world.forwarded).toHaveLength(before + 2);
 }
@@ -43,7 +43,7 @@ describe('429', () => {
     ['in the form of the indexer', answering('{"error":"too many"}', {}, 429), 1],
   ])('%s is 503 for its client, and for all other misses as long as it says', async (_, fault, seconds) => {
     world.indexer.faults.inject(fault, { times: 1 });
-    const reply = await world.ask(newestRound(world));
+    const reply = await world.ask(newestBlock(world));
     expectFailure(reply, 503, 'upstream-rate-limited');
     expect(Number(reply.headers['retry-after'])).toBe(seconds);
     expect(reply.cache['fwd-status']).toBe(429);
@@ -59,11 +59,11 @@ describe('429', () => {
     const told = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
     expect(await paused()).toBe(0);
     world.indexer.faults.inject(rateLimited('json', '3'), { times: 2 });
-    await world.ask(newestRound(world));
+    await world.ask(newestBlock(world));
     await expectPaused(3);
     expect([await paused(), told().length]).toEqual([1, 1]);
     world.advance(3000);
-    await world.ask(newestRound(world));
+    await world.ask(newestBlock(world));
     expect([await paused(), told().length]).toEqual([1, 1]);
     world.advance(60_000);
     await expectResumed();
@@ -72,7 +72,7 @@ describe('429', () => {
 
   it('with a date is a pause until then', async () => {
     world.indexer.faults.inject(rateLimited('text', new Date(world.now + 7000).toUTCString()), { times: 1 });
-    expect((await world.ask(newestRound(world))).headers['retry-after']).toBe('7');
+    expect((await world.ask(newestBlock(world))).headers['retry-after']).toBe('7');
     await expectPaused(7);
     world.advance(6999);
     await expectPaused(1);
@@ -82,7 +82,7 @@ describe('429', () => {
 
   it('with a date that is past is a pause of a second', async () => {
     world.indexer.faults.inject(rateLimited('text', new Date(world.now - 7000).toUTCString()), { times: 1 });
-    expect((await world.ask(newestRound(world))).headers['retry-after']).toBe('1');
+    expect((await world.ask(newestBlock(world))).headers['retry-after']).toBe('1');
     world.advance(999);
     await expectPaused(1);
     world.advance(1);
@@ -93,7 +93,7 @@ describe('429', () => {
     world.indexer.faults.inject(rateLimited('json', '9'), { times: 1 });
     world.indexer.faults.inject(rateLimited('json', '2'), { times: 1 });
     const gate = world.indexer.hold();
-    const first = world.ask(newestRound(world));
+    const first = world.ask(newestBlock(world));
     await gate.arrived(1);
     const second = world.ask(unknownTransaction());
     await gate.arrived(2);
@@ -110,7 +110,7 @@ describe('while the indexer rests', () => {
   it('what is in memory is answered, and what waited for a permit is not sent', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
-    const known = newestRound(world);
+    const known = newestBlock(world);
     await world.ask(known);
     const gate = world.indexer.hold();
     world.indexer.faults.inject(rateLimited('json'), { times: 1 });
@@ -130,7 +130,7 @@ describe('while the indexer rests', () => {
     await world[Symbol.asyncDispose]();
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
     world = await startFaultyWorld({ overrides: { lifetimes: { shardsFinal: times } } });
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { text } = await world.ask(target);
     world.advance(2000);
     world.indexer.faults.inject(rateLimited('json'), { times: 1 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startIndexer } from '../../src/simulator/indexer.ts';
-import { newestRound, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
@@ -15,7 +15,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 describe('an indexer that does not answer in time', () => {
   it('costs a client its deadline, is 504, and is let go', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     const startedAt = performance.now();
     expectFailure(await world.ask(target), 504, 'upstream-timeout');
@@ -25,7 +25,7 @@ describe('an indexer that does not answer in time', () => {
   });
 
   it('though its answer has begun is 504 too', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1, pauseMs: 50 }, { times: 1 });
     expectFailure(await world.ask(target), 504, 'upstream-timeout');
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
@@ -33,7 +33,7 @@ describe('an indexer that does not answer in time', () => {
   });
 
   it('but slowly within it, does', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1000, pauseMs: 5 }, { times: 1 });
     expect(await world.ask(target)).toMatchObject({ status: 200, text: truth, cache: { stored: true } });
@@ -42,7 +42,7 @@ describe('an indexer that does not answer in time', () => {
 
 describe('an indexer whose connections break', () => {
   it('before an answer is 502', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const reset = world.indexer.faults.inject({ kind: 'reset' });
     expectFailure(await world.ask(target), 502, 'upstream-unreachable');
     reset.remove();
@@ -50,7 +50,7 @@ describe('an indexer whose connections break', () => {
   });
 
   it('because it is not there is 502, and is asked again when it is back', async () => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const { port, chain } = world.indexer;
     await world.indexer.close();
     for (let time = 0; time < 3; time++) expectFailure(await world.ask(target), 502, 'upstream-unreachable');
@@ -61,7 +61,7 @@ describe('an indexer whose connections break', () => {
 });
 
 it('the log tells when the indexer begins to fail and when it answers again, whatever fails in between', async () => {
-  const target = newestRound(world);
+  const target = newestBlock(world);
   const reset = world.indexer.faults.inject({ kind: 'reset' });
   for (let time = 0; time < 4; time++) await world.ask(target);
   reset.remove();

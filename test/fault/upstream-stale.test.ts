@@ -44,7 +44,7 @@ async function ask(target: string) {
   return { status, text, headers, cache: parseCacheStatus(headers['cache-status']) };
 }
 
-const round = [-1, 0].map((workchain) => ({ workchain, seqno: 7, masterchain_block_ref: { seqno: 7 } }));
+const blockSet = [-1, 0].map((workchain) => ({ workchain, seqno: 7, masterchain_block_ref: { seqno: 7 } }));
 const final = { mc_block_seqno: 7, emulated: false, finality: 'finalized', now: START / SECOND - 1000 };
 const pending = { emulated: true, finality: 'pending', now: START / SECOND };
 const traceOf = (transaction: object) => ({ traces: [{ transactions: { a: transaction } }] });
@@ -62,15 +62,15 @@ interface Case {
 // The table of lifetimes, with an age of 1000 s for the growing answer.
 const CASES: readonly Case[] = [
   {
-    name: 'a round, as blocks',
+    name: 'a masterchain block, as blocks',
     target: 'masterchainBlockShards?seqno=7',
-    body: { blocks: round },
+    body: { blocks: blockSet },
     lifetimeMs: 24 * HOUR,
     whileRefreshedMs: 10 * MINUTE,
     ifErrorMs: 24 * HOUR,
   },
   {
-    name: 'a round, as transactions',
+    name: 'a masterchain block, as transactions',
     target: 'masterchainBlockShards?seqno=7',
     body: { transactions: [final] },
     lifetimeMs: 10 * MINUTE,
@@ -78,9 +78,9 @@ const CASES: readonly Case[] = [
     ifErrorMs: HOUR,
   },
   {
-    name: 'a page of a round',
+    name: 'a page of a masterchain block',
     target: 'masterchainBlockShards?seqno=7&offset=1',
-    body: { blocks: round.slice(1) },
+    body: { blocks: blockSet.slice(1) },
     lifetimeMs: 10 * MINUTE,
     whileRefreshedMs: 10 * MINUTE,
     ifErrorMs: HOUR,
@@ -88,7 +88,7 @@ const CASES: readonly Case[] = [
   {
     name: 'blocks that may not be all',
     target: 'masterchainBlockShards?seqno=7',
-    body: { blocks: round.slice(1) },
+    body: { blocks: blockSet.slice(1) },
     lifetimeMs: 400,
     whileRefreshedMs: 0,
     ifErrorMs: 0,
@@ -205,12 +205,12 @@ describe('when the indexer fails', () => {
 
   it('a stale answer that was never refreshed is still there for the next failure, and the next answer replaces it', async () => {
     const target = 'masterchainBlockShards?seqno=7';
-    says = writes(answer(200, JSON.stringify({ blocks: round })));
+    says = writes(answer(200, JSON.stringify({ blocks: blockSet })));
     await ask(target);
     says = fails;
     now = START + 25 * HOUR;
     for (let time = 0; time < 3; time++) expect((await ask(target)).status).toBe(200);
-    const fresh = JSON.stringify({ blocks: [...round, round[1]] });
+    const fresh = JSON.stringify({ blocks: [...blockSet, blockSet[1]] });
     says = writes(answer(200, fresh));
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { fwd: 'stale', 'fwd-status': 200, stored: true } });
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { hit: true } });

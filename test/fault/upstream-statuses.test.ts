@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { failed, refusedKey } from '../../src/simulator/faults.ts';
-import { newestRound, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
@@ -17,7 +17,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 describe('an error of the indexer', () => {
   it.each([422, 500, 501, 502, 503, 504])('%i keeps its status and its words, and is not kept', async (status) => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const said = `{"error": "as the indexer said it: ${status} \u00e9"}`;
     world.indexer.faults.inject(answering(said, { 'Set-Cookie': 'a=b', 'X-Internal': 'yes' }, status), { times: 1 });
     const reply = await world.ask(target);
@@ -37,7 +37,7 @@ describe('an error of the indexer', () => {
     ['a JSON word', 'null'],
   ])('in %s keeps its status, with words of ours', async (_, said) => {
     for (const status of [422, 500, 503]) {
-      const target = newestRound(world);
+      const target = newestBlock(world);
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/plain' }, status), { times: 1 });
       expectFailure(await world.ask(target), status);
       await expectNotKept(world, target);
@@ -51,7 +51,7 @@ describe('an error of the indexer', () => {
     ['no words', '{}'],
   ])('in a JSON object with %s keeps its status and its words', async (_, said) => {
     for (const status of [422, 500, 503]) {
-      const target = newestRound(world);
+      const target = newestBlock(world);
       world.indexer.faults.inject(answering(said, {}, status), { times: 1 });
       const reply = await world.ask(target);
       expect([reply.status, reply.text]).toEqual([status, said]);
@@ -69,7 +69,7 @@ describe('an error of the indexer', () => {
     ['an error that is no string', '{"error":{"code":1}}'],
     ['the list of the operation', '{"blocks":[],"transactions":[],"traces":[]}'],
   ])("that is a 404 in %s is not the indexer's own: 502, not kept", async (_, said) => {
-    for (const target of [newestRound(world), parentOfSettled(world), nothingPending()]) {
+    for (const target of [newestBlock(world), parentOfSettled(world), nothingPending()]) {
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/html' }, 404), { times: 1 });
       const reply = await world.ask(target);
       expectFailure(reply, 502, 'upstream-invalid');
@@ -89,7 +89,7 @@ describe('an error of the indexer', () => {
   });
 
   it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never kept', async (status) => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     world.indexer.faults.inject(failed(status), { times: 1 });
     const reply = await world.ask(target);
     expect(reply.status).toBeGreaterThanOrEqual(400);
@@ -100,7 +100,7 @@ describe('an error of the indexer', () => {
 
 describe('an answer that is none', () => {
   it.each([201, 202, 203, 204, 205, 206, 226])('%i is 502 and not kept', async (status) => {
-    const target = newestRound(world);
+    const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.inject(answering(status === 204 || status === 205 ? '' : truth, {}, status), { times: 1 });
     expectFailure(await world.ask(target), 502, 'upstream-invalid');
@@ -117,7 +117,7 @@ describe('an answer that is none', () => {
       });
       await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
       const { port } = elsewhere.address() as AddressInfo;
-      const target = newestRound(world);
+      const target = newestBlock(world);
       const location = `http://127.0.0.1:${port}/`;
       world.indexer.faults.inject(answering('', { Location: location }, status), { times: 1 });
       const reply = await world.ask(target);
@@ -134,7 +134,7 @@ describe('an answer that is none', () => {
 describe('a refused key', () => {
   it.each([401, 403] as const)('(%i) is 502 for clients and one line in the log', async (status) => {
     const refusal = world.indexer.faults.inject(refusedKey(status));
-    for (const target of [newestRound(world), unknownTransaction(), nothingPending(), newestRound(world)]) {
+    for (const target of [newestBlock(world), unknownTransaction(), nothingPending(), newestBlock(world)]) {
       const reply = await world.ask(target);
       expectFailure(reply, 502, 'upstream-refused-key');
       expect(reply.cache['fwd-status']).toBe(status);
@@ -147,6 +147,6 @@ describe('a refused key', () => {
       expect.objectContaining({ level: 50, status, msg: expect.stringContaining('UPSTREAM_API_KEY') }),
     ]);
     refusal.remove();
-    await expectNotKept(world, newestRound(world));
+    await expectNotKept(world, newestBlock(world));
   });
 });

@@ -172,7 +172,7 @@ describe('npm run demo', () => {
 
   it('exits 1 and shows what was wrong when an answer was', async () => {
     const faults = new URL('../../src/simulator/faults.ts', import.meta.url);
-    // The indexer says of every round what is true of none.
+    // The indexer says of every masterchain block what is true of none.
     const lie = `import { Faults } from '${faults}';
       const body = '{"blocks":[{"workchain":-1,"seqno":1}]}';
       Faults.prototype.take = (operation) =>

@@ -167,7 +167,7 @@ describe('while Redis is away', () => {
     await connect(other);
     const at = other.records.atOf(purge);
     expect(at).toBeDefined();
-    for (let round = 0; round < 3; round++) unheard.log.onConnected();
+    for (let time = 0; time < 3; time++) unheard.log.onConnected();
     unheard.isAnswered = true;
     await connect(unheard);
     await connect(other);
@@ -316,9 +316,9 @@ describe('what Redis lost', () => {
     const one = anInstance();
     await one.log.purge(a);
     await redis.flushall();
-    for (let round = 0; round < 3; round++) await connect(one);
+    for (let time = 0; time < 3; time++) await connect(one);
     const at = one.records.atOf(a);
-    for (let round = 0; round < 3; round++) await connect(one);
+    for (let time = 0; time < 3; time++) await connect(one);
     expect(one.records.atOf(a)).toBe(at);
   });
 

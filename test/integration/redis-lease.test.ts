@@ -124,7 +124,7 @@ async function settle(key: string, lease: Lease): Promise<unknown> {
 describe('of instances that acquire the lease of one key', () => {
   test('exactly one loads it', async () => {
     const fleet = await Instance.fleet(3);
-    for (let round = 0; round < 20; round++) {
+    for (let time = 0; time < 20; time++) {
       const key = someKey();
       const acquired = await Promise.all([...fleet, ...fleet, ...fleet].map((instance) => instance.acquire(key)));
       expect(acquired.filter(({ state }) => state === 'load')).toHaveLength(1);
@@ -288,7 +288,7 @@ describe('a lease that is renewed', () => {
     const key = someKey();
     const lease = await a.hold(key);
     const watch = await b.watch(key);
-    for (let round = 0; round < 3; round++) {
+    for (let time = 0; time < 3; time++) {
       // As if so much time had passed.
       await admin.pexpire(leaseOf(key), 5000);
       await expect.poll(() => admin.pttl(leaseOf(key))).toBeGreaterThan(10_000);

@@ -65,7 +65,7 @@ describe('a Redis of a test of its own', () => {
     });
 
     const otherClient = connect(other.url);
-    for (let round = 0; round < 100; round++) await otherClient.ping();
+    for (let time = 0; time < 100; time++) await otherClient.ping();
     expect(answered).toBe(false);
 
     await paused.resume();

@@ -17,7 +17,7 @@ const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];
 
 const CHECKS = [
-  ...['bad input', 'ambiguous input', 'odd input', 'unknown', 'blocks of a round', 'asked again', 'adjacent'],
+  ...['bad input', 'ambiguous input', 'odd input', 'unknown', 'masterchain block', 'asked again', 'adjacent'],
   ...['spellings', 'pending', 'next block', 'final is final', 'growing only grows'],
 ];
 
@@ -181,7 +181,9 @@ describe('verify', () => {
     const told = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
     expect(told).toHaveLength(unchecked.length);
     for (const line of told)
-      expect(line).toMatch(/ of \d+ rounds from \d+ back to \d+$| in \d+ rounds from \d+ back to \d+$/);
+      expect(line).toMatch(
+        / of \d+ masterchain blocks from \d+ back to \d+$| in \d+ masterchain blocks from \d+ back to \d+$/,
+      );
   });
 
   it('is incomplete when no new block comes', async () => {

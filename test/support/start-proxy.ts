@@ -90,7 +90,7 @@ export class RunningProxy implements AsyncDisposable {
   async sendIn(target: string, asking?: Asking): Promise<Sent> {
     const sending = send(this.url, target, asking);
     await sending.sent;
-    for (let round = 0; round < 3; round++) await this.ask('/no/such/path');
+    for (let time = 0; time < 3; time++) await this.ask('/no/such/path');
     return sending;
   }
 

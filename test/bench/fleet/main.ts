@@ -17,7 +17,7 @@ const SECONDS = 10;
 /** Processes that were just started compile what they run. */
 const WARM_UP_SECONDS = 5;
 /** Each size more than once, one after the other, so that they share what else the machine does. */
-const ROUNDS = 2;
+const REPEATS = 2;
 
 interface Run {
   readonly instances: number;
@@ -32,9 +32,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const machine = describeMachine();
 console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}`);
-console.log(`${PER_SECOND} requests a second for ${SECONDS} s, ${ROUNDS} times each...\n`);
+console.log(`${PER_SECOND} requests a second for ${SECONDS} s, ${REPEATS} times each...\n`);
 const runs: Run[] = [];
-for (let round = 0; round < ROUNDS; round++) {
+for (let time = 0; time < REPEATS; time++) {
   for (const instances of SIZES) {
     runs.push(await run(instances, true));
     if (instances > 1) runs.push(await run(instances, false));

@@ -7,13 +7,13 @@ const HEAD_SHARE = 0.2;
 
 /** Traces that somebody looks at, the newest ones. */
 const WATCHED_TRACES = 40;
-const ROUNDS_BEHIND = 5;
+const BLOCKS_BEHIND = 5;
 
 /** What many clients ask for now, most of them the same: path and query. */
 export function nextTarget(chain: Chain, random: SeededRandom): string {
   if (random.chance(HEAD_SHARE)) {
     // One ahead of the head is what scanners wait for.
-    return `/api/v3/masterchainBlockShards?seqno=${chain.headSeqno + 1 - random.int(0, ROUNDS_BEHIND)}`;
+    return `/api/v3/masterchainBlockShards?seqno=${chain.headSeqno + 1 - random.int(0, BLOCKS_BEHIND)}`;
   }
   const trace = random.pick(chain.recentTraces(WATCHED_TRACES));
   if (random.chance(PENDING_SHARE / (1 - HEAD_SHARE))) {

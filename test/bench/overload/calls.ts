@@ -17,23 +17,23 @@ export interface Call {
 /** Requests a second: the hot ones, and the unique ones of each operation. */
 export type Rates = Readonly<Record<'hot' | Operation, number>>;
 
-const HOT_ROUNDS = 50;
+const HOT_BLOCKS = 50;
 
 const FIRST_SEQNO = 62_000_000;
-const PAST_ROUNDS = 1500;
-/** A minute: rounds before that have all the children that they will have. */
-const YOUNG_ROUNDS = 150;
-/** More than a round has blocks: the answer is complete, and neither 10 nor 100 rows. */
+const PAST_BLOCKS = 1500;
+/** A minute: masterchain blocks before that have all the children that they will have. */
+const YOUNG_BLOCKS = 150;
+/** More than a masterchain block has blocks: the answer is complete, and neither 10 nor 100 rows. */
 const SMALLEST_LIMIT = 101;
 
-/** Of the first rounds, final long ago: to be warmed before the load. */
-export const HOT_CALLS: readonly Call[] = Array.from({ length: HOT_ROUNDS }, (_, number) =>
+/** Of the first masterchain blocks, final long ago: to be warmed before the load. */
+export const HOT_CALLS: readonly Call[] = Array.from({ length: HOT_BLOCKS }, (_, number) =>
   shards('hot', FIRST_SEQNO + number, ''),
 );
 
-/** The chain of the bench: the same in every process, given when its first round was, epoch ms. */
+/** The chain of the bench: the same in every process, given when its first masterchain block was, epoch ms. */
 export function chainOf(startAt: number): Chain {
-  return new Chain({ startAt, firstSeqno: FIRST_SEQNO, historyRounds: 1_000_000 });
+  return new Chain({ startAt, firstSeqno: FIRST_SEQNO, historyBlocks: 1_000_000 });
 }
 
 /** Requests a second of all kinds. */
@@ -43,13 +43,13 @@ export function totalOf({ hot, pendingTraces, adjacentTransactions, masterchainB
 
 /** When a chain that is old enough now has to have begun, epoch ms. */
 export function chainStart(): number {
-  return Date.now() - PAST_ROUNDS * 400;
+  return Date.now() - PAST_BLOCKS * 400;
 }
 
 /** What the load asks for: keys that no cache can know, and a few hot ones that are final. */
 export class Calls {
   readonly #random: SeededRandom;
-  readonly #rounds: number;
+  readonly #seqnoCount: number;
   readonly #adjacent: readonly Call[];
   #pendingTaken = 0;
   #adjacentTaken = 0;
@@ -57,8 +57,8 @@ export class Calls {
 
   constructor(chain: Chain, random: SeededRandom) {
     this.#random = random;
-    this.#rounds = chain.headSeqno - YOUNG_ROUNDS - FIRST_SEQNO;
-    const seqnos = Array.from({ length: this.#rounds }, (_, number) => FIRST_SEQNO + number);
+    this.#seqnoCount = chain.headSeqno - YOUNG_BLOCKS - FIRST_SEQNO;
+    const seqnos = Array.from({ length: this.#seqnoCount }, (_, number) => FIRST_SEQNO + number);
     this.#adjacent = seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
   }
 
@@ -85,8 +85,8 @@ export class Calls {
 
   #nextShards(): Call {
     const number = this.#shardsTaken++;
-    const limit = SMALLEST_LIMIT + Math.floor(number / this.#rounds);
-    return shards('unique', FIRST_SEQNO + (number % this.#rounds), `&limit=${limit}`);
+    const limit = SMALLEST_LIMIT + Math.floor(number / this.#seqnoCount);
+    return shards('unique', FIRST_SEQNO + (number % this.#seqnoCount), `&limit=${limit}`);
   }
 }
 
@@ -95,7 +95,7 @@ function shards(kind: Call['kind'], seqno: number, rest: string): Call {
   return { kind, operation: 'masterchainBlockShards', target, says: `"seqno":${seqno}` };
 }
 
-/** Every question about a round's transactions that has an answer. */
+/** Every question about a masterchain block's transactions that has an answer. */
 function adjacentOf(chain: Chain, seqno: number): Call[] {
   return (chain.block(seqno)?.transactions ?? []).flatMap(({ hash }) => {
     const parent = chain.parent(hash)?.hash;

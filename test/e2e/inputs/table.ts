@@ -41,7 +41,7 @@ const SHARDS = 'masterchainBlockShards?';
 const ADJACENT = 'adjacentTransactions?';
 const PENDING = 'pendingTraces?';
 /** A question of each operation that has an answer. */
-const ROUND = `${SHARDS}seqno={seqno}`;
+const BLOCK_SET = `${SHARDS}seqno={seqno}`;
 const AROUND = `${ADJACENT}hash={hash.base64}`;
 const TRACE = `${PENDING}ext_msg_hash={message.base64}`;
 
@@ -54,9 +54,9 @@ const number = { one: '1', other: '2', bad: 'x' };
 /** Every parameter of every operation. */
 const PLACES: readonly Place[] = [
   { question: SHARDS, parameter: 'seqno', one: '{seqno}', other: '{earlier}', bad: 'x', values: SEQNOS },
-  { question: ROUND, parameter: 'limit', ...number, values: LIMITS },
-  { question: `${ROUND}&limit=1`, parameter: 'offset', ...number, values: OFFSETS },
-  { question: ROUND, parameter: 'sort', one: 'asc', other: 'desc', bad: 'up', values: SORTS },
+  { question: BLOCK_SET, parameter: 'limit', ...number, values: LIMITS },
+  { question: `${BLOCK_SET}&limit=1`, parameter: 'offset', ...number, values: OFFSETS },
+  { question: BLOCK_SET, parameter: 'sort', one: 'asc', other: 'desc', bad: 'up', values: SORTS },
   { question: ADJACENT, parameter: 'hash', ...hash, values: [...hashes('hash'), ...NO_HASHES] },
   { question: AROUND, parameter: 'direction', one: 'in', other: 'out', bad: 'both', values: DIRECTIONS },
   { question: AROUND, parameter: 'x_no_address_book', ...flag, values: FLAGS },
@@ -76,7 +76,7 @@ const HEADERS: readonly (readonly [question: string, header: string, parameter: 
     [AROUND, 'X-No-Address-Book', 'x_no_address_book', FLAGS],
   ];
 
-const QUESTIONS = [ROUND, AROUND, TRACE, `${PENDING}account={account.raw}`];
+const QUESTIONS = [BLOCK_SET, AROUND, TRACE, `${PENDING}account={account.raw}`];
 
 /** All rows, each once. */
 export function inputTable(): Row[] {
@@ -181,8 +181,8 @@ function timeouts(question: string): Row[] {
 /** Settings of other operations. */
 function unread(): Row[] {
   return [
-    row(ROUND, { 'X-No-Address-Book': 'true', 'X-No-Metadata': 'true', 'X-Actions-Version': 'latest' }),
-    row(`${ROUND}&x_no_address_book=true&x_no_metadata=maybe&direction=in&hash=nothing`),
+    row(BLOCK_SET, { 'X-No-Address-Book': 'true', 'X-No-Metadata': 'true', 'X-Actions-Version': 'latest' }),
+    row(`${BLOCK_SET}&x_no_address_book=true&x_no_metadata=maybe&direction=in&hash=nothing`),
     row(AROUND, { 'X-No-Metadata': 'true', 'X-Actions-Version': 'latest' }),
     row(`${AROUND}&x_no_metadata=true&limit=0&seqno=x&account=nobody`),
     row(`${TRACE}&limit=0&offset=-1&sort=up&seqno=x&hash=nothing&direction=both`),

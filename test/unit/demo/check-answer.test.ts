@@ -9,9 +9,9 @@ import type { Trace, Transaction } from '../../../src/simulator/trace.ts';
 const START = 1_800_000_000_000;
 const DIRECTIONS = [{}, { direction: 'in' }, { direction: 'out' }] as const;
 
-function chainAt(rounds: number, options: Partial<ChainOptions> = {}): Chain {
+function chainAt(blocks: number, options: Partial<ChainOptions> = {}): Chain {
   const chain = new Chain({ startAt: START, ...options });
-  chain.advanceTo(START + rounds * 400);
+  chain.advanceTo(START + blocks * 400);
   return chain;
 }
 
@@ -66,8 +66,8 @@ describe('an answer of the indexer', () => {
       const [trace, older] = chain.recentTraces(2);
       if (trace === undefined || older === undefined) throw new Error('no traces');
       const calls: ClientCall[] = [
-        { about: 'round', seqno: chain.headSeqno },
-        { about: 'round', seqno: chain.headSeqno + 1 },
+        { about: 'block', seqno: chain.headSeqno },
+        { about: 'block', seqno: chain.headSeqno + 1 },
         { about: 'message', externalHash: trace.externalHash },
         ...[trace, older].flatMap(({ transactions }) =>
           transactions
@@ -89,7 +89,7 @@ describe('an answer of the indexer', () => {
 
   it('may have become true while it was under way', () => {
     const chain = chainAt(20);
-    const call: ClientCall = { about: 'round', seqno: chain.headSeqno + 1 };
+    const call: ClientCall = { about: 'block', seqno: chain.headSeqno + 1 };
     const sentAt = chain.now;
     const before = tell(chain, call);
     chain.advanceTo(chain.now + 400);
@@ -106,7 +106,7 @@ describe('an older answer', () => {
   it('is right for 300 ms when it is a 404', () => {
     const chain = chainAt(20);
     const seqno = chain.headSeqno + 1;
-    expectToAge(chain, { about: 'round', seqno }, chain.clock.committedAt(seqno) - 1, 300 + FLIGHT_MS);
+    expectToAge(chain, { about: 'block', seqno }, chain.clock.committedAt(seqno) - 1, 300 + FLIGHT_MS);
   });
 
   it('is right for 250 ms when nothing was pending', () => {
@@ -139,10 +139,10 @@ describe('an older answer', () => {
   });
 
   it('is right for ever when it was final', () => {
-    const chain = chainAt(60, { historyRounds: 2000 });
+    const chain = chainAt(60, { historyBlocks: 2000 });
     const child = settledTransactions(chain).find(({ parent }) => parent !== undefined);
     const calls: ClientCall[] = [
-      { about: 'round', seqno: chain.headSeqno },
+      { about: 'block', seqno: chain.headSeqno },
       { about: 'transaction', hash: child?.hash ?? '', direction: 'in' },
     ];
     const told = calls.map((call) => ({ call, ...tell(chain, call) }));
@@ -170,9 +170,9 @@ describe('a wrong answer', () => {
       { about: 'transaction', hash: child.parent?.hash ?? '', direction: 'out' },
       { about: 'message', externalHash: pending.externalHash },
       { about: 'message', externalHash: child.hash },
-      { about: 'round', seqno: chain.headSeqno - 10 },
-      { about: 'round', seqno: chain.headSeqno - 11 },
-      { about: 'round', seqno: chain.headSeqno + 1 },
+      { about: 'block', seqno: chain.headSeqno - 10 },
+      { about: 'block', seqno: chain.headSeqno - 11 },
+      { about: 'block', seqno: chain.headSeqno + 1 },
     ];
     for (const asked of calls) {
       for (const other of calls) {

@@ -35,8 +35,8 @@ describe('the spellings of the crowd', () => {
     { about: 'transaction', hash: digest('a'), direction: 'in' },
     { about: 'transaction', hash: digest('a'), direction: 'out' },
     { about: 'transaction', hash: digest('b') },
-    { about: 'round', seqno: 1 },
-    { about: 'round', seqno: 2 },
+    { about: 'block', seqno: 1 },
+    { about: 'block', seqno: 2 },
   ];
 
   it('are one key for one call, and different keys for different calls', () => {

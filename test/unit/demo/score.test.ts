@@ -35,7 +35,7 @@ function heard(rest: Partial<HeardAnswer> = {}): HeardAnswer {
   const question = new Question({ method: 'GET', target, headers: {}, body: Buffer.alloc(0) }, chain, '1.3');
   return {
     client: 'somebody',
-    call: { about: 'round', seqno: chain.clock.firstSeqno },
+    call: { about: 'block', seqno: chain.clock.firstSeqno },
     url: `http://127.0.0.1${target}`,
     cacheStatus: 'toncache; hit; ttl=3; detail=memory',
     sentAt: Date.now(),

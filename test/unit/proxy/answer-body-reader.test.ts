@@ -35,8 +35,8 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
   };
 }
 
-/** A complete round, made as large as this by a member that nobody reads. */
-function roundOf(bytes: number): string {
+/** A complete masterchain block, made as large as this by a member that nobody reads. */
+function blockSetOf(bytes: number): string {
   const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
   return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
 }
@@ -51,7 +51,7 @@ describe('a body of at most 256 KiB', () => {
   test('is read at once, without a worker', () => {
     const started = vi.fn();
     process.once('worker', started);
-    const answer = answerOf(roundOf(256 * KIB));
+    const answer = answerOf(blockSetOf(256 * KIB));
     expect(reader.read(SHARDS, answer)).toEqual({ ...answer, facts: factsOf(SHARDS, 200, answer.body) });
     process.off('worker', started);
     expect(started).not.toHaveBeenCalled();
@@ -70,10 +70,10 @@ describe('a larger body', () => {
   };
 
   test.each<[string, Call, string, number]>([
-    ['a round', SHARDS, roundOf(1024 * KIB), 200],
+    ['a masterchain block', SHARDS, blockSetOf(1024 * KIB), 200],
     ['children', OUT, growing(), 200],
-    ['no answer to the call', OUT, roundOf(300 * KIB), 200],
-    ['what is no JSON', SHARDS, roundOf(300 * KIB).slice(1), 200],
+    ['no answer to the call', OUT, blockSetOf(300 * KIB), 200],
+    ['what is no JSON', SHARDS, blockSetOf(300 * KIB).slice(1), 200],
     ['an error', SHARDS, `{"error":"${'e'.repeat(300 * KIB)}"}`, 500],
     ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(300 * KIB)}"}`, 404],
   ])('says the same in the worker, and nothing of it is parsed in this thread: %s', async (_, call, body, status) => {
@@ -87,11 +87,11 @@ describe('a larger body', () => {
   });
 
   test('is handed over without its neighbours where it is a part of something larger', async () => {
-    const whole = Buffer.from(`before${roundOf(300 * KIB)}after`);
+    const whole = Buffer.from(`before${blockSetOf(300 * KIB)}after`);
     const body = whole.subarray(6, -5);
     const read = await reader.read(SHARDS, { ...answerOf(''), body });
     expect(read.facts.finality?.answerClass).toBe('final');
-    expect(whole.toString()).toBe(`before${roundOf(300 * KIB)}after`);
+    expect(whole.toString()).toBe(`before${blockSetOf(300 * KIB)}after`);
   });
 
   test('is read after those that came before it, by one worker, and counts until it is read', async () => {
@@ -99,7 +99,7 @@ describe('a larger body', () => {
     process.on('worker', started);
     const order: number[] = [];
     const reads = Array.from({ length: 5 }, async (_, index) => {
-      await reader.read(SHARDS, answerOf(roundOf(300 * KIB)));
+      await reader.read(SHARDS, answerOf(blockSetOf(300 * KIB)));
       order.push(index);
     });
     expect(reader.pendingBytes).toBe(5 * 300 * KIB);
@@ -111,7 +111,7 @@ describe('a larger body', () => {
 
   test('is no answer when its worker dies, and the next one is read by another', async () => {
     const first = nextWorker();
-    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(roundOf(300 * KIB))));
+    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(300 * KIB))));
     const second = first.then(async (worker) => {
       const next = nextWorker();
       await worker.terminate();
@@ -139,7 +139,7 @@ describe('a larger body', () => {
     expect((await reader.read(SHARDS, answerOf(body))).facts.finality).toBeUndefined();
     const ended = vi.fn();
     (await worker).on('exit', ended);
-    expect((await reader.read(SHARDS, answerOf(roundOf(300 * KIB)))).facts.finality?.answerClass).toBe('final');
+    expect((await reader.read(SHARDS, answerOf(blockSetOf(300 * KIB)))).facts.finality?.answerClass).toBe('final');
     expect(ended).not.toHaveBeenCalled();
   });
 });

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/errors.ts';
-import { ASKED_AT, classifiedOf, entryOf, failureOf, OUT, PENDING, ROUND, SHARDS } from './classified.ts';
+import { ASKED_AT, BLOCK_SET, classifiedOf, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
   test('becomes an entry of its own bytes, with its instants', () => {
-    const chunk = Buffer.from(`junk${ROUND}junk`);
+    const chunk = Buffer.from(`junk${BLOCK_SET}junk`);
     const body = chunk.subarray(4, -4);
     const entry = entryOf(SHARDS, { body, contentType: 'application/json; charset=utf-8' });
     const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
-      body: Buffer.from(ROUND),
+      body: Buffer.from(BLOCK_SET),
       head: {
         status: 200,
         contentType: 'application/json; charset=utf-8',
         apiVersion: '1.2.3',
-        etag: `"${createHash('sha256').update(ROUND).digest('base64url')}"`,
+        etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url')}"`,
         answerClass: 'final',
         maxAgeSeconds: 3600,
       },
@@ -30,8 +30,8 @@ describe('an answer', () => {
       regressedSince: undefined,
     });
     chunk.fill(0);
-    expect(entry.body.toString()).toBe(ROUND);
-    expect(entry.body.buffer.byteLength).toBe(ROUND.length);
+    expect(entry.body.toString()).toBe(BLOCK_SET);
+    expect(entry.body.buffer.byteLength).toBe(BLOCK_SET.length);
   });
 
   test('passes byte for byte, white space and escapes included', () => {
@@ -103,8 +103,8 @@ describe('what is no answer', () => {
     ['nothing', ''],
     ['white space', ' \n'],
     ['a page of HTML', '<html>502 Bad Gateway</html>'],
-    ['JSON that was cut', ROUND.slice(0, -1)],
-    ['JSON with more behind it', `${ROUND}{}`],
+    ['JSON that was cut', BLOCK_SET.slice(0, -1)],
+    ['JSON with more behind it', `${BLOCK_SET}{}`],
     ['NaN', '{"blocks":NaN}'],
     ['null', 'null'],
     ['a list', '[]'],

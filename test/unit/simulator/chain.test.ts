@@ -9,9 +9,9 @@ import { finalityAt, type Trace, type Transaction } from '../../../src/simulator
 
 const START = 1_800_000_000_000;
 
-function chainAt(rounds: number, options: Partial<ChainOptions> = {}): Chain {
+function chainAt(blocks: number, options: Partial<ChainOptions> = {}): Chain {
   const chain = new Chain({ startAt: START, ...options });
-  chain.advanceTo(START + rounds * chain.clock.blockMs);
+  chain.advanceTo(START + blocks * chain.clock.blockMs);
   return chain;
 }
 
@@ -30,23 +30,23 @@ function holds({ shard }: BlockId, { hash }: Account): boolean {
   return (prefix ^ hash.readBigUInt64BE(0)) / (2n * lowestBit) === 0n;
 }
 
-function renderRound(chain: Chain, seqno: number): string {
-  const round = chain.block(seqno);
-  if (round === undefined) throw new Error(`round ${seqno} is not there`);
-  const blocks = round.blocks.map((block) => renderBlock(block, round));
-  const transactions = round.transactions.map((transaction) => renderTransaction(transaction, 'finalized', '1.3'));
+function renderBlockSet(chain: Chain, seqno: number): string {
+  const blockSet = chain.block(seqno);
+  if (blockSet === undefined) throw new Error(`masterchain block ${seqno} is not there`);
+  const blocks = blockSet.blocks.map((block) => renderBlock(block, blockSet));
+  const transactions = blockSet.transactions.map((transaction) => renderTransaction(transaction, 'finalized', '1.3'));
   return JSON.stringify({ blocks, transactions });
 }
 
-function allRounds(chain: Chain): string {
+function allBlocks(chain: Chain): string {
   return seqnos(chain)
-    .map((seqno) => renderRound(chain, seqno))
+    .map((seqno) => renderBlockSet(chain, seqno))
     .join('\n');
 }
 
 describe('the simulated chain', () => {
   it('is the same for the same seed, in whatever steps its time goes on', () => {
-    const whole = allRounds(chainAt(40));
+    const whole = allBlocks(chainAt(40));
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 3000 }), { maxLength: 40 }), (steps) => {
         const chain = new Chain({ startAt: START });
@@ -56,14 +56,14 @@ describe('the simulated chain', () => {
           chain.advanceTo(instant);
         }
         chain.advanceTo(START + 16_000);
-        expect(allRounds(chain)).toBe(whole);
+        expect(allBlocks(chain)).toBe(whole);
       }),
       { numRuns: 20 },
     );
   });
 
   it('is another one for another seed', () => {
-    expect(allRounds(chainAt(5, { seed: 2 }))).not.toBe(allRounds(chainAt(5)));
+    expect(allBlocks(chainAt(5, { seed: 2 }))).not.toBe(allBlocks(chainAt(5)));
   });
 
   it('commits a masterchain block every block time, and never goes back', () => {
@@ -78,7 +78,7 @@ describe('the simulated chain', () => {
     expect(chain.block(102)).toBeUndefined();
   });
 
-  it('puts 1 to 4 shard blocks into a round, and every account into exactly one of its blocks', () => {
+  it('commits 1 to 4 shard blocks with a masterchain block, and every account is in exactly one of them', () => {
     const chain = chainAt(0);
     const counts = new Set<number>();
     for (let seqno = 62_000_000; seqno < 62_000_160; seqno += 10) {
@@ -123,26 +123,26 @@ describe('the simulated chain', () => {
     expect(children).toBeGreaterThan(500);
   });
 
-  it('puts every transaction into a block of its round, in the order of logical times', () => {
+  it('puts every transaction into a block of its block set, in the order of logical times', () => {
     const chain = chainAt(200);
     for (const seqno of seqnos(chain)) {
-      const round = chain.block(seqno);
-      const lts = round?.transactions.map(({ lt }) => lt) ?? [];
+      const blockSet = chain.block(seqno);
+      const lts = blockSet?.transactions.map(({ lt }) => lt) ?? [];
       expect(lts.length).toBeGreaterThan(0);
       expect(lts).toEqual([...new Set(lts)].sort((a, b) => a - b));
-      for (const { block } of round?.transactions ?? []) expect(round?.blocks).toContainEqual(block);
+      for (const { block } of blockSet?.transactions ?? []) expect(blockSet?.blocks).toContainEqual(block);
     }
   });
 
-  it('never changes a finalized round', () => {
+  it('never changes a finalized masterchain block', () => {
     const chain = chainAt(30);
-    const then = new Map(seqnos(chain).map((seqno) => [seqno, renderRound(chain, seqno)]));
+    const then = new Map(seqnos(chain).map((seqno) => [seqno, renderBlockSet(chain, seqno)]));
     chain.advanceTo(chain.now + 300_000);
-    for (const [seqno, rendered] of then) expect(renderRound(chain, seqno)).toBe(rendered);
+    for (const [seqno, rendered] of then) expect(renderBlockSet(chain, seqno)).toBe(rendered);
   });
 
   it('answers nothing from below its history floor, and keeps no more than its window', () => {
-    const chain = chainAt(10, { historyRounds: 50, firstSeqno: 1000 });
+    const chain = chainAt(10, { historyBlocks: 50, firstSeqno: 1000 });
     const [transaction] = chain.block(1000)?.transactions ?? [];
     const [trace] = chain.recentTraces();
     if (transaction === undefined || trace === undefined) throw new Error('an empty chain');
@@ -208,7 +208,7 @@ describe('the life of a trace', () => {
     const chain = chainAt(20, { lateShare: 1 });
     const counts = new Map<string, number>();
     let grown = 0;
-    for (let round = 0; round < 100; round++) {
+    for (let time = 0; time < 100; time++) {
       chain.advanceTo(chain.now + 400);
       for (const { hash } of allTransactions(chain)) {
         const count = chain.children(hash).length;
@@ -244,8 +244,8 @@ describe('the life of a trace', () => {
   });
 });
 
-describe('a chain whose rounds become visible out of order', () => {
-  it('shows a round after its successors, and then for ever', () => {
+describe('a chain whose masterchain blocks become visible out of order', () => {
+  it('shows a masterchain block after its successors, and then for ever', () => {
     const chain = chainAt(20, { outOfOrder: true });
     const late = Array.from({ length: 5 }, (_, n) => chain.headSeqno + 1 + n).find((seqno) => seqno % 5 === 3) ?? 0;
     chain.advanceTo(chain.clock.committedAt(late + 1));

@@ -12,9 +12,9 @@ const DIALECTS: readonly Dialect[] = ['spec', '1.2', '1.3'];
 let indexer: Indexer;
 let present = START;
 
-async function start(dialect: Dialect, rounds = 60): Promise<void> {
-  present = START + rounds * 400;
-  const chain = new Chain({ startAt: START, historyRounds: 50 });
+async function start(dialect: Dialect, blocks = 60): Promise<void> {
+  present = START + blocks * 400;
+  const chain = new Chain({ startAt: START, historyBlocks: 50 });
   indexer = await startIndexer({ dialect, chain, now: () => present });
 }
 
@@ -54,26 +54,26 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     }
   });
 
-  it('lists a round in its own shape, byte for byte the same each time', async () => {
+  it('lists a masterchain block in its own shape, byte for byte the same each time', async () => {
     await start(dialect);
     const seqno = indexer.chain.headSeqno;
-    const round = indexer.chain.block(seqno);
+    const blockSet = indexer.chain.block(seqno);
     const { body, text } = await askJson(indexer, `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=1000`);
     if (dialect === 'spec') {
       expect(Object.keys(body).sort()).toEqual(['address_book', 'transactions']);
-      expect(body.transactions?.map(({ hash }) => hash)).toEqual(round?.transactions.map(({ hash }) => hash));
+      expect(body.transactions?.map(({ hash }) => hash)).toEqual(blockSet?.transactions.map(({ hash }) => hash));
       expect(body.transactions?.every((row) => row.mc_block_seqno === seqno && !row.emulated)).toBe(true);
     } else {
       expect(Object.keys(body)).toEqual(['blocks']);
-      expect(body.blocks).toHaveLength(round?.blocks.length ?? 0);
+      expect(body.blocks).toHaveLength(blockSet?.blocks.length ?? 0);
       expect(body.blocks?.filter((block) => block.workchain === -1 && block.seqno === seqno)).toHaveLength(1);
-      expect(text.length / (round?.blocks.length ?? 1)).toBeGreaterThan(800);
-      expect(text.length / (round?.blocks.length ?? 1)).toBeLessThan(1000);
+      expect(text.length / (blockSet?.blocks.length ?? 1)).toBeGreaterThan(800);
+      expect(text.length / (blockSet?.blocks.length ?? 1)).toBeLessThan(1000);
     }
     expect((await ask(indexer, `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=1000`)).text).toBe(text);
   });
 
-  it('pages a round, and takes a page beyond its end for a round that is not there', async () => {
+  it('pages a masterchain block, and takes a page beyond its end for a block that is not there', async () => {
     await start(dialect);
     const path = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
     const rows = async (query: string) => {
@@ -90,7 +90,7 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
   it.each([
     ['ahead of the head', () => indexer.chain.headSeqno + 1],
     ['below the floor', () => indexer.chain.floorSeqno - 1],
-  ])('says 404 for a round %s', async (_, seqno) => {
+  ])('says 404 for a masterchain block %s', async (_, seqno) => {
     await start(dialect);
     const { status, text } = await ask(indexer, `/api/v3/masterchainBlockShards?seqno=${seqno()}`);
     expect([status, text]).toEqual([404, '{"error":"blocks not found"}']);
@@ -267,8 +267,8 @@ describe('the rest of the API', () => {
     const [wallet] = indexer.chain.accounts.wallets;
     const book = await ask(indexer, `/api/v3/addressBook?address=${wallet?.friendly}`);
     expect(Object.keys(JSON.parse(book.text))).toEqual([wallet?.address]);
-    const round = await askJson(indexer, `/api/v3/transactionsByMasterchainBlock?seqno=${indexer.chain.headSeqno}`);
-    expect(round.body.transactions?.length).toBeGreaterThan(0);
+    const listed = await askJson(indexer, `/api/v3/transactionsByMasterchainBlock?seqno=${indexer.chain.headSeqno}`);
+    expect(listed.body.transactions?.length).toBeGreaterThan(0);
     expect((await ask(indexer, '/api/v3/unheardOf')).status).toBe(404);
     expect((await ask(indexer, '/api/v3/pendingTraces', { method: 'DELETE' })).status).toBe(405);
     expect((await ask(indexer, '/api/v3/message', { method: 'POST', body: 'x'.repeat(2 ** 20 + 1) })).status).toBe(413);

@@ -220,7 +220,7 @@ describe('other switches', () => {
   });
 
   it('send the same rows in another order: traces, adjacent transactions, and blocks that are not sorted', async () => {
-    const chain = new Chain({ startAt: 0, messagesPerRound: 0 });
+    const chain = new Chain({ startAt: 0, messagesPerBlock: 0 });
     const [wallet] = chain.accounts.wallets;
     for (let n = 0; n < 4; n++) chain.send(wallet);
     const parent = Array.from({ length: 40 }, () => chain.trace(chain.send()))

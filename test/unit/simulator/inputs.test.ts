@@ -17,7 +17,7 @@ let present = START;
 let message = '';
 let sender = '';
 let senderHash: Buffer;
-/** A transaction with a parent and with children, and the newest round. */
+/** A transaction with a parent and with children, and the newest masterchain block. */
 let hash = '';
 let seqno = 0;
 

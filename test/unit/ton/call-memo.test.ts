@@ -64,7 +64,7 @@ describe('a remembered spelling', () => {
 
 test('what is invalid is refused each time', () => {
   const memo = new CallMemo('mainnet', () => 0);
-  for (let round = 0; round < 2; round++) expect(() => memo.read(shards, 'seqno=x', {})).toThrow(/seqno/);
+  for (let time = 0; time < 2; time++) expect(() => memo.read(shards, 'seqno=x', {})).toThrow(/seqno/);
 });
 
 test('a long query is not remembered', () => {

@@ -7,7 +7,7 @@ import { parseCall } from '../../../src/ton/parse-call.ts';
 const HASH = 'A'.repeat(64);
 const CHILDREN = `adjacentTransactions?hash=${HASH}&direction=out`;
 const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
-const ROUND = 'masterchainBlockShards?seqno=7';
+const BLOCK_SET = 'masterchainBlockShards?seqno=7';
 const TRACES = `pendingTraces?ext_msg_hash=${HASH}`;
 
 const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
@@ -26,12 +26,12 @@ describe('an answer is the more complete', () => {
   test('the more it tells: final, growing, live, absent', () => {
     const block = { workchain: -1, seqno: 7 };
     const final = [
-      completeness(ROUND, 200, { blocks: [block] }),
+      completeness(BLOCK_SET, 200, { blocks: [block] }),
       completeness(PARENT, 200, { transactions: [finalRow('a')] }),
     ].map(({ rank }) => rank);
     const growing = completeness(CHILDREN, 200, { transactions: [finalRow('a')] }).rank;
     const live = completeness(CHILDREN, 200, { transactions: [{ ...finalRow('a'), emulated: true }] }).rank;
-    const absent = [completeness(ROUND, 404, NOT_FOUND), completeness(CHILDREN, 200, { transactions: [] })].map(
+    const absent = [completeness(BLOCK_SET, 404, NOT_FOUND), completeness(CHILDREN, 200, { transactions: [] })].map(
       ({ rank }) => rank,
     );
     expect(new Set(final).size).toBe(1);

@@ -12,8 +12,8 @@ const shardOf = (seqno: unknown, place = 0) => ({
   masterchain_block_ref: { workchain: -1, shard: '8000000000000000', seqno },
 });
 
-/** `count` rows of round N, the masterchain block among them. */
-const round = (count: number) => [
+/** `count` blocks that masterchain block N commits, itself among them. */
+const blockSet = (count: number) => [
   ...Array.from({ length: count - 1 }, (_, index) => shardOf(N, index)),
   ...(count > 0 ? [MASTERCHAIN] : []),
 ];
@@ -31,47 +31,47 @@ const rule = (rest: string, body: object) =>
 
 describe('`blocks`', () => {
   test.each([
-    ['the whole round', '', round(3)],
-    ['the masterchain block alone', '', round(1)],
-    ['the whole round, in any order', '', round(3).toReversed()],
-    ['offset 0', '&offset=0', round(3)],
-    ['one row fewer than the limit', '&limit=4', round(3)],
-    ['one row fewer than a limit of 10', '&limit=10', round(9)],
-    ['9 rows, limit omitted', '', round(9)],
-    ['11 rows, limit omitted', '', round(11)],
-    ['99 rows, limit omitted', '', round(99)],
-    ['101 rows, limit omitted', '', round(101)],
-    ['10 rows of 11', '&limit=11', round(10)],
-    ['100 rows of 1000', '&limit=1000', round(100)],
-    ['a sorted list', '&sort=asc', round(3)],
+    ['all blocks', '', blockSet(3)],
+    ['the masterchain block alone', '', blockSet(1)],
+    ['all blocks, in any order', '', blockSet(3).toReversed()],
+    ['offset 0', '&offset=0', blockSet(3)],
+    ['one row fewer than the limit', '&limit=4', blockSet(3)],
+    ['one row fewer than a limit of 10', '&limit=10', blockSet(9)],
+    ['9 rows, limit omitted', '', blockSet(9)],
+    ['11 rows, limit omitted', '', blockSet(11)],
+    ['99 rows, limit omitted', '', blockSet(99)],
+    ['101 rows, limit omitted', '', blockSet(101)],
+    ['10 rows of 11', '&limit=11', blockSet(10)],
+    ['100 rows of 1000', '&limit=1000', blockSet(100)],
+    ['a sorted list', '&sort=asc', blockSet(3)],
   ])('%s: final', (_, rest, blocks) => expect(rule(rest, { blocks })).toBe('shardsFinal'));
 
   test.each([
-    ['as many rows as the limit', '&limit=3', round(3)],
-    ['one row of one', '&limit=1', round(1)],
+    ['as many rows as the limit', '&limit=3', blockSet(3)],
+    ['one row of one', '&limit=1', blockSet(1)],
     ['one row of one, not the masterchain block', '&limit=1', pageOf(1)],
     ['the last page', '&limit=3&offset=3', pageOf(1)],
-    ['a page with the masterchain block in it', '&limit=3&offset=3', round(2)],
-    ['an offset above 0 and no limit', '&offset=1', round(2)],
+    ['a page with the masterchain block in it', '&limit=3&offset=3', blockSet(2)],
+    ['an offset above 0 and no limit', '&offset=1', blockSet(2)],
     ['a full page with an offset', '&limit=2&offset=2', pageOf(2)],
-    ['10 rows, limit omitted: they may be the default page of 10', '', round(10)],
-    ['100 rows, limit omitted: they may be the default page of 100', '', round(100)],
+    ['10 rows, limit omitted: they may be the default page of 10', '', blockSet(10)],
+    ['100 rows, limit omitted: they may be the default page of 100', '', blockSet(100)],
   ])('%s: a page', (_, rest, blocks) => expect(rule(rest, { blocks })).toBe('shardsFinalPage'));
 
   test.each([
-    ['the round without its masterchain block', '', pageOf(3)],
-    ['the masterchain block of another round', '', [{ ...MASTERCHAIN, seqno: N + 1 }, ...pageOf(2)]],
-    ['a shard block with the number of the round', '', [{ ...MASTERCHAIN, workchain: 0 }]],
+    ['shard blocks without the masterchain block', '', pageOf(3)],
+    ['another masterchain block', '', [{ ...MASTERCHAIN, seqno: N + 1 }, ...pageOf(2)]],
+    ['a shard block with the seqno of the masterchain block', '', [{ ...MASTERCHAIN, workchain: 0 }]],
     ['a number that is a string', '', [{ ...MASTERCHAIN, seqno: `${N}` }]],
     ['a workchain that is a string', '', [{ ...MASTERCHAIN, workchain: '-1' }]],
     ['a masterchain block that is only spelled in a text', '', [{ comment: '"workchain":-1,"seqno":7' }]],
     ['a masterchain block deeper inside', '', [{ block: MASTERCHAIN }]],
-    ['a full page with a row of another round', '&limit=3', [...pageOf(2), shardOf(N + 1)]],
-    ['a later page with a row of another round', '&limit=3&offset=3', [...pageOf(1), shardOf(N - 1)]],
+    ['a full page with a row of another masterchain block', '&limit=3', [...pageOf(2), shardOf(N + 1)]],
+    ['a later page with a row of another masterchain block', '&limit=3&offset=3', [...pageOf(1), shardOf(N - 1)]],
     ['a page whose references are strings', '&limit=1', [shardOf(`${N}`)]],
     ['a page without references', '&limit=1', [{ workchain: 0, seqno: N }]],
     ['a page whose reference is null', '&limit=1', [{ workchain: 0, seqno: N, masterchain_block_ref: null }]],
-    ['more rows than the limit', '&limit=2', round(3)],
+    ['more rows than the limit', '&limit=2', blockSet(3)],
     ['a page with a row that is none', '&limit=2', [null, MASTERCHAIN]],
   ])('%s: live', (_, rest, blocks) => expect(rule(rest, { blocks })).toBe('shardsLive'));
 
@@ -82,7 +82,7 @@ describe('`blocks`', () => {
       fc.property(limit, offset, fc.integer({ min: 1, max: 120 }), (asked, from, rows) => {
         const rest = `${asked === undefined ? '' : `&limit=${asked}`}${from === undefined ? '' : `&offset=${from}`}`;
         const mayBeCut = (asked === undefined ? [10, 100].includes(rows) : rows >= asked) || (from ?? 0) > 0;
-        expect(rule(rest, { blocks: round(rows) }) === 'shardsFinal').toBe(!mayBeCut);
+        expect(rule(rest, { blocks: blockSet(rows) }) === 'shardsFinal').toBe(!mayBeCut);
       }),
       { numRuns: 1000 },
     );
@@ -91,7 +91,7 @@ describe('`blocks`', () => {
 
 describe('`transactions`', () => {
   test.each([
-    ['all final and of the round', [transaction(), transaction()]],
+    ['all final and of the masterchain block', [transaction(), transaction()]],
     ['of an indexer that knows no finality', [transaction({ finality: undefined, emulated: undefined })]],
     ['with a comment that spells another finality', [transaction({ comment: '"finality":"pending","emulated":true' })]],
   ])('%s: a page, for nothing proves that none is missing', (_, transactions) => {
@@ -101,9 +101,9 @@ describe('`transactions`', () => {
   });
 
   test.each([
-    ['one of another round', [transaction(), transaction({ mc_block_seqno: N + 1 })]],
-    ['one without a round', [transaction(), transaction({ mc_block_seqno: undefined })]],
-    ['a round that is a string', [transaction({ mc_block_seqno: `${N}` })]],
+    ['one of another masterchain block', [transaction(), transaction({ mc_block_seqno: N + 1 })]],
+    ['one without a masterchain block', [transaction(), transaction({ mc_block_seqno: undefined })]],
+    ['a masterchain block that is a string', [transaction({ mc_block_seqno: `${N}` })]],
     ['one pending', [transaction({ finality: 'pending' }), transaction()]],
     ['one confirmed', [transaction({ finality: 'confirmed' })]],
     ['one with a word that is not known', [transaction({ finality: 'Finalized' })]],

@@ -1,7 +1,7 @@
-const LT_PER_ROUND = 1_000_000;
+const LT_PER_BLOCK = 1_000_000;
 
-/** The chain's time: which masterchain round is committed when. Instants are epoch ms. */
-export class RoundClock {
+/** The chain's time: which masterchain block is committed when. Instants are epoch ms. */
+export class BlockClock {
   readonly startAt: number;
   readonly blockMs: number;
   readonly firstSeqno: number;
@@ -13,30 +13,30 @@ export class RoundClock {
     this.firstSeqno = options.firstSeqno;
   }
 
-  /** When a round is committed and indexed. */
+  /** When a masterchain block is committed and indexed. */
   committedAt(seqno: number): number {
     return this.startAt + (seqno - this.firstSeqno) * this.blockMs;
   }
 
-  /** The first round committed at that instant or later. */
-  roundFrom(instant: number): number {
+  /** The first masterchain block committed at that instant or later. */
+  seqnoFrom(instant: number): number {
     return this.firstSeqno + Math.ceil((instant - this.startAt) / this.blockMs);
   }
 
-  /** The newest round committed by that instant. */
-  roundBy(instant: number): number {
+  /** The newest masterchain block committed by that instant. */
+  seqnoBy(instant: number): number {
     return this.firstSeqno + Math.floor((instant - this.startAt) / this.blockMs);
   }
 
-  /** The next free logical time of a round that is not committed yet. */
+  /** The next free logical time of a masterchain block that is not committed yet. */
   nextLt(seqno: number): number {
     const count = (this.#lts.get(seqno) ?? 0) + 1;
     this.#lts.set(seqno, count);
-    return seqno * LT_PER_ROUND + count;
+    return seqno * LT_PER_BLOCK + count;
   }
 
-  /** Says that a round takes no more transactions. */
-  closeRound(seqno: number): void {
+  /** Says that a masterchain block takes no more transactions. */
+  closeBlock(seqno: number): void {
     this.#lts.delete(seqno);
   }
 }
