@@ -80,7 +80,7 @@ export function createApp(options: AppOptions): App {
     wall,
     monotonic,
     askServer: async () => redis?.serverTime(),
-    // Dated by another clock, an absence could be told for hours longer than it is true.
+    // Dated by another clock, a 404 could be served for hours longer than it is true.
     onJump: () => {
       memory.clear();
       purges.onClockJump();

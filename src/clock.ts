@@ -31,7 +31,7 @@ const SLOW_ROUND_TRIP_MS = 50;
  *   say. A jump of the wall clock says only that the server has to be asked again; if it cannot be, what was last known
  *   holds.
  *
- * Each jump is told, so that what was dated before can be thrown away.
+ * Each jump is reported, so that what was dated before can be thrown away.
  */
 export class Clock {
   readonly #options: ClockOptions;

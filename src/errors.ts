@@ -36,7 +36,7 @@ export interface ErrorDetails {
 }
 
 /**
- * A failure that a client is told about. Its message is sent to the client: it never holds a secret or another client's
+ * A failure that a client gets as its answer. Its message is sent to the client: it never holds a secret or another client's
  * words. It has no stack, which was a tenth of the CPU time of a request that is shed (measured): the code says where it
  * comes from, and what is unexpected is its cause and has one.
  */

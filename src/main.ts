@@ -69,8 +69,8 @@ function onSignal(signal: string): void {
 
 async function end(signal: string): Promise<void> {
   const { shutdownDelay: shutdownDelayMs } = settings.http;
-  logger.info({ signal, shutdownDelayMs }, 'ending: answering what is in flight');
+  logger.info({ signal, shutdownDelayMs }, 'shutting down, draining requests');
   await app.close();
-  logger.info('ended');
+  logger.info('shut down');
   process.exit(0);
 }

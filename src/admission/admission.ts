@@ -104,7 +104,7 @@ export class Admission {
     return this.#closedDoor(request) ?? this.#longWait(request);
   }
 
-  /** Gives a ticket, at once or when it is its turn, or says why not. Never rejects. */
+  /** Gives a ticket, at once or when a slot becomes free, or says why not. Never rejects. */
   async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
     const { slots } = this.#options;
     const { operation, signal } = request;

@@ -39,7 +39,7 @@ export class Breaker implements Guard {
   readonly #circuit: Circuit;
   #openMs = 0;
 
-  /** `onUnreachable`: told when a request found no connection, which is a failure of other breakers as well. */
+  /** `onUnreachable`: called when a request found no connection, which is a failure of other breakers as well. */
   constructor(
     options: BreakerOptions,
     onTransition: (transition: BreakerTransition) => void = () => {},

@@ -34,7 +34,7 @@ export interface RedisTierOptions {
   readonly redisKey: (key: string) => string;
   /** All work of one look-up, decompression included, ends within this. */
   readonly budgetMs: number;
-  /** After `faults` in a row Redis is left alone for `openMs`, then one call tries it; reads and writes apart. */
+  /** After `faults` in a row the circuit breaker is open for `openMs`, then one call tries it; reads and writes apart. */
   readonly breaker: { readonly faults: number; readonly openMs: number };
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;

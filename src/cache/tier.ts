@@ -33,6 +33,6 @@ export interface SharedStore {
 export interface SharedTier extends Tier {
   /** `stamp` tells what is read from what another instance puts there later. */
   get(key: string): TierRead | Promise<TierRead>;
-  /** Taken means under way: what comes of it is told by `how`, whose `after` is abandoned when nothing comes of it. */
+  /** Taken means under way: `how` reports what comes of it, whose `after` is abandoned when nothing comes of it. */
   set(entry: Entry, how?: SharedStore): boolean;
 }

@@ -28,7 +28,7 @@ export interface Purges {
   readonly isCurrent: boolean;
 }
 
-/** What a store may be told beside the entry. */
+/** What a store may take beside the entry. */
 export interface StoreHints {
   /** What the look-up before had found: memory may be too small to hold it. */
   readonly known?: Entry | undefined;

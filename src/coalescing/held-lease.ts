@@ -50,7 +50,7 @@ export interface LeaseKeeper {
   /** The lease has been ended here: it is to be forgotten. */
   readonly onEnd: (lease: Lease) => void;
   /** Sends the end of the lease to Redis, again if need be until `expiresAt` (monotonic ms). */
-  readonly tell: (send: () => Promise<unknown>, expiresAt: number) => void;
+  readonly deliver: (send: () => Promise<unknown>, expiresAt: number) => void;
 }
 
 /** What a wake is published on: this, and the name of an instance. */
@@ -95,12 +95,12 @@ export class HeldLease implements Lease {
 
   fail(failure: string): void {
     this.#stop();
-    this.#tell(FAIL, failure, this.#options.failureTtlMs);
+    this.#deliver(FAIL, failure, this.#options.failureTtlMs);
   }
 
   release(): void {
     this.#stop();
-    this.#tell(RELEASE);
+    this.#deliver(RELEASE);
   }
 
   get #ageMs(): number {
@@ -135,9 +135,9 @@ export class HeldLease implements Lease {
     this.#keeper.onEnd(this);
   }
 
-  #tell(script: string, ...more: readonly (string | number)[]): void {
+  #deliver(script: string, ...more: readonly (string | number)[]): void {
     const keys = leaseKeys(this.#identity.redisKey);
     const send = () => this.#options.redis.runScript(script, keys, [...this.#names, ...more]);
-    this.#keeper.tell(send, this.#expiresAt);
+    this.#keeper.deliver(send, this.#expiresAt);
   }
 }

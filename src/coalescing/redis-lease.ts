@@ -23,7 +23,7 @@ export interface RedisLeaseOptions extends HeldLeaseOptions {
   readonly pollBudgetMs: number;
 }
 
-/** Before Redis is told again that a lease has ended; doubled each time. */
+/** Delay before the end of a lease is sent to Redis again; doubled each time. */
 const FIRST_RETRY_MS = 25;
 
 /** Between looks at Redis while waiting to be woken; the last one repeats. */
@@ -62,7 +62,7 @@ export class RedisLease {
   readonly #instance = randomUUID();
   readonly #wakes = new LeaseWakes();
   readonly #held = new Set<Lease>();
-  readonly #telling = new Set<Promise<void>>();
+  readonly #deliveries = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: RedisLeaseOptions) {
@@ -87,16 +87,16 @@ export class RedisLease {
     wake.forget();
     if (reply.state === 'changed' || reply.state === 'failed') return reply;
     const onEnd = (ended: Lease) => this.#held.delete(ended);
-    const lease = new HeldLease(this.#options, identity, { onEnd, tell: this.#tell });
+    const lease = new HeldLease(this.#options, identity, { onEnd, deliver: this.#deliver });
     this.#held.add(lease);
     return { state: 'load', lease };
   }
 
-  /** Releases every lease whose load is still under way, and resolves when Redis was told. No end is repeated from then on. */
+  /** Releases every lease whose load is still under way, and resolves when Redis has them. No end is repeated from then on. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const lease of this.#held) lease.release();
-    while (this.#telling.size > 0) await Promise.all(this.#telling);
+    while (this.#deliveries.size > 0) await Promise.all(this.#deliveries);
   }
 
   async #watch(redisKey: string, stamp: Buffer, wake: Wake): Promise<Landing | { state: 'unavailable' }> {
@@ -122,9 +122,9 @@ export class RedisLease {
   }
 
   /** In the background, until Redis has heard of it or the lease has expired by itself. */
-  readonly #tell = (send: () => Promise<unknown>, expiresAt: number): void => {
-    const telling = this.#untilHeard(send, expiresAt).finally(() => this.#telling.delete(telling));
-    this.#telling.add(telling);
+  readonly #deliver = (send: () => Promise<unknown>, expiresAt: number): void => {
+    const delivery = this.#untilHeard(send, expiresAt).finally(() => this.#deliveries.delete(delivery));
+    this.#deliveries.add(delivery);
   };
 
   async #untilHeard(send: () => Promise<unknown>, expiresAt: number): Promise<void> {

@@ -36,17 +36,17 @@ export interface SingleFlightOptions<T> {
 }
 
 /** The most followers that get their outcome in one turn of the event loop, so that hits are answered in between. */
-const TOLD_AT_ONCE = 256;
+const BATCH_SIZE = 256;
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Tells a follower how its flight landed. */
-type Tell<T> = (outcome: Outcome<T>) => void;
+/** Notifies a follower how its flight landed. */
+type Notify<T> = (outcome: Outcome<T>) => void;
 
 interface Active<T> {
   readonly flight: Flight;
   readonly abort: AbortController;
-  readonly followers: Set<Tell<T>>;
+  readonly followers: Set<Notify<T>>;
   joinUntil: number;
   kept: boolean;
   departed: boolean;
@@ -73,7 +73,7 @@ export class SingleFlight<T> {
 
   /** Whether one who joined now would wait for a flight that another one has started. */
   isFollowed(key: string): boolean {
-    const flight = this.#joinable(key);
+    const flight = this.#flightToJoin(key);
     return flight !== undefined && flight.outcome === undefined;
   }
 
@@ -82,7 +82,7 @@ export class SingleFlight<T> {
    * only with what `load` threw, which is a bug: expected failures are values.
    */
   join(key: string, waiter: Waiter, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
-    const followed = this.#joinable(key);
+    const followed = this.#flightToJoin(key);
     const flight = followed ?? this.#start(key, load);
     const collapsed = followed !== undefined;
     if (followed !== undefined) {
@@ -90,28 +90,28 @@ export class SingleFlight<T> {
       followed.flight.onFollowed?.();
     }
     return new Promise((resolve, reject) => {
-      const tell = (outcome: Outcome<T>) => {
+      const notify = (outcome: Outcome<T>) => {
         waiter.onEnd = undefined;
         if ('value' in outcome) resolve({ state: 'landed', value: outcome.value, collapsed });
         else reject(outcome.error);
       };
       const leave = () => {
-        flight.followers.delete(tell);
+        flight.followers.delete(notify);
         resolve({ state: 'left', departed: flight.departed, collapsed });
         if (flight.followers.size === 0 && !flight.kept && flight.outcome === undefined) this.#cancel(key, flight);
       };
       if (flight.outcome !== undefined) {
-        tell(flight.outcome);
+        notify(flight.outcome);
       } else if (waiter.reason !== undefined) {
         leave();
       } else {
         waiter.onEnd = leave;
-        flight.followers.add(tell);
+        flight.followers.add(notify);
       }
     });
   }
 
-  #joinable(key: string): Active<T> | undefined {
+  #flightToJoin(key: string): Active<T> | undefined {
     const flight = this.#active.get(key);
     return flight !== undefined && this.#options.now() < flight.joinUntil ? flight : undefined;
   }
@@ -155,7 +155,7 @@ export class SingleFlight<T> {
     } else {
       this.#forget(key, flight);
     }
-    tellInTurns(flight.followers, outcome);
+    notifyInBatches(flight.followers, outcome);
   }
 
   #cancel(key: string, flight: Active<T>): void {
@@ -169,15 +169,15 @@ export class SingleFlight<T> {
   }
 }
 
-/** Tells all followers, the oldest first. Those who leave between two turns have left. */
-function tellInTurns<T>(followers: Set<Tell<T>>, outcome: Outcome<T>): void {
-  let told = 0;
-  for (const tell of followers) {
-    if (told++ === TOLD_AT_ONCE) {
-      setImmediate(() => tellInTurns(followers, outcome));
+/** Notifies all followers, the oldest first. Those who leave between two batches are not notified. */
+function notifyInBatches<T>(followers: Set<Notify<T>>, outcome: Outcome<T>): void {
+  let notified = 0;
+  for (const notify of followers) {
+    if (notified++ === BATCH_SIZE) {
+      setImmediate(() => notifyInBatches(followers, outcome));
       return;
     }
-    followers.delete(tell);
-    tell(outcome);
+    followers.delete(notify);
+    notify(outcome);
   }
 }

@@ -25,10 +25,12 @@ export const redis = z
     commandTimeout: duration('1ms', '1min')
       .prefault('1s')
       .meta(about('How long a command may stay unanswered before its connection is replaced.')),
-    failuresToOpen: integer(1, 1000).prefault(3).meta(about('Failures in a row after which Redis is left alone.')),
+    failuresToOpen: integer(1, 1000)
+      .prefault(3)
+      .meta(about('Failures in a row that open the circuit breaker of Redis.')),
     retryAfter: duration('10ms', '5min')
       .prefault('1s')
-      .meta(about('How long it is left alone before one call tries it.')),
+      .meta(about('How long that circuit breaker stays open before one trial.')),
     maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
     maxPendingWriteSize: size('1KiB', '1GiB')
       .prefault('16MiB')

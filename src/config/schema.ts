@@ -138,12 +138,12 @@ const admission = z
     patience: duration('1ms', '5min')
       .prefault('1.5s')
       .meta(
-        about('How long a client waits for its turn at the indexer. Who would have to wait longer is refused at once.'),
+        about('How long a client waits for a slot at the indexer. Who would have to wait longer is refused at once.'),
       ),
     overloadedPatience: duration('1ms', '5min')
       .prefault('100ms')
       .meta(about('The same while others are being refused, and where a stale copy can be served instead.')),
-    maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for their turn.')),
+    maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
     holdAfterTimeout: duration('0ms', '1min')
       .prefault('1s')
       .meta(about('How long a request that timed out still counts: the indexer is still working on it.')),

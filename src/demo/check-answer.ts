@@ -19,7 +19,7 @@ const FLIGHT_MS = 1000;
 
 /**
  * Says what is wrong with an answer, or nothing when it is right: it has to be, member for member, what the chain said
- * at some instant between the asking and the receiving, or at most as long before as an answer of its class may be told
+ * at some instant between the asking and the receiving, or at most as long before as an answer of its class may be given
  * again. There is no excuse for a status but 200 and 404: the demo's indexer never fails.
  */
 export function checkAnswer(answer: ClientAnswer, chain: Chain): string | undefined {
@@ -30,20 +30,20 @@ export function checkAnswer(answer: ClientAnswer, chain: Chain): string | undefi
   if (body === undefined) return 'the body is not JSON';
 
   const known = truthsOf(answer.call, chain).toReversed();
-  const isTold = (truth: Truth) => truth.status === status && isDeepStrictEqual(asJson(truth.body()), body);
+  const isSaid = (truth: Truth) => truth.status === status && isDeepStrictEqual(asJson(truth.body()), body);
   const isTooOld = ({ untilAt, mayAgeMs }: Truth) => untilAt + mayAgeMs + FLIGHT_MS < sentAt;
   const [future, past] = [
     known.filter(({ fromAt }) => fromAt > receivedAt),
     known.filter(({ fromAt }) => fromAt <= receivedAt),
   ];
-  const told = past.find(isTold);
-  if (told !== undefined && !isTooOld(told)) return undefined;
+  const match = past.find(isSaid);
+  if (match !== undefined && !isTooOld(match)) return undefined;
   const expected = past[0] === undefined ? '' : `; ${differenceFrom(past[0], status, body)}`;
-  if (told !== undefined) {
-    const agedMs = Math.ceil(sentAt - told.untilAt);
-    return `true until ${agedMs} ms before it was asked for, ${Math.floor(told.mayAgeMs)} ms are allowed${expected}`;
+  if (match !== undefined) {
+    const agedMs = Math.ceil(sentAt - match.untilAt);
+    return `true until ${agedMs} ms before it was asked for, ${Math.floor(match.mayAgeMs)} ms are allowed${expected}`;
   }
-  return `the chain ${future.some(isTold) ? 'says this only later' : 'never says this'}${expected}`;
+  return `the chain ${future.some(isSaid) ? 'says this only later' : 'never says this'}${expected}`;
 }
 
 function differenceFrom(truth: Truth, status: number, body: unknown): string {

@@ -5,7 +5,7 @@ import { type AddressSpellings, addressSpellings, type HashSpellings, hashSpelli
 export type ClientCall =
   /** Has my message been executed? */
   | { readonly about: 'message'; readonly externalHash: string }
-  /** What is under way at this account? The version decides which actions are told. */
+  /** What is under way at this account? The version decides which actions are listed. */
   | { readonly about: 'account'; readonly account: Account; readonly actionsVersion?: string }
   /** Which transactions come before (`in`), after (`out`), or both? */
   | { readonly about: 'transaction'; readonly hash: string; readonly direction?: 'in' | 'out' }

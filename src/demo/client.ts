@@ -40,10 +40,10 @@ export class Client {
     const url = proxyUrl + targetOf(call, spelling);
     const sentAt = Date.now();
     const startedAt = performance.now();
-    const told = await fetchText(url, headersOf(call), signal);
+    const received = await fetchText(url, headersOf(call), signal);
     signal.throwIfAborted();
     const tookMs = performance.now() - startedAt;
-    const answer = { client: name, call, url, sentAt, receivedAt: Date.now(), tookMs, ...told };
+    const answer = { client: name, call, url, sentAt, receivedAt: Date.now(), tookMs, ...received };
     return heard(answer) ? answer : undefined;
   }
 

@@ -13,14 +13,14 @@ export interface Truth {
   readonly fromAt: number;
   readonly untilAt: number;
   readonly status: 200 | 404;
-  /** How long after `untilAt` a cache may still tell it, ms. */
+  /** How long after `untilAt` a cache may still give it, ms. */
   readonly mayAgeMs: number;
   /** Made when it is asked for: most truths of a call are never looked at. */
   readonly body: () => object;
 }
 
 /** What the chain says from one change on; `untilAt` is the next change. */
-type Tell = (instant: number, untilAt: number) => Pick<Truth, 'status' | 'mayAgeMs' | 'body'>;
+type TruthAt = (instant: number, untilAt: number) => Pick<Truth, 'status' | 'mayAgeMs' | 'body'>;
 
 const DIALECT: Dialect = '1.3';
 
@@ -40,7 +40,7 @@ const TRACES_BACK = 300;
 const REMEMBERED_MS = 30_000;
 
 /**
- * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be told again. The
+ * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be given again. The
  * chain must show its masterchain blocks in order and must have been advanced to the present.
  */
 export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
@@ -63,11 +63,11 @@ export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
   }
 }
 
-function truthsBetween(changes: readonly number[], tell: Tell): readonly Truth[] {
+function truthsBetween(changes: readonly number[], truthAt: TruthAt): readonly Truth[] {
   const instants = [Number.NEGATIVE_INFINITY, ...new Set(changes.toSorted((a, b) => a - b))];
   return instants.map((fromAt, place) => {
     const untilAt = instants[place + 1] ?? Number.POSITIVE_INFINITY;
-    return { fromAt, untilAt, ...tell(fromAt, untilAt) };
+    return { fromAt, untilAt, ...truthAt(fromAt, untilAt) };
   });
 }
 

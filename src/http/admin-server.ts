@@ -4,7 +4,7 @@ import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
 
 export interface AdminServerOptions {
-  /** False from the moment the process is told to end: load balancers send no more then. */
+  /** False from the moment the process begins to shut down: load balancers send no more then. */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;

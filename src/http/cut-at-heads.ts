@@ -7,7 +7,7 @@ const SHORTEST_PART_BYTES = 60;
 
 /**
  * Cuts each read of a connection after the head of every request, so that the connection can be paused between two
- * pipelined requests. Parts that come while it is paused stay in its buffer: before that, `onHeld` is told how many bytes
+ * pipelined requests. Parts that come while it is paused stay in its buffer: before that, `onHeld` is called with how many bytes
  * they have, and may destroy the connection.
  */
 export function cutAtHeads(socket: Socket, onHeld: (bytes: number) => void): void {
@@ -15,10 +15,10 @@ export function cutAtHeads(socket: Socket, onHeld: (bytes: number) => void): voi
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null) return push(chunk);
     let wantsMore = true;
-    let isTold = false;
+    let isReported = false;
     for (let start = 0; start < chunk.length; ) {
-      if (!isTold && socket.isPaused()) {
-        isTold = true;
+      if (!isReported && socket.isPaused()) {
+        isReported = true;
         onHeld(chunk.length - start);
       }
       if (socket.destroyed) return false;

@@ -192,9 +192,9 @@ export class PublicServer {
   #fail(request: IncomingMessage, response: ServerResponse, vary: string, error: unknown): void {
     const known = error instanceof ProxyError;
     if (!known) this.#options.onBug(error);
-    const told = known ? error : new ProxyError('internal', 'internal error', { cause: error });
+    const failure = known ? error : new ProxyError('internal', 'internal error', { cause: error });
     if (response.headersSent) response.destroy();
-    else sendError(request, response, told, this.#context({ detail: told.code }, vary, requestId(request)));
+    else sendError(request, response, failure, this.#context({ detail: failure.code }, vary, requestId(request)));
   }
 
   #context(cacheStatus: Answer['cacheStatus'], vary: string, id: string | undefined): ResponseContext {

@@ -40,7 +40,7 @@ export class AnswerBodyReader {
   #reading: Waiting | undefined;
   #worker: Worker | undefined;
 
-  /** `onBug` is told why the worker ended, unless it reached its memory limit. */
+  /** `onBug` is called with the reason why the worker ended, unless it reached its memory limit. */
   constructor(onBug: (error: unknown) => void) {
     this.#onBug = onBug;
   }

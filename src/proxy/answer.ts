@@ -16,7 +16,7 @@ export interface CacheStatus {
   readonly detail?: string;
 }
 
-/** What a request comes to: an entry to send, or a failure to tell. */
+/** What a request comes to: an entry to send, or a failure to report. */
 export type Answer =
   | { readonly kind: 'entry'; readonly entry: Entry; readonly cacheStatus: CacheStatus }
   | { readonly kind: 'failure'; readonly error: ProxyError; readonly cacheStatus: CacheStatus };

@@ -3,7 +3,7 @@ import type { SharedChainTime } from './shared-chain-time.ts';
 
 export interface ChainTimeOptions {
   /**
-   * Asks the indexer for the time of its newest block, epoch milliseconds; `undefined` when it cannot be told. Never
+   * Asks the indexer for the time of its newest block, epoch milliseconds; `undefined` when it cannot be learned. Never
    * rejects.
    */
   readonly askHead: () => Promise<number | undefined>;
@@ -13,11 +13,11 @@ export interface ChainTimeOptions {
   readonly now: () => number;
 }
 
-/** An answer that told the head of the chain holds for this long, and the head is asked for at most once in it. */
+/** An answer that showed the head of the chain holds for this long, and the head is asked for at most once in it. */
 const HEAD_HOLDS_MS = 10_000;
 
 /**
- * While the head cannot be told, the pause doubles up to this: on a big database the query can take 40 s, and must not
+ * While the head cannot be learned, the pause doubles up to this: on a big database the query can take 40 s, and must not
  * pile up there.
  */
 const LONGEST_PAUSE_MS = 60_000;
@@ -39,8 +39,8 @@ const FURTHEST_AHEAD_MS = 60 * 60_000;
 export class ChainTime {
   readonly #options: ChainTimeOptions;
   #newestAt = 0;
-  /** When an answer last told the head of the chain, by our clock. */
-  #toldAt = 0;
+  /** When an answer last showed the head of the chain, by our clock. */
+  #headSeenAt = 0;
   /** How far the head was behind our clock then. */
   #lagMs: number | undefined;
   #sharedAt = 0;
@@ -60,7 +60,7 @@ export class ChainTime {
   }
 
   /**
-   * Takes a time that an answer showed the chain to have reached. Such an answer also tells the head if its time is as
+   * Takes a time that an answer showed the chain to have reached. Such an answer also shows the head if its time is as
    * near to our clock as the head was when last known: an answer about last year does not.
    */
   learn(chainAt: number | undefined): void {
@@ -69,17 +69,17 @@ export class ChainTime {
     this.#newestAt = chainAt;
     const lagMs = now - chainAt;
     if (this.#lagMs === undefined || lagMs > this.#lagMs + HEAD_HOLDS_MS) return;
-    // Keep the smallest lag: a scanner that falls behind little by little must not go on telling the head.
-    this.#tell(now, Math.min(lagMs, this.#lagMs));
+    // Keep the smallest lag: a scanner that falls behind little by little must not go on counting as the head.
+    this.#learnHead(now, Math.min(lagMs, this.#lagMs));
     if (!isWithin(now - this.#sharedAt, HEAD_HOLDS_MS)) void this.#share(false);
   }
 
   /**
-   * The chain time, after asking for the head where no answer of the last 10 s told it. Waits a second at most and never
+   * The chain time, after asking for the head where no answer of the last 10 s showed it. Waits a second at most and never
    * rejects: where nothing new can be learned, it is what was known before.
    */
   async upToDate(): Promise<number | undefined> {
-    if (!this.#isTold()) {
+    if (!this.#isHeadKnown()) {
       this.#update ??= this.#begin();
       await this.#update;
     }
@@ -98,7 +98,7 @@ export class ChainTime {
     if (isWithin(now() - this.#updated.at, this.#updated.pauseMs)) return;
     this.#updated = { at: now(), pauseMs: HEAD_HOLDS_MS };
     const mayAsk = await this.#share(true);
-    if (this.#isTold()) return;
+    if (this.#isHeadKnown()) return;
     if (!mayAsk) {
       // Another instance is asking: its answer will soon be in Redis.
       this.#updated = { at: now(), pauseMs: PAUSE_AFTER_ANOTHER_MS };
@@ -112,16 +112,16 @@ export class ChainTime {
     }
     this.#failures = 0;
     this.#newestAt = Math.max(this.#newestAt, headAt);
-    this.#tell(now(), now() - headAt);
+    this.#learnHead(now(), now() - headAt);
     void this.#share(false);
   }
 
-  #isTold(): boolean {
-    return isWithin(this.#options.now() - this.#toldAt, HEAD_HOLDS_MS);
+  #isHeadKnown(): boolean {
+    return isWithin(this.#options.now() - this.#headSeenAt, HEAD_HOLDS_MS);
   }
 
-  #tell(now: number, lagMs: number): void {
-    this.#toldAt = now;
+  #learnHead(now: number, lagMs: number): void {
+    this.#headSeenAt = now;
     this.#lagMs = lagMs;
   }
 
@@ -132,15 +132,15 @@ export class ChainTime {
     this.#sharedAt = now();
     const merged = await shared.exchange({
       newestAt: this.#newestAt,
-      toldAt: this.#toldAt,
+      headSeenAt: this.#headSeenAt,
       now: now(),
       latestNewestAt: now() + FURTHEST_AHEAD_MS,
       askEveryMs: wantsToAsk ? HEAD_HOLDS_MS : 0,
     });
     if (merged === undefined) return true;
     this.#newestAt = Math.max(this.#newestAt, merged.newestAt);
-    const toldAt = Math.min(merged.toldAt, now());
-    if (toldAt > this.#toldAt) this.#tell(toldAt, toldAt - merged.newestAt);
+    const headSeenAt = Math.min(merged.headSeenAt, now());
+    if (headSeenAt > this.#headSeenAt) this.#learnHead(headSeenAt, headSeenAt - merged.newestAt);
     return merged.mayAsk;
   }
 }

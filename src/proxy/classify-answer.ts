@@ -21,7 +21,7 @@ export interface ClassifiedAnswer {
 }
 
 /**
- * Turns what the indexer answered into an entry, or into the failure that its clients are told: 200s that hold the
+ * Turns what the indexer answered into an entry, or into the failure that its clients get: 200s that hold the
  * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
  * body of another 4xx or 5xx is kept where it is a JSON object.
  */

@@ -137,7 +137,7 @@ export class RequestHandler {
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
     const { tier } = fallback;
-    // A failure rests on its key for a while, and the fallback may have expired or been purged meanwhile.
+    // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
     const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
     const ttl = this.#ttl(entry);
@@ -158,7 +158,7 @@ export class RequestHandler {
 
   #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
     const operation = call.operation.name;
-    // A client that left is no failure: nobody was told anything.
+    // A client that left is no failure: nobody got an answer.
     if (error.code !== 'client-left') {
       this.#options.report({ name: 'answered', operation, outcome: 'failed' });
       this.#options.report({ name: 'failed', operation, code: error.code });

@@ -4,8 +4,8 @@ import { settledWithin } from './settled-within.ts';
 export interface KnownChainTime {
   /** The newest time that it has reached. */
   readonly newestAt: number;
-  /** When an answer last told where its head is. */
-  readonly toldAt: number;
+  /** When an answer last showed where its head is. */
+  readonly headSeenAt: number;
 }
 
 /** What one instance gives to the others. */
@@ -40,12 +40,12 @@ export interface SharedChainTimeOptions {
 /** What no instance has renewed for so long is forgotten, in milliseconds. */
 const KEPT_MS = 60 * 60_000;
 
-/** The clocks of instances are nearer to each other than this: what was told later than that is garbage. */
+/** The clocks of instances are nearer to each other than this: an instant further ahead is garbage. */
 const FURTHEST_APART_MS = 60_000;
 
 /** KEYS: a hash. ARGV: the fields of {@link GivenChainTime}, in their order. Both times are kept as a maximum. */
 const EXCHANGE = `
-local key, newestAt, toldAt = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local key, newestAt, headSeenAt = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local now, latestNewestAt, askEveryMs = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local latest = now + ${FURTHEST_APART_MS}
 local kept = redis.call('HMGET', key, 'newestAt', 'toldAt', 'askedAt')
@@ -55,19 +55,19 @@ local function believed(text, latest)
 end
 local function whole(number) return string.format('%.0f', number) end
 newestAt = math.max(newestAt, believed(kept[1], latestNewestAt))
-toldAt = math.max(toldAt, believed(kept[2], latest))
+headSeenAt = math.max(headSeenAt, believed(kept[2], latest))
 local askedAt = believed(kept[3], latest)
 local mayAsk = askEveryMs > 0 and now - askedAt >= askEveryMs
 if mayAsk then askedAt = now end
-redis.call('HSET', key, 'newestAt', whole(newestAt), 'toldAt', whole(toldAt), 'askedAt', whole(askedAt))
+redis.call('HSET', key, 'newestAt', whole(newestAt), 'toldAt', whole(headSeenAt), 'askedAt', whole(askedAt))
 redis.call('PEXPIRE', key, ${KEPT_MS})
-return { whole(newestAt), whole(toldAt), mayAsk and '1' or '0' }`;
+return { whole(newestAt), whole(headSeenAt), mayAsk and '1' or '0' }`;
 
 /** Keeps it in Redis, under one key. */
 export function shareChainTime({ key, runScript, budgetMs }: SharedChainTimeOptions): SharedChainTime {
   return {
-    exchange: async ({ newestAt, toldAt, now, latestNewestAt, askEveryMs }) => {
-      const args = [newestAt, toldAt, now, latestNewestAt, askEveryMs];
+    exchange: async ({ newestAt, headSeenAt, now, latestNewestAt, askEveryMs }) => {
+      const args = [newestAt, headSeenAt, now, latestNewestAt, askEveryMs];
       const reply = runScript(
         EXCHANGE,
         [key],
@@ -80,6 +80,8 @@ export function shareChainTime({ key, runScript, budgetMs }: SharedChainTimeOpti
 
 function readReply(reply: unknown): MergedChainTime | undefined {
   if (!Array.isArray(reply) || reply.length !== 3) return undefined;
-  const [newestAt = Number.NaN, toldAt = Number.NaN, mayAsk] = reply.map((part) => Number(String(part)));
-  return Number.isFinite(newestAt) && Number.isFinite(toldAt) ? { newestAt, toldAt, mayAsk: mayAsk === 1 } : undefined;
+  const [newestAt = Number.NaN, headSeenAt = Number.NaN, mayAsk] = reply.map((part) => Number(String(part)));
+  return Number.isFinite(newestAt) && Number.isFinite(headSeenAt)
+    ? { newestAt, headSeenAt, mayAsk: mayAsk === 1 }
+    : undefined;
 }

@@ -1,6 +1,6 @@
 import { type ErrorCode, ProxyError } from '../errors.ts';
 
-/** Failures of the indexer that are everybody's answer, by the codes that instances may tell each other. */
+/** Failures of the indexer that are everybody's answer, by the codes that instances may share. */
 const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
   'upstream-error',
   'upstream-invalid',
@@ -15,18 +15,18 @@ const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
 /** A longer error of the indexer is not passed to clients either. */
 const LONGEST_BODY_BYTES = 64 * 1024;
 
-/** A failure as instances tell it each other. Its cause stays: it is this process's alone. */
+/** A failure as instances share it. Its cause stays: it is this process's alone. */
 export function encodeFailure(error: ProxyError): string {
   const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody } = error;
-  const told = upstreamBody !== undefined && upstreamBody.length <= LONGEST_BODY_BYTES;
-  const body = told ? upstreamBody.toString('base64') : undefined;
+  const isShared = upstreamBody !== undefined && upstreamBody.length <= LONGEST_BODY_BYTES;
+  const body = isShared ? upstreamBody.toString('base64') : undefined;
   return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, body });
 }
 
-/** The failure that another instance told, or `undefined` for anything that is none. Never throws. */
+/** The failure that another instance shared, or `undefined` for anything that is none. Never throws. */
 export function decodeFailure(text: string): ProxyError | undefined {
-  const told = parse(text);
-  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, body } = told;
+  const shared = parse(text);
+  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, body } = shared;
   if (typeof code !== 'string' || !SHARED.has(code) || typeof message !== 'string') return undefined;
   if (!isOptional(apiVersion, isHeaderText) || !isOptional(body, isText)) return undefined;
   if (!isOptional(upstreamStatus, isStatus) || !isOptional(retryAfterSeconds, isSeconds)) return undefined;

@@ -56,7 +56,7 @@ const MARGIN_MS = 60 * 60 * 1000;
 /** The most records of one exchange: a script must not hold Redis up. */
 const MOST_AT_ONCE = 1000;
 
-/** Since when: tell what became of the records that were sent, and nothing else. */
+/** Since when: return what became of the records that were sent, and nothing else. */
 const NOTHING_ELSE = Number.POSITIVE_INFINITY;
 
 /** How far back each look reaches: the clock of Redis may have been set back since the last one, and writes followed. */
@@ -125,7 +125,7 @@ export class PurgeLog {
       return { at: record.at, notReached: undefined };
     }
     this.#unconfirmed.set(memberOf(record), record);
-    // Alone: of thousands of purges in a row each would carry, and be told of, those before it.
+    // Alone: of thousands of purges in a row each would carry, and get back, those before it.
     const failure = await this.#exchange(NOTHING_ELSE, [record], 'new').then(
       (exchanged) => exchanged.failure,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),

@@ -4,13 +4,13 @@ const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
 /**
  * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
- * at which Redis took them. Takes: how long records are kept, from when on they are counted, from when on they are told,
+ * at which Redis took them. Takes: how long records are kept, from when on they are counted, from when on they are returned,
  * then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why one
  * could not be written (or nothing), the epoch, what was
  * written, and the records from that instant on.
  *
  * A record that Redis lacks, because it was away, lost it or was flushed, is taken as one of now: the others look for
- * what is new only. The epoch is told each time and keeps its instant, or all would be purged once more; one that is far
+ * what is new only. The epoch is returned each time and keeps its instant, or all would be purged once more; one that is far
  * ahead, since the clock of Redis was wrong, is taken as of now once, for all instances.
  */
 export const EXCHANGE = `

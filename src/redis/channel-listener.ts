@@ -45,7 +45,7 @@ export class ChannelListener {
   #connect(): void {
     const connection = this.#open();
     this.#connection = connection;
-    // Why there is no connection is told by the one for commands.
+    // Why there is no connection is reported by the one for commands.
     connection.on('error', () => {});
     connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
       if (!Buffer.isBuffer(message)) throw new Error('a message of no sense');

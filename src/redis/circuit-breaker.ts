@@ -6,7 +6,7 @@ export interface CircuitBreakerOptions {
   readonly openMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Told when it opens, with what the last call threw, and when it closes; not when a trial fails. */
+  /** Called when it opens, with what the last call threw, and when it closes; not when a trial fails. */
   readonly onTransition: (transition: BreakerTransition) => void;
 }
 

@@ -7,7 +7,7 @@ import { type EvictionProblem, reportEviction } from './report-eviction.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
-/** What the rest of the house may ask of Redis. Every call settles within the command timeout, and at once while there is no connection. */
+/** What the rest of the program may ask of Redis. Every call settles within the command timeout, and at once while there is no connection. */
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
@@ -18,7 +18,7 @@ export interface RedisConnection {
 /** What those may ask of Redis whose question is a script; a call settles as those of {@link RedisConnection} do. */
 export interface RedisScripting {
   /**
-   * Runs Lua code of this house and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
+   * Runs Lua code of this program and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
    * arrays of them, nil as null. All keys must lie in one slot.
    */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;

@@ -5,7 +5,7 @@ const digests = new Map<string, string>();
 
 /**
  * Runs Lua code by its digest, and sends the code itself once where the server does not know it. Scripts are constants
- * of this house: what is remembered of them stays small. All keys must lie in one slot, as ioredis chooses the node of a
+ * of this program: what is remembered of them stays small. All keys must lie in one slot, as ioredis chooses the node of a
  * Cluster by the first.
  */
 export async function runScript(

@@ -33,7 +33,7 @@ export class LogDestination {
   #waitingBytes = 0;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
-  #droppedUntold = 0;
+  #droppedUnreported = 0;
 
   constructor({ fd, maxWaitingBytes = 1024 * 1024, retryMs = 100, write = writeSync }: LogDestinationOptions) {
     this.#fd = fd;
@@ -74,10 +74,10 @@ export class LogDestination {
   #writeAll(): void {
     this.#retry = undefined;
     let failure = this.#writeWaiting();
-    if (failure === undefined && this.#droppedUntold > 0) {
-      const told = { level: 40, time: Date.now(), lines: this.#droppedUntold, msg: 'log lines were dropped' };
-      this.#droppedUntold = 0;
-      this.#add(Buffer.from(`${JSON.stringify(told)}\n`));
+    if (failure === undefined && this.#droppedUnreported > 0) {
+      const line = { level: 40, time: Date.now(), lines: this.#droppedUnreported, msg: 'log lines were dropped' };
+      this.#droppedUnreported = 0;
+      this.#add(Buffer.from(`${JSON.stringify(line)}\n`));
       failure = this.#writeWaiting();
     }
     if (failure !== undefined && !CLOSED_FOR_GOOD.has(failure)) {
@@ -109,6 +109,6 @@ export class LogDestination {
 
   #drop(lines: number): void {
     this.#dropped += lines;
-    this.#droppedUntold += lines;
+    this.#droppedUnreported += lines;
   }
 }

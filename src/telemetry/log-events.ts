@@ -23,7 +23,7 @@ export class EventLog {
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
-    // Where the head of the chain cannot be told, answers live for less time: no client is told of a failure.
+    // Where the head of the chain is not known, answers live for less time: no client gets a failure.
     if ('operation' in event && event.operation === 'masterchainInfo') return;
     switch (event.name) {
       case 'key-refused':
@@ -87,8 +87,8 @@ export class EventLog {
   readonly onRedisEvent = (event: RedisTierEvent): void => {
     if (event.name !== 'redis-available') return;
     const { operation, available, reason } = event;
-    if (available) this.#logger.info({ operation }, 'Redis is used again');
-    else this.#logger.warn({ operation, reason }, 'Redis fails and is left alone for a while');
+    if (available) this.#logger.info({ operation }, 'Redis circuit breaker closed');
+    else this.#logger.warn({ operation, reason }, 'Redis circuit breaker opened');
   };
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
@@ -103,11 +103,11 @@ export class EventLog {
         this.#logger.info({ records: event.records }, 'purged elsewhere, or given back to Redis: followed');
         break;
       case 'purges-available':
-        if (event.available) this.#logger.info('purges are told by Redis again');
+        if (event.available) this.#logger.info('purges of other instances are followed through Redis again');
         else
           this.#logger.warn(
             { reason: event.reason },
-            'purges are not told by Redis: what it holds is not used until they are',
+            'purges of other instances cannot be followed: entries in Redis are not used until they can',
           );
         break;
     }

@@ -12,10 +12,10 @@ export interface MetricSources {
   readonly requestsInFlight: () => number;
   /** Requests at the indexer. */
   readonly inFlight: () => number;
-  /** Requests that wait for their turn at the indexer. */
+  /** Requests that wait for a slot at the indexer. */
   readonly waiting: () => number;
   readonly limit: () => number;
-  /** How long a miss of an operation would wait for its turn. */
+  /** How long a miss of an operation would wait for a slot. */
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
@@ -31,7 +31,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 
-/** The counters, in a registry of their own: what happens is told by events, what is so is read at each scrape. */
+/** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
   /** Requests for an operation, each counted once when it is answered. */
@@ -67,7 +67,7 @@ export class Metrics {
   });
   readonly #redisAvailable = new Gauge({
     name: 'toncache_redis_available',
-    help: 'Whether Redis is used (1) or left alone after faults (0).',
+    help: 'Whether the circuit breaker of Redis is closed (1) or open (0).',
     labelNames: ['call'],
     registers: [this.#registry],
   });
@@ -107,10 +107,10 @@ export class Metrics {
     );
     this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
     this.#gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
-    this.#gauge('upstream_queued', 'Requests that wait for their turn at the indexer.', sources.waiting);
+    this.#gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
     new Gauge({
       name: 'toncache_upstream_expected_wait_seconds',
-      help: 'How long a miss that came now would wait for its turn at the indexer.',
+      help: 'How long a miss that came now would wait for a slot at the indexer.',
       labelNames: ['operation'],
       registers: [this.#registry],
       collect() {

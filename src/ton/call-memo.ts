@@ -43,7 +43,7 @@ export class CallMemo {
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
 
-  /** To be told of a call that is worth it. */
+  /** To be called with a call that is worth it. */
   remember({ call: { operation }, unknownSpelling }: KeyedCall): void {
     if (unknownSpelling === undefined) return;
     // Parsed again from the spelling, a string of its own: parts of the request's target would keep the whole of it alive.

@@ -28,11 +28,11 @@ export type LifetimePolicies = Readonly<
 export interface AnswerInstants {
   readonly askedAt: number;
   readonly receivedAt: number;
-  /** The newest time that the chain in the indexer is known to have reached; `undefined` where nothing told it. */
+  /** The newest time that the chain in the indexer is known to have reached; `undefined` where nothing showed it. */
   readonly chainAt: number | undefined;
 }
 
-/** The instants of an entry, and what clients are told. */
+/** The instants of an entry, and what clients get. */
 export interface Lifetime {
   readonly askedAt: number;
   readonly freshUntil: number;

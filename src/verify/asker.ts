@@ -64,7 +64,7 @@ export class Asker {
   async ask(target: string, options: AskOptions = {}): Promise<Answered> {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {
-      await traffic.turn();
+      await traffic.slot();
       const before = traffic.count;
       const answered = await this.#send(target, options);
       const pauseMs = pauseAfter(answered);
@@ -78,7 +78,7 @@ export class Asker {
   /** Asks for several targets in one turn, which together are to cost one request at most. */
   async askAtOnce(targets: readonly string[]): Promise<AnsweredSet> {
     const { traffic } = this.#options;
-    await traffic.turn();
+    await traffic.slot();
     const before = traffic.count;
     const startedAt = performance.now();
     const answers = await Promise.all(targets.map((target) => this.#send(target, {})));

@@ -42,7 +42,7 @@ export async function checkUnknown(run: Run): Promise<void> {
 
 /** A block that is not there yet is there soon after, though its absence was cached. */
 export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions): Promise<void> {
-  // So many blocks come while two requests wait for their turns: less far ahead, nobody would see the block absent.
+  // So many blocks come while two requests wait for their slots: less far ahead, nobody would see the block absent.
   const meanwhile = Math.ceil(2000 / rate / BLOCK_MS);
   for (let attempt = 1; attempt <= MOST_BLOCKS; attempt++) {
     const ahead = 2 + meanwhile * 2 ** (attempt - 1);

@@ -14,7 +14,7 @@ const SHORTEST_LIFETIME_MS = 250;
 const MOST_ATTEMPTS = 3;
 
 /** Of problems that are alike. */
-const MOST_TOLD = 3;
+const MOST_REPORTED = 3;
 
 /** All spellings of a hash, an account and a set of hashes give one answer and cost one request. */
 export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
@@ -77,14 +77,14 @@ async function inspectSet(
   if (excuse !== undefined) return { problems: [], detail: excuse, unclear: true };
 
   const wrong = answers.flatMap((it) =>
-    inspect(operation, it, statuses).problems.map((told) => `${it.target}: ${told}`),
+    inspect(operation, it, statuses).problems.map((problem) => `${it.target}: ${problem}`),
   );
   const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
   const forwarded = answers.filter(({ headers }) => wentForward(cacheHeaders(headers)));
   return {
     problems: [
-      ...wrong.slice(0, MOST_TOLD),
-      ...other.slice(0, MOST_TOLD).map(({ target }) => `another answer for ${target}`),
+      ...wrong.slice(0, MOST_REPORTED),
+      ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
       ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
       ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
     ],

@@ -52,8 +52,8 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
   const { transactions, searched } = await lookBack(indexer, { first, newest }, SETTLED_DISTANCES, (found) => {
     return found.length >= samples && found.some(({ hasParent }) => hasParent) && found.some((it) => it.hasChildren);
   });
-  const telling = [transactions.find((it) => it.hasParent), transactions.find((it) => it.hasChildren)];
-  const chosen = new Set([...telling.filter((it) => it !== undefined), ...spread(transactions, samples)]);
+  const informative = [transactions.find((it) => it.hasParent), transactions.find((it) => it.hasChildren)];
+  const chosen = new Set([...informative.filter((it) => it !== undefined), ...spread(transactions, samples)]);
   return { seqnos, transactions: [...chosen].slice(0, Math.max(samples, 2)), searched };
 }
 
@@ -102,7 +102,7 @@ async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
   throw new NotAnIndexerError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 
-/** Transactions of a masterchain block, from the indexer itself; none where it does not tell. */
+/** Transactions of a masterchain block, from the indexer itself; none where it does not answer with any. */
 async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
   const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_BLOCK}`;
   const { rows, problems } = listIn('adjacentTransactions', (await indexer.ask(target)).body);

@@ -33,7 +33,7 @@ export class UpstreamTraffic {
   }
 
   /** Resolves when one more request may be made. What turns out to need none costs the next one no time. */
-  async turn(): Promise<void> {
+  async slot(): Promise<void> {
     for (;;) {
       const waitMs = this.#freeAt - performance.now();
       if (waitMs <= 0) return;

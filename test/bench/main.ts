@@ -48,7 +48,7 @@ async function memoryHits(): Promise<Hits[]> {
 
 /**
  * Every hit is made to ask Redis first, though memory holds the entry as well; with a budget that a saturated machine
- * keeps too, or Redis would be left alone now and then and memory measured instead.
+ * keeps too, or the circuit breaker of Redis would open now and then and memory measured instead.
  */
 async function redisHits(): Promise<Hits[]> {
   return withConfig(EVERY_HIT_FROM_REDIS, async (CONFIG_FILE) => {

@@ -43,7 +43,7 @@ describe('300 clients of three instances', () => {
     expect(await leases(fleet)).toEqual([]);
   });
 
-  it('cost it one for a key that failed, and all are told, also those who come while the failure rests', async () => {
+  it('cost it one for a key that failed, and all get the failure, also within its failure TTL', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } },
@@ -84,11 +84,11 @@ async function followers(fleet: Fleet): Promise<number> {
 }
 
 describe('what the holder of a lease came to by itself', () => {
-  it('is told to its own clients alone, and exactly one other instance loads', async () => {
+  it('is the answer to its own clients alone, and exactly one other instance loads', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(
       async (target) => {
-        // The indexer asks the holder for a pause while it waits for its turn.
+        // The indexer asks the holder for a pause while it waits for a slot.
         return target.startsWith('/api/v3/pendingTraces')
           ? { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] }
           : held.answer();

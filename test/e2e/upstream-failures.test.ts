@@ -12,7 +12,7 @@ import { newestBlock, nothingPending, unknownTransaction } from './questions.ts'
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 
 /** Failures are asked for again at once, so that what is never cached can be seen to be asked for. */
-const WITHOUT_REST: WorldProxyOptions = { overrides: { coalescing: { failureTtl: 0 } } };
+const WITHOUT_FAILURE_TTL: WorldProxyOptions = { overrides: { coalescing: { failureTtl: 0 } } };
 
 function errorIn(text: string): unknown {
   return JSON.parse(text).error;
@@ -53,11 +53,11 @@ describe.each(DIALECTS)('failures of indexer %s', (dialect) => {
 
   // Each failure before a proxy that has seen no other: many in a row are another matter.
   beforeEach(async () => {
-    world = await World.start({ dialect, tiers: 'memory alone', proxy: WITHOUT_REST });
+    world = await World.start({ dialect, tiers: 'memory alone', proxy: WITHOUT_FAILURE_TTL });
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it.each(FAILURES)('are told to the client and never cached: %s', async (_, fault, status, body) => {
+  it.each(FAILURES)('reach the client and are never cached: %s', async (_, fault, status, body) => {
     for (const target of [nothingPending(), newestBlock(world), unknownTransaction()]) {
       const injected = world.indexer.faults.inject(fault);
       const reply = await world.ask(target);
@@ -84,7 +84,7 @@ describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind
 
   afterEach(() => world[Symbol.asyncDispose]());
   beforeEach(async () => {
-    world = await World.start({ ...kind, proxy: { ...WITHOUT_REST, stopsTime: true } });
+    world = await World.start({ ...kind, proxy: { ...WITHOUT_FAILURE_TTL, stopsTime: true } });
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind
     ['plain text', rateLimited('text', '7'), 7],
     ['JSON without Retry-After', rateLimited('json'), 1],
     ['plain text without Retry-After', rateLimited('text'), 1],
-  ])('is left alone that long: %s', async (_, fault, seconds) => {
+  ])('gets no request for that long: %s', async (_, fault, seconds) => {
     const hit = newestBlock(world);
     await world.ask(hit);
     const limit = world.indexer.faults.inject(fault);
@@ -127,7 +127,7 @@ describe('failures', () => {
 
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('rest on their key: who asks again at once gets the same answer, and the indexer is asked once', async () => {
+  it('are the answer to their key for the failure TTL, and the indexer is asked once', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(failed(500), { times: 1 });
     const target = unknownTransaction();

@@ -5,7 +5,7 @@ import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from '../e2e/wor
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */
 export const PATIENT_ADMISSION = { patience: 3_600_000, holdAfterTimeout: 0, maxMemory: 1 };
 
-/** A world whose keys do not rest after a failure: the next request asks the indexer again. */
+/** A world without a failure TTL: the request after a failure asks the indexer again. */
 export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
   const coalescing = { failureTtl: 0, ...overrides?.coalescing };
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };

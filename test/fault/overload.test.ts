@@ -236,7 +236,7 @@ describe('the breaker', () => {
     expect(await shed('breaker-open')).toBe(31);
   });
 
-  it('asks again by itself after the rest, and closes with the first success', async () => {
+  it('asks again by itself after the open duration, and closes with the first success', async () => {
     await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     await pending(20);

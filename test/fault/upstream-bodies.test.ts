@@ -152,7 +152,7 @@ describe('a compressed body', () => {
 });
 
 describe('a large body that is made to be slow to read', () => {
-  it('is 502, and its key rests: those who ask again meanwhile cost the indexer nothing', async () => {
+  it('is 502, and requests within the failure TTL cost the indexer nothing', async () => {
     await using proxied = await startFaultyWorld({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
     const slow = answering(packed, { 'Content-Encoding': 'gzip' });

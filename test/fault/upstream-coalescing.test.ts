@@ -29,7 +29,7 @@ async function untilNoticed(): Promise<void> {
   for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
 }
 
-it('a flight takes followers for a second and rests its key for 250 ms after a failure, unless set otherwise', async () => {
+it('the collapse window is 1 s and the failure TTL 250 ms, unless set otherwise', async () => {
   await start();
   const { settings } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1:1' });
   expect(settings.coalescing).toEqual({ collapseWindow: 1000, failureTtl: 250 });
@@ -162,7 +162,7 @@ describe('a flight that waits for its permit', () => {
 });
 
 describe('followers of a flight that fails', () => {
-  it('share its error, and those who come within its rest too; then the indexer is asked again', async () => {
+  it('share its error, and those who come within the failure TTL too; then the indexer is asked again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     // In a minute the timer that forgets the failure does not run: the clock alone decides.
     await start({ overrides: { coalescing: { failureTtl: 60_000 } } });
@@ -177,11 +177,11 @@ describe('followers of a flight that fails', () => {
       expect(await answer).toMatchObject({ status: 500, text: '{"error":"simulated failure 500"}' });
     }
     vi.advanceTimersByTime(59_999);
-    const resting = await world.ask(target);
-    expect(resting).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
-    expect(resting.headers['cache-control']).toBe('no-store');
+    const late = await world.ask(target);
+    expect(late).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
+    expect(late.headers['cache-control']).toBe('no-store');
     expect(world.forwarded).toHaveLength(1);
-    // Other keys do not rest.
+    // Other keys have not failed.
     expect((await world.ask(unknownTransaction())).status).toBe(404);
     vi.advanceTimersByTime(1);
     expect((await world.ask(target)).status).toBe(200);
@@ -193,7 +193,7 @@ describe('followers of a flight that fails', () => {
     ['half of its answer', { kind: 'cut', framing: 'content-length' }, 502, 'upstream-invalid'],
     ["a 404 that is not the indexer's own", failed(404, 'text'), 502, 'upstream-invalid'],
     ['too large a body', { kind: 'huge', bytes: 5000 }, 502, 'upstream-too-large'],
-  ])('share what was useless, and the key rests: %s', async (_, fault, status, detail) => {
+  ])('share what was useless, also within the failure TTL: %s', async (_, fault, status, detail) => {
     const overrides = { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
     world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
     const other = await world.addProxy({ overrides });
@@ -205,7 +205,7 @@ describe('followers of a flight that fails', () => {
     expect(injected.hits).toBe(1);
   });
 
-  it('of which the key rests, ask no more than a few times a second', async () => {
+  it('that fails cost no more than a few requests a second', async () => {
     await start();
     const target = newestBlock(world);
     const failure = world.indexer.faults.inject(failed(500));

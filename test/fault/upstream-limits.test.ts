@@ -103,7 +103,7 @@ describe('an indexer that fails one operation', () => {
 });
 
 describe('an indexer that is gone', () => {
-  test('is left alone for all operations, and found again by itself', async () => {
+  test('opens the circuit breakers of all operations, which close again by themselves', async () => {
     const { port, chain } = indexer;
     await indexer.close();
     await upstream.calls('adjacentTransactions', 20);

@@ -136,7 +136,7 @@ describe('beyond the queue', () => {
     for (const { answer } of occupying) expect((await answer).status).toBe(404);
   });
 
-  it('shed requests are no failure of the indexer: nothing rests, nothing is logged', async () => {
+  it('shed requests are no failure of the indexer: no failure is kept, nothing is logged', async () => {
     await start(1, 0);
     const gate = world.indexer.hold();
     const occupying = await occupy(1);

@@ -106,7 +106,7 @@ describe('429', () => {
   });
 });
 
-describe('while the indexer rests', () => {
+describe('while the indexer is paused', () => {
   it('what is in memory is answered, and what waited for a permit is not sent', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });

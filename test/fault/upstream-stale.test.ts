@@ -216,9 +216,9 @@ describe('when the indexer fails', () => {
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { hit: true } });
   });
 
-  it('a failure that rests on its key gives no stale answer any longer than the failure itself would', async () => {
-    const resting = { coalescing: { failureTtl: 60_000 } };
-    await using other = await startProxy({ upstreamUrl: upstream.url, overrides: resting, now: () => now });
+  it('a kept failure gives no stale answer any longer than the failure itself would', async () => {
+    const failing = { coalescing: { failureTtl: 60_000 } };
+    await using other = await startProxy({ upstreamUrl: upstream.url, overrides: failing, now: () => now });
     const target = `/api/v3/adjacentTransactions?hash=${HASH}&direction=in`;
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));
     await other.ask(target);

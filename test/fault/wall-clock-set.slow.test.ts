@@ -41,9 +41,11 @@ test('a process whose wall clock is set back an hour while Redis is away uses it
   const logged = (wanted: string) => proxy.log.some(({ msg }) => msg === wanted);
   await redis.kill();
   await expect
-    .poll(async () => [(await cold()).status, logged('Redis fails and is left alone for a while')], SOON)
+    .poll(async () => [(await cold()).status, logged('Redis circuit breaker opened')], SOON)
     .toEqual([200, true]);
   proxy.signal('SIGUSR2');
   await redis.restart();
-  await expect.poll(async () => [(await cold()).status, logged('Redis is used again')], SOON).toEqual([200, true]);
+  await expect
+    .poll(async () => [(await cold()).status, logged('Redis circuit breaker closed')], SOON)
+    .toEqual([200, true]);
 });

@@ -95,7 +95,7 @@ describe('a signal to end', () => {
     await once(silent, 'connect');
     await ask(started.url, TARGET);
     started.signal('SIGTERM');
-    await started.untilLogged('ending');
+    await started.untilLogged('shutting down');
     const signalledAt = performance.now();
     expect(await started.ended).toEqual({ code: 0, signal: null });
     // Load balancers and browsers open connections in advance: there is no request in flight on them to wait for.
@@ -109,7 +109,7 @@ describe('a signal to end', () => {
     const inFlight = send(started.url, TARGET);
     await gate.arrived(1);
     started.signal('SIGTERM');
-    await started.untilLogged('ending');
+    await started.untilLogged('shutting down');
     // A repeat within half a second is the same signal to the process, which comes twice by npm and a terminal.
     const repeating = setInterval(() => started.signal('SIGTERM'), 100);
     expect(await started.ended).toEqual({ code: 1, signal: null });
@@ -163,7 +163,7 @@ describe('what does not end by itself is given up in time:', () => {
     expect(performance.now() - signalledAt).toBeLessThan(10 * (DRAIN_MS + 500));
   });
 
-  it('a request that waits for its turn is told so too', async () => {
+  it('a request that waits for a slot is answered so too', async () => {
     await using started = await startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
     const gate = indexer.hold();
     const first = send(started.url, TARGET);

@@ -139,12 +139,12 @@ describe('a start', () => {
     let seqno = 2_000_000_000;
     const statusOfMiss = async () => (await ask(started.url, `/api/v3/masterchainBlockShards?seqno=${seqno++}`)).status;
     const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
-    const fails = 'Redis fails and is left alone for a while';
+    const fails = 'Redis circuit breaker opened';
     for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
     // Reads and writes are told of apart.
     expect(aboutRedis()).toEqual([fails, fails]);
     await redis.restart();
-    const again = 'Redis is used again';
+    const again = 'Redis circuit breaker closed';
     await expect
       .poll(async () => [await statusOfMiss(), aboutRedis().filter((msg) => msg === again).length], { interval: 20 })
       .toEqual([404, 2]);

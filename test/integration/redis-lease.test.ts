@@ -163,7 +163,7 @@ describe('those who wait', () => {
     expect(await admin.exists(leaseOf(key), waitersOf(key))).toBe(0);
   });
 
-  test('are all told of a failure, also those who missed the message and those who come a little later', async () => {
+  test('all get a failure, also those who missed the message and those who come a little later', async () => {
     const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
     const deaf = new Instance(Object.assign(connections[0] as Connection, { listen: () => {} }));
     const key = someKey();
@@ -179,7 +179,7 @@ describe('those who wait', () => {
     expect(ttlMs).toBeLessThanOrEqual(5000);
   });
 
-  test('are told of a failure that does not rest, and the key is free at once', async () => {
+  test('get a failure that is not kept, and the key is free at once', async () => {
     const [a, b] = (await Instance.fleet(2, { failureTtlMs: 0 })) as [Instance, Instance];
     const key = someKey();
     const lease = await a.hold(key);
@@ -362,7 +362,7 @@ describe('rubbish', () => {
   const heldForEver = `held 0 ${randomUUID()}`;
   test.each<[string, (key: string) => Promise<unknown>]>([
     ['a word', (key) => admin.set(leaseOf(key), 'rubbish', 'PX', 10_000)],
-    ['a failure that would rest for long', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 100_000)],
+    ['a failure that would be kept for long', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 100_000)],
     ['bytes', (key) => admin.set(leaseOf(key), Buffer.from([0, 255, 10, 13]), 'PX', 10_000)],
     ['nothing', (key) => admin.set(leaseOf(key), '', 'PX', 10_000)],
     ['a word in place of its time', (key) => admin.set(leaseOf(key), 'held long x', 'PX', 10_000)],

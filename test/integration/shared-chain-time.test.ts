@@ -20,20 +20,20 @@ const shared = (budgetMs = 5000) => shareChainTime({ key, runScript: redis.runSc
 
 /** Gives nothing, and asks for nothing, unless told otherwise. */
 const exchange = (given: Partial<GivenChainTime> = {}) =>
-  shared().exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 0, ...given });
+  shared().exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 0, ...given });
 
 describe('instances before one indexer', () => {
   test('know nothing at first', async () => {
-    expect(await exchange()).toEqual({ newestAt: 0, toldAt: 0, mayAsk: false });
+    expect(await exchange()).toEqual({ newestAt: 0, headSeenAt: 0, mayAsk: false });
   });
 
   test('know the newest of each that one of them gave', async () => {
-    await exchange({ newestAt: NOW - 5000, toldAt: NOW - 9000 });
-    expect(await exchange({ newestAt: NOW - 7000, toldAt: NOW - 1000 })).toMatchObject({
+    await exchange({ newestAt: NOW - 5000, headSeenAt: NOW - 9000 });
+    expect(await exchange({ newestAt: NOW - 7000, headSeenAt: NOW - 1000 })).toMatchObject({
       newestAt: NOW - 5000,
-      toldAt: NOW - 1000,
+      headSeenAt: NOW - 1000,
     });
-    expect(await exchange()).toMatchObject({ newestAt: NOW - 5000, toldAt: NOW - 1000 });
+    expect(await exchange()).toMatchObject({ newestAt: NOW - 5000, headSeenAt: NOW - 1000 });
   });
 
   test('may ask one at a time', async () => {
@@ -46,8 +46,8 @@ describe('instances before one indexer', () => {
   });
 
   test('take fractions of milliseconds, as the clock of Redis tells them', async () => {
-    const given = { newestAt: NOW - 0.5, toldAt: NOW - 0.25, now: NOW + 0.75, askEveryMs: 10_000 };
-    expect(await exchange(given)).toEqual({ newestAt: NOW - 1, toldAt: NOW - 1, mayAsk: true });
+    const given = { newestAt: NOW - 0.5, headSeenAt: NOW - 0.25, now: NOW + 0.75, askEveryMs: 10_000 };
+    expect(await exchange(given)).toEqual({ newestAt: NOW - 1, headSeenAt: NOW - 1, mayAsk: true });
   });
 
   test('forget what nobody renews', async () => {
@@ -64,9 +64,9 @@ describe('what is kept and is garbage', () => {
 
   test.each([LATEST + 1, '1e400', 'nan', 'soon', '', '-1e400'])('gives way to what is given: %j', async (garbage) => {
     for (const field of ['newestAt', 'toldAt', 'askedAt']) await spoil(field, garbage);
-    const given = { newestAt: NOW - 1000, toldAt: NOW - 2000, askEveryMs: 10_000 };
-    expect(await exchange(given)).toEqual({ newestAt: NOW - 1000, toldAt: NOW - 2000, mayAsk: true });
-    expect(await exchange()).toMatchObject({ newestAt: NOW - 1000, toldAt: NOW - 2000 });
+    const given = { newestAt: NOW - 1000, headSeenAt: NOW - 2000, askEveryMs: 10_000 };
+    expect(await exchange(given)).toEqual({ newestAt: NOW - 1000, headSeenAt: NOW - 2000, mayAsk: true });
+    expect(await exchange()).toMatchObject({ newestAt: NOW - 1000, headSeenAt: NOW - 2000 });
   });
 
   test('is no answer, where the key holds another type', async () => {
@@ -78,10 +78,10 @@ describe('what is kept and is garbage', () => {
 test('a Redis that does not answer in time is no answer', async () => {
   const hung = shareChainTime({ key, runScript: () => new Promise(() => {}), budgetMs: 1 });
   expect(
-    await hung.exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
+    await hung.exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
   ).toBeUndefined();
   const failing = shareChainTime({ key, runScript: () => Promise.reject(new Error('away')), budgetMs: 5000 });
   expect(
-    await failing.exchange({ newestAt: 0, toldAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
+    await failing.exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
   ).toBeUndefined();
 });

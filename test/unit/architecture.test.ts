@@ -71,7 +71,7 @@ const manifest: { dependencies: Record<string, string> } = JSON.parse(
   readFileSync(new URL('package.json', root), 'utf8'),
 );
 
-describe('the house', () => {
+describe('src', () => {
   it('was read', () => {
     expect(source.map(({ path }) => path)).toContain('errors.ts');
   });

@@ -142,7 +142,7 @@ describe('the breaker', () => {
     expect(transitions()).toEqual([]);
   });
 
-  test('lets one call try Redis after its rest, while all others go on without it at once', async () => {
+  test('lets one trial through after the open duration, while all others go on without Redis at once', async () => {
     const trial = Promise.withResolvers<Buffer | undefined>();
     let answer: RedisConnection['getBuffer'] = refuses;
     const { tier, connection, transitions } = tierOn({ getBuffer: (key) => answer(key) });
@@ -159,7 +159,7 @@ describe('the breaker', () => {
   });
 
   test.each([-3_600_000, 3_600_000])(
-    'rests by the monotonic clock, wherever the wall clock is set to: %i ms further',
+    'stays open by the monotonic clock, wherever the wall clock is set to: %i ms further',
     async (byMs) => {
       const { tier, connection } = tierOn({ getBuffer: refuses });
       await failReads(tier, FAULTS);
@@ -184,7 +184,7 @@ describe('the breaker', () => {
     expect(transitions()).toHaveLength(1);
   });
 
-  test('rests reads and writes apart from each other', async () => {
+  test('opens for reads and writes apart from each other', async () => {
     const { tier, outcomesOf, transitions } = tierOn({ runScript: () => Promise.reject(new Error('READONLY')) });
     for (let time = 0; time < FAULTS + 2; time++) {
       tier.set(entry);

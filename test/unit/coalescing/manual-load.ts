@@ -1,6 +1,6 @@
 import type { Flight } from '../../../src/coalescing/single-flight.ts';
 
-/** What the flights of these tests bring home; a failure rests on its key. */
+/** What the flights of these tests bring home; a failure is kept for its key. */
 export interface Outcome {
   readonly name: string;
   readonly failed?: boolean;

@@ -212,7 +212,7 @@ describe('an acquisition', () => {
     expect(redis.calls[0]?.args.at(-2)).toBe(ageMs);
   });
 
-  test('brings back a failure that rests', async () => {
+  test('returns a failure that is kept', async () => {
     redis.replies.push(() => ['failed', 'why']);
     expect(await acquire()).toEqual({ state: 'failed', failure: 'why' });
   });

@@ -143,7 +143,7 @@ describe('a waiter who leaves', () => {
 });
 
 describe('a thousand followers', () => {
-  test('get their value in turns, and whoever leaves between two of them has left', async () => {
+  test('get their value in batches, and whoever leaves between two of them has left', async () => {
     const load = new ManualLoad();
     const leaving = new AbortController();
     const waits = Array.from({ length: 999 }, () => join('k', load));
@@ -222,7 +222,7 @@ describe('a flight that failed', () => {
     expect(await again).toMatchObject({ value: { name: 'up' }, collapsed: false });
   });
 
-  test('rests no other key', async () => {
+  test('is kept for no other key', async () => {
     const load = new ManualLoad();
     const wait = join('k', load);
     load.land({ name: 'down', failed: true });
@@ -232,7 +232,7 @@ describe('a flight that failed', () => {
     expect(other.flights).toHaveLength(1);
   });
 
-  test('is forgotten after its rest', async () => {
+  test('is forgotten after the failure TTL', async () => {
     const load = new ManualLoad();
     const wait = join('k', load);
     load.land({ name: 'down', failed: true });
@@ -244,7 +244,7 @@ describe('a flight that failed', () => {
 });
 
 describe('a load that throws', () => {
-  test('rejects everyone who waits, and does not rest', async () => {
+  test('rejects everyone who waits, and is not kept', async () => {
     const load = new ManualLoad();
     const waits = Promise.allSettled([join('k', load), join('k', load)]);
     const bug = new Error('bug');

@@ -193,37 +193,37 @@ describe('with other instances', () => {
   });
 
   test('what one of them was just told is not asked for', async () => {
-    merged = { newestAt: START - HOUR, toldAt: START - 5 * SECOND, mayAsk: false };
+    merged = { newestAt: START - HOUR, headSeenAt: START - 5 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - HOUR);
     expect(asks).toBe(0);
   });
 
   test('only the one that may ask does, and the others look for its answer a second later', async () => {
-    merged = { newestAt: START - DAY, toldAt: START - HOUR, mayAsk: false };
+    merged = { newestAt: START - DAY, headSeenAt: START - HOUR, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - DAY);
     await time.upToDate();
     expect(given).toHaveLength(1);
     now += SECOND;
-    merged = { newestAt: START, toldAt: START + 200, mayAsk: false };
+    merged = { newestAt: START, headSeenAt: START + 200, mayAsk: false };
     expect(await time.upToDate()).toBe(START);
     expect(asks).toBe(0);
   });
 
   test('the others are told what the indexer said', async () => {
-    merged = { newestAt: 0, toldAt: 0, mayAsk: true };
+    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
     behindMs = MINUTE;
     await chainTime(shared).upToDate();
     expect(asks).toBe(1);
-    expect(given.map(({ newestAt, toldAt, askEveryMs }) => [newestAt, toldAt, askEveryMs])).toEqual([
+    expect(given.map(({ newestAt, headSeenAt, askEveryMs }) => [newestAt, headSeenAt, askEveryMs])).toEqual([
       [0, 0, 10 * SECOND],
       [START - MINUTE, START, 0],
     ]);
   });
 
   test('the others are told what answers said, at most once in 10 s', async () => {
-    merged = { newestAt: 0, toldAt: 0, mayAsk: true };
+    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
     const time = chainTime(shared);
     await time.upToDate();
     given = [];
@@ -239,7 +239,7 @@ describe('with other instances', () => {
   });
 
   test('a clock that is ahead of ours stops nothing', async () => {
-    merged = { newestAt: START, toldAt: START + 30 * SECOND, mayAsk: false };
+    merged = { newestAt: START, headSeenAt: START + 30 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START);
   });

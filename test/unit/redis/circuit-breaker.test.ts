@@ -71,7 +71,7 @@ describe('closed', () => {
 });
 
 describe('open', () => {
-  test('it rejects until its rest is over, then one call is the trial and all others are rejected', async () => {
+  test('it rejects until the open duration is over, then one call is the trial and all others are rejected', async () => {
     await open();
     now += OPEN_MS - 1;
     expect(await run('succeeds')).toBe('rejected');
@@ -86,7 +86,7 @@ describe('open', () => {
     expect(await run('succeeds')).toBe('value');
   });
 
-  test('a trial that fails is told to nobody, and the next one comes after another rest', async () => {
+  test('a trial that fails is reported to nobody, and the next one comes after another open duration', async () => {
     await open();
     for (let trial = 1; trial <= 5; trial++) {
       now += OPEN_MS;
@@ -108,7 +108,7 @@ describe('open', () => {
   });
 });
 
-test('whatever fails when, at most one call is begun in each rest, and one success after it closes', async () => {
+test('whatever fails when, at most one call is begun in each open duration, and one success after it closes', async () => {
   const step = fc.record({ fails: fc.boolean(), afterMs: fc.integer({ min: 0, max: 2 * OPEN_MS }) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
