@@ -22,6 +22,14 @@ export interface SourceFile {
   readonly imports: readonly Import[];
   /** Lines that read `process.env`, the import of it included. */
   readonly environmentReads: readonly number[];
+  /** Every name that the file declares: variables, parameters, functions, classes, types, members. */
+  readonly names: readonly DeclaredName[];
+}
+
+/** A name and the line of its declaration. */
+export interface DeclaredName {
+  readonly name: string;
+  readonly line: number;
 }
 
 /** Parses every TypeScript file below a folder. */
@@ -37,6 +45,7 @@ function parse(path: string, text: string): SourceFile {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const imports: Import[] = [];
   const environmentReads: number[] = [];
+  const names: DeclaredName[] = [];
   const lineOf = (node: ts.Node) => source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
 
   const visit = (node: ts.Node): void => {
@@ -53,10 +62,11 @@ function parse(path: string, text: string): SourceFile {
       });
     }
     if (readsEnvironment(node)) environmentReads.push(lineOf(node));
+    if (isDeclaredName(node)) names.push({ name: node.text, line: lineOf(node) });
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads };
+  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads, names };
 }
 
 function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefined {
@@ -75,6 +85,11 @@ function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefi
   const loads =
     expression.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(expression) && expression.text === 'require');
   return loads ? { from: argument, onlyTypes: false } : undefined;
+}
+
+function isDeclaredName(node: ts.Node): node is ts.Identifier | ts.PrivateIdentifier {
+  if (!ts.isIdentifier(node) && !ts.isPrivateIdentifier(node)) return false;
+  return 'name' in node.parent && node.parent.name === node && !ts.isPropertyAccessExpression(node.parent);
 }
 
 function readsEnvironment(node: ts.Node): boolean {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
+import { retiredWordIn } from '../support/retired-words.ts';
 
 /** The parts that answer requests, from the ground up. */
 const parts = [
@@ -127,6 +128,41 @@ describe('src', () => {
     );
     expect(unclear.map(({ path }) => `src/${path} lies in a folder whose name says nothing`)).toEqual([]);
   });
+
+  it('declares no name with a word that the glossary has replaced', () => {
+    const found = source.flatMap(({ path, names }) => {
+      const places = [{ name: path.replace(/\.ts$/, ''), line: 1 }, ...names];
+      return places.flatMap(({ name, line }) => {
+        const word = retiredWordIn(name);
+        return word === undefined ? [] : [`src/${path}:${line} declares ${name}: see the glossary for "${word}"`];
+      });
+    });
+    expect(found).toEqual([]);
+  });
+
+  it.each([
+    ['judgeAnswer', 'judge'],
+    ['#claims', 'claim'],
+    ['LONGEST_REST_MS', 'rest'],
+    ['restAfterFailure', 'rest'],
+    ['newestRound', 'round'],
+    ['simulator/rounds', 'round'],
+    ['memoryBeforeRedisMs', 'before redis'],
+    ['leastKeys', 'least keys'],
+    ['poorerSince', 'poorer'],
+    ['isTold', 'told'],
+  ])('knows a replaced word in %s', (name, word) => expect(retiredWordIn(name)).toBe(word));
+
+  it.each([
+    'rest',
+    '...rest',
+    'roundTripMs',
+    'SLOW_ROUND_TRIP_MS',
+    'Surroundings',
+    'background',
+    'restart',
+    'interest',
+  ])('takes %s for no replaced word', (name) => expect(retiredWordIn(name)).toBeUndefined());
 
   it(`has no file above ${mostLines} lines`, () => {
     const long = source.filter(({ lines }) => lines > mostLines);
