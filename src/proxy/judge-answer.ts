@@ -1,4 +1,4 @@
-import { type Entry, type Head, ownedCopy } from '../cache/entry.ts';
+import { type Entry, type Head, ownedBytes } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
@@ -58,7 +58,7 @@ export function judgeAnswer(key: string, answer: ReadAnswer, options: JudgeOptio
     maxAgeSeconds,
   };
   const richness = { rank, members, tentative };
-  const entry = { key, head, body: ownedCopy(answer.body), ...instants, richness, poorerSince: undefined };
+  const entry = { key, head, body: ownedBytes(answer.body), ...instants, richness, poorerSince: undefined };
   return { entry, showsChainAt, gainsByChainTime };
 }
 
