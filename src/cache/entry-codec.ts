@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress, zstdDecompress } from 'node:zlib';
-import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, NO_MEMBERS, ownedCopy } from './entry.ts';
+import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, NO_MEMBERS, ownedBytes } from './entry.ts';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -106,7 +106,7 @@ export async function decodeEntry(bytes: Buffer, key: string): Promise<Entry | u
   if (fields === undefined) return undefined;
   const body = fields.compressed ? await unpackBody(fields.stored, fields.bodyLength) : fields.stored;
   if (body?.byteLength !== fields.bodyLength) return undefined;
-  return { ...fields.entry, body: ownedCopy(body) };
+  return { ...fields.entry, body: ownedBytes(body) };
 }
 
 function readFields(bytes: Buffer, key: string): Fields | undefined {
@@ -156,7 +156,7 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
 }
 
 function ownFingerprints(slice: Buffer): Buffer {
-  return slice.length === 0 ? NO_MEMBERS : ownedCopy(slice);
+  return slice.length === 0 ? NO_MEMBERS : ownedBytes(slice);
 }
 
 // Written so that NaN fails every comparison.

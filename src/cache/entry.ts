@@ -86,8 +86,12 @@ export function usableUntil(entry: Entry): number {
   return Math.max(entry.staleWhileRevalidateUntil, entry.staleIfErrorUntil);
 }
 
-/** Copies bytes into an allocation of their own: a slice would keep its whole read chunk alive (measured: 32x the memory). */
-export function ownedCopy(bytes: Uint8Array): Buffer {
+/**
+ * The same bytes in an allocation that holds nothing else: a slice would keep its whole read chunk alive (measured: 32x
+ * the memory). What has its allocation for itself already is not copied.
+ */
+export function ownedBytes(bytes: Buffer): Buffer {
+  if (bytes.byteLength === bytes.buffer.byteLength) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.byteLength);
   copy.set(bytes);
   return copy;

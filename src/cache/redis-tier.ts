@@ -2,7 +2,7 @@ import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
-import { type Entry, ownedCopy, usableUntil } from './entry.ts';
+import { type Entry, ownedBytes, usableUntil } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
 import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, storeScript } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';
@@ -118,7 +118,7 @@ export class RedisTier implements SharedTier {
     const redisKey = this.#options.redisKey(key);
     const bytes = await this.#options.connection.getBuffer(redisKey);
     if (bytes === undefined || signal.aborted) return { outcome: 'absent', stamp: Buffer.alloc(0) };
-    const stamp = ownedCopy(bytes.subarray(0, STAMP_BYTES));
+    const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
     const entry = await decodeEntry(bytes, key);
     if (entry === undefined) {
       this.#forget(redisKey, stamp);

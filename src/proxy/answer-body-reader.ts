@@ -1,18 +1,19 @@
 import { Worker } from 'node:worker_threads';
-import { ownedCopy } from '../cache/entry.ts';
+import { ownedBytes } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-client.ts';
 import type { BodyDone, BodyJob } from './answer-body-worker.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
+import { hasMoreValues } from './has-more-values.ts';
 
-/**
- * Larger bodies are read in the worker. `JSON.parse` takes up to 40 ms for JSON of this size that is made to be slow, and
- * up to 300 ms for 1 MiB of it. The largest recorded answer of `pendingTraces` has 208 KB.
- */
-const LARGE_BYTES = 256 * 1024;
+/** Up to this length any body is parsed at once: made to be slow it takes up to 80 ms. */
+const SMALL_BYTES = 256 * 1024;
+/** Up to this length a body is parsed at once if it holds few values: a scan of 1 ms tells. */
+const MEDIUM_BYTES = 1024 * 1024;
+const FEW_VALUES = 25_000;
 
 /** Enough for a string of 8 MiB in UTF-16 and for the values that the worker accepts. More ends the worker only. */
-const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
+const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 /** An answer whose body was read. */
 export interface ReadAnswer extends UpstreamAnswer {
@@ -52,7 +53,7 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is no answer. */
   read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
-    if (answer.body.length <= LARGE_BYTES) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
+    if (isQuick(answer.body)) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
     const { length } = answer.body;
     this.#pendingBytes += length;
     return new Promise((resolve) => {
@@ -112,8 +113,12 @@ export class AnswerBodyReader {
   }
 }
 
+function isQuick(body: Buffer): boolean {
+  return body.length <= SMALL_BYTES || (body.length <= MEDIUM_BYTES && !hasMoreValues(body, FEW_VALUES));
+}
+
 /** The bytes in a buffer that holds nothing else, so that it can be transferred. */
 function wholeBuffer(body: Buffer): ArrayBuffer {
-  const { buffer } = body.byteLength === body.buffer.byteLength ? body : ownedCopy(body);
+  const { buffer } = body.byteLength === body.buffer.byteLength ? body : ownedBytes(body);
   return buffer as ArrayBuffer;
 }

@@ -1,4 +1,4 @@
-import { type Entry, type Head, ownedCopy } from '../cache/entry.ts';
+import { type Entry, type Head, ownedBytes } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
@@ -62,7 +62,7 @@ export function classifyAnswer(
     maxAgeSeconds,
   };
   const completeness = { rank, members, tentative };
-  const entry = { key, head, body: ownedCopy(answer.body), ...instants, completeness, regressedSince: undefined };
+  const entry = { key, head, body: ownedBytes(answer.body), ...instants, completeness, regressedSince: undefined };
   return { entry, showsChainAt, gainsByChainTime };
 }
 

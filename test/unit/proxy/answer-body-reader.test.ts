@@ -9,6 +9,8 @@ import { callOf, HASH_HEX } from '../ton/requests.ts';
 import { ASKED_AT, OUT, SHARDS } from './classified.ts';
 
 const KIB = 1024;
+/** More than is ever parsed in this thread. */
+const LARGE = 1100 * KIB;
 let bugs: unknown[];
 let reader: AnswerBodyReader;
 
@@ -58,6 +60,21 @@ describe('a body of at most 256 KiB', () => {
   });
 });
 
+describe('a body of at most 1 MiB', () => {
+  test('is read at once when it holds few values', () => {
+    const answer = answerOf(blockSetOf(1024 * KIB));
+    expect(reader.read(SHARDS, answer)).toEqual({ ...answer, facts: factsOf(SHARDS, 200, answer.body) });
+  });
+
+  test('is read by the worker when it holds many', async () => {
+    const body = `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(150_000)}0]}`;
+    const parse = vi.spyOn(JSON, 'parse');
+    const { facts } = await reader.read(SHARDS, answerOf(body));
+    expect(parse).not.toHaveBeenCalled();
+    expect(facts.finality?.answerClass).toBe('final');
+  });
+});
+
 describe('a larger body', () => {
   const growing = () => {
     const row = (index: number) => ({
@@ -66,16 +83,16 @@ describe('a larger body', () => {
       mc_block_seqno: 7,
       note: 'n'.repeat(500),
     });
-    return JSON.stringify({ transactions: Array.from({ length: 1000 }, (_, index) => row(index)) });
+    return JSON.stringify({ transactions: Array.from({ length: 2500 }, (_, index) => row(index)) });
   };
 
   test.each<[string, Call, string, number]>([
-    ['a masterchain block', SHARDS, blockSetOf(1024 * KIB), 200],
+    ['a masterchain block', SHARDS, blockSetOf(2 * LARGE), 200],
     ['children', OUT, growing(), 200],
-    ['no answer to the call', OUT, blockSetOf(300 * KIB), 200],
-    ['what is no JSON', SHARDS, blockSetOf(300 * KIB).slice(1), 200],
-    ['an error', SHARDS, `{"error":"${'e'.repeat(300 * KIB)}"}`, 500],
-    ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(300 * KIB)}"}`, 404],
+    ['no answer to the call', OUT, blockSetOf(LARGE), 200],
+    ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
+    ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],
+    ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(LARGE)}"}`, 404],
   ])('says the same in the worker, and nothing of it is parsed in this thread: %s', async (_, call, body, status) => {
     const parse = vi.spyOn(JSON, 'parse');
     const read = await reader.read(call, answerOf(body, status));
@@ -87,11 +104,11 @@ describe('a larger body', () => {
   });
 
   test('is handed over without its neighbours where it is a part of something larger', async () => {
-    const whole = Buffer.from(`before${blockSetOf(300 * KIB)}after`);
+    const whole = Buffer.from(`before${blockSetOf(LARGE)}after`);
     const body = whole.subarray(6, -5);
     const read = await reader.read(SHARDS, { ...answerOf(''), body });
     expect(read.facts.finality?.answerClass).toBe('final');
-    expect(whole.toString()).toBe(`before${blockSetOf(300 * KIB)}after`);
+    expect(whole.toString()).toBe(`before${blockSetOf(LARGE)}after`);
   });
 
   test('is read after those that came before it, by one worker, and counts until it is read', async () => {
@@ -99,10 +116,10 @@ describe('a larger body', () => {
     process.on('worker', started);
     const order: number[] = [];
     const reads = Array.from({ length: 5 }, async (_, index) => {
-      await reader.read(SHARDS, answerOf(blockSetOf(300 * KIB)));
+      await reader.read(SHARDS, answerOf(blockSetOf(LARGE)));
       order.push(index);
     });
-    expect(reader.pendingBytes).toBe(5 * 300 * KIB);
+    expect(reader.pendingBytes).toBe(5 * LARGE);
     await Promise.all(reads);
     process.off('worker', started);
     expect(order).toEqual([0, 1, 2, 3, 4]);
@@ -111,7 +128,7 @@ describe('a larger body', () => {
 
   test('is no answer when its worker dies, and the next one is read by another', async () => {
     const first = nextWorker();
-    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(300 * KIB))));
+    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(LARGE))));
     const second = first.then(async (worker) => {
       const next = nextWorker();
       await worker.terminate();
@@ -130,16 +147,13 @@ describe('a larger body', () => {
     ['brackets that open', '['.repeat(MIB8)],
     ['objects in objects', '{"":'.repeat(MIB8 / 4)],
     ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
-    [
-      'rows above the most of a list',
-      `{"blocks":[${'{"padding":"                             "},'.repeat(10_000)}{}]}`,
-    ],
+    ['rows above the most of a list', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
   ])('is no answer, and ends no worker: %s', async (_, body) => {
     const worker = nextWorker();
     expect((await reader.read(SHARDS, answerOf(body))).facts.finality).toBeUndefined();
     const ended = vi.fn();
     (await worker).on('exit', ended);
-    expect((await reader.read(SHARDS, answerOf(blockSetOf(300 * KIB)))).facts.finality?.answerClass).toBe('final');
+    expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).facts.finality?.answerClass).toBe('final');
     expect(ended).not.toHaveBeenCalled();
   });
 });
