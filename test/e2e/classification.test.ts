@@ -80,7 +80,7 @@ const TRACES: readonly Case[] = [
   ['a trace without transactions', {}, { traces: [{ trace_id: 'x' }] }, 'live'],
 ];
 
-describe('an answer is classified by what stands in it, where it stands', () => {
+describe('an answer is classified by its content', () => {
   let world: World;
 
   beforeAll(async () => {
@@ -102,7 +102,7 @@ describe('an answer is classified by what stands in it, where it stands', () => 
     isClassified(targetOf('masterchainBlockShards', { seqno: BLOCK_SET, ...query }), body, as),
   );
 
-  it('a masterchain block that may be incomplete lives for 400 ms, and is of no use after that', async () => {
+  it('a masterchain block that may be incomplete lives for 400 ms, and is never served after that', async () => {
     const target = targetOf('masterchainBlockShards', { seqno: BLOCK_SET, limit: 999 });
     const body = JSON.stringify({ blocks: [shard, shard] });
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });

@@ -77,7 +77,7 @@ describe.each([
     'redis-cluster',
   ],
 ] as const)('a user with the least rights, by TLS, to %s', (_, start, scheme) => {
-  it('is enough for all that instances share', async () => {
+  it('is enough for everything that instances share', async () => {
     await using redis = await start();
     await works(redis.url.replace(`${scheme}://`, `${scheme}://${CREDENTIALS}@`));
     expect(await refusals('servers' in redis ? redis.servers : [redis])).toEqual([]);
@@ -88,7 +88,7 @@ it('docs/fleet.md names the least rights that a Redis user needs', async () => {
   expect((await readFile('docs/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
 });
 
-it('a user that may use no channel waits by looking', async () => {
+it('an instance whose user may use no channel polls', async () => {
   const rights = LEAST_RIGHTS.replace('&toncache:* ', '');
   await using redis = await startRedis({ certificate, args: [...BOUNDED, ...redisUser(rights)] });
   await works(redis.url.replace('rediss://', `rediss://${CREDENTIALS}@`));

@@ -39,7 +39,7 @@ describe('three instances on a Cluster of three masters', () => {
     return (await Promise.all(channels)).reduce((sum, count) => sum + count);
   }
 
-  it('keep entries on all masters, and each finds what the others stored', async () => {
+  it('keep entries on all masters, and each finds those of the others', async () => {
     await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
     for (let index = 0; index < KEYS; index++) await fleet.get(index % 3).ask(childrenOf(1, index));
     await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
@@ -65,7 +65,7 @@ describe('three instances on a Cluster of three masters', () => {
     expect(fleet.asked).toBe(KEYS);
   });
 
-  it('are woken when an answer is stored, on whatever master, and do not look for it', async () => {
+  it('are woken when an answer is stored, on any master, and do not poll', async () => {
     await using fleet = await Fleet.start(answersOf(180, 100), { redisUrl: cluster.url });
     await expect.poll(listening).toBe(3);
     await using watched = await watchKeys(cluster.masters);
@@ -79,7 +79,7 @@ describe('three instances on a Cluster of three masters', () => {
     expect(watched.looksAfterStores).toBeLessThan(watched.waits / 4);
   });
 
-  it('all follow a purge', async () => {
+  it('all apply a purge', async () => {
     await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
     const targets = Array.from({ length: 10 }, (_, index) => childrenOf(4, index));
     for (const target of targets) for (const proxy of fleet.proxies) await proxy.ask(target);

@@ -31,7 +31,7 @@ async function leases(fleet: Fleet): Promise<string[]> {
 }
 
 describe('300 clients of three instances', () => {
-  it('cost the indexer one request for a cold key, every time', async () => {
+  it('cause one request to the indexer for a cold key, every time', async () => {
     await using fleet = await Fleet.start(async () => {
       await after(400);
       return children('a');
@@ -43,7 +43,7 @@ describe('300 clients of three instances', () => {
     expect(await leases(fleet)).toEqual([]);
   });
 
-  it('cost it one for a key that failed, and all get the failure, also within its failure TTL', async () => {
+  it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } },
@@ -59,7 +59,7 @@ describe('300 clients of three instances', () => {
     expect(fleet.asked).toBe(1);
   });
 
-  it('say how they were answered: one by the indexer, the others of its instance with it, all others by Redis', async () => {
+  it('get a Cache-Status that says how: one from the indexer, others collapsed into it, all others from Redis', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, { overrides: PATIENT });
     const asking = fleet.ask(someChildren(), 30);
@@ -83,8 +83,8 @@ async function followers(fleet: Fleet): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-describe('what the holder of a lease came to by itself', () => {
-  it('is the answer to its own clients alone, and exactly one other instance loads', async () => {
+describe('a refusal by the holder of a lease itself', () => {
+  it('goes to its own clients only, and exactly one other instance loads', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(
       async (target) => {
@@ -117,7 +117,7 @@ describe('what the holder of a lease came to by itself', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('is its end: when it is closed, exactly one other instance loads, at once', async () => {
+  it('by its shutdown lets exactly one other instance load, at once', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
@@ -139,7 +139,7 @@ describe('what the holder of a lease came to by itself', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('is its end also while its load waits for the rate, and nobody waits for it', async () => {
+  it('by its shutdown does so too while its load waits for the rate', async () => {
     await using fleet = await Fleet.start(() => children('a'), {
       instances: 0,
       env: { UPSTREAM_TIMEOUT: '5min' },
@@ -159,7 +159,7 @@ describe('what the holder of a lease came to by itself', () => {
   });
 });
 
-describe('a load that others wait for', () => {
+describe('a load that other instances wait for', () => {
   it('is not cancelled when all its own clients leave', async () => {
     await using fleet = await Fleet.start(() => children('a'), { instances: 0 });
     const holder = await fleet.add({
@@ -183,7 +183,7 @@ describe('a load that others wait for', () => {
     expect(fleet.asked).toBe(4);
   });
 
-  it('is held by nobody who waits for a permit', async () => {
+  it('has no lease while it waits for a slot', async () => {
     const held = new Held();
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
       instances: 0,
@@ -225,7 +225,7 @@ describe('live answers', () => {
     return { asked: fleet.asked, ms: performance.now() - startedAt };
   }
 
-  it('of three instances cost the indexer no more than those of one', async () => {
+  it('of three instances cause no more requests than those of one', async () => {
     const alone = await polled(1);
     const together = await polled(3);
     // One a lifetime, however many ask; the last one may just have begun.

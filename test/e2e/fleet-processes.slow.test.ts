@@ -121,7 +121,7 @@ class ProcessFleet implements AsyncDisposable {
   }
 }
 
-describe('of three processes', () => {
+describe('among three processes', () => {
   it('one asks the indexer for a cold key of 300 clients, every time', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' });
     for (let time = 0; time < 10; time++) {
@@ -145,7 +145,7 @@ describe('of three processes', () => {
     expect(fleet.asked).toBe(1);
   });
 
-  it('one takes over when the holder was stopped, and nothing that this one does later counts', async () => {
+  it('one takes over when the holder was stopped, and nothing that the stopped one does later counts', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '30s' });
     const target = someChildren();
     const { own, others } = await fleet.loadAtTheFirst(target);
@@ -163,7 +163,7 @@ describe('of three processes', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('one takes over at once when the holder was told to end', async () => {
+  it('one takes over at once when the holder gets a signal to end', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '5min' });
     const target = someChildren();
     const { own, others } = await fleet.loadAtTheFirst(target);

@@ -29,7 +29,7 @@ function told({ row, indexer, toncache }: Outcome): string {
   return `${indexer.status} -> ${toncache.status} ${row.name}`;
 }
 
-it('has at least 500 inputs', () => {
+it('the table has at least 500 inputs', () => {
   expect(ROWS.length).toBeGreaterThanOrEqual(500);
 });
 
@@ -52,7 +52,7 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('are answered by toncache as by the indexer, byte for byte, but for known differences', () => {
+  it('are answered by toncache as by the indexer, byte for byte, except for known differences', () => {
     const unlisted = differing.filter(({ row, indexer, toncache }) => {
       const isRefused = indexer.status === REFUSED_IN_OWN_WORDS && toncache.status === REFUSED_IN_OWN_WORDS;
       return !isRefused && !known.some(({ rows }) => rows.test(row.name));
@@ -60,7 +60,7 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
     expect(unlisted.map(told)).toEqual([]);
   });
 
-  it.each(known)('differ where that is known, status $status: $reason', ({ rows, status }) => {
+  it.each(known)('differ as documented, status $status: $reason', ({ rows, status }) => {
     const named = outcomes.filter(({ row }) => rows.test(row.name));
     expect(named).not.toEqual([]);
     const mended = named.filter((outcome) => !differing.includes(outcome) || outcome.toncache.status !== status);

@@ -93,7 +93,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(fleet.asked).toBe(2);
   });
 
-  it('gives way to an answer that has all of it and more', async () => {
+  it('is served no longer once a more complete answer comes', async () => {
     const target = someChildren();
     answer = children('a', 'b');
     await ask(target);
@@ -104,7 +104,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
 
-  it('is none that lists a pending child more, nor one that lacks it when it was invalidated', async () => {
+  it('is not one with an additional pending child, nor one without it after it was invalidated', async () => {
     const target = someChildren();
     answer = children('a');
     await ask(target);
@@ -121,7 +121,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await regressedAnswers('adjacentTransactions', other())).toBe(0);
   });
 
-  it('is served where nothing was kept, and replaced by any that is more complete', async () => {
+  it('is served where nothing was cached, and replaced by any that is more complete', async () => {
     const target = someChildren();
     answer = NOT_FOUND;
     expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
@@ -130,7 +130,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
   });
 
-  it('is told of a trace: one that ends disappears at once', async () => {
+  it('never applies to traces: one that ends disappears at once', async () => {
     const target = someMessage();
     answer = pendingTrace('a', 'b');
     await ask(target);
@@ -144,7 +144,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   });
 });
 
-describe('an answer in the background', () => {
+describe('the answer to a refresh', () => {
   beforeEach(async () => {
     now = START;
     fleet = await Fleet.start(() => answer, { instances: 1, now: () => now });
@@ -163,7 +163,7 @@ describe('an answer in the background', () => {
   });
 });
 
-describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers for ten minutes, %s', (tiers) => {
+describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes of regressed answers, %s', (tiers) => {
   beforeEach(async () => {
     // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
     now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
@@ -178,7 +178,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers 
     },
   });
 
-  it('are believed, and not before', async () => {
+  it('the indexer is believed, and not before', async () => {
     const target = someChildren();
     answer = young('a', 'b');
     await ask(target);
@@ -195,7 +195,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers 
     expect(await ask(target, await fleet.add())).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
   });
 
-  it('are counted anew after one that was not regressed', async () => {
+  it('the time starts anew after an answer that was not regressed', async () => {
     const target = someChildren();
     const full = young('a', 'b');
     answer = full;
@@ -209,12 +209,12 @@ describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers 
   });
 });
 
-describe('an answer that was asked for earlier than what is kept, and comes later', () => {
+describe('an answer that was requested before the kept one, and comes later', () => {
   it.each([
     ['is as complete', children('b', 'a')],
     ['is less complete', children('a')],
     ['is a 404', NOT_FOUND],
-  ])('is told to nobody: it %s', async (_, earlier) => {
+  ])('is served to no client: it %s', async (_, earlier) => {
     const waiting: ((given: JsonAnswer) => void)[] = [];
     now = START;
     const hold = () => new Promise<JsonAnswer>((resolve) => waiting.push(resolve));

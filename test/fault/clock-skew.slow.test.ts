@@ -70,7 +70,7 @@ describe('three instances whose clocks are five seconds apart', () => {
   });
 
   it.each(NAMES)(
-    'tell the true age and lifetime of a final answer that the one whose clock is %s stored',
+    'report the true age and lifetime of a final answer that the one whose clock is %s stored',
     async (writer) => {
       const target = childrenOf(++group, 0).replace('direction=out', 'direction=in');
       const before = performance.now();
@@ -114,7 +114,7 @@ describe('three instances whose clocks are five seconds apart', () => {
   });
 
   it.each(NAMES)(
-    'follow a purge by the one whose clock is %s: of all before it, and of nothing after it',
+    'apply a purge by the one whose clock is %s: to all entries before it, and none after it',
     async (purger) => {
       const targets = NAMES.map((_, index) => childrenOf(++group, index));
       for (const [index, target] of targets.entries()) {

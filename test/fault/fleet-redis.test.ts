@@ -67,7 +67,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     await redis.kill();
   });
 
-  it('whose connections are reset in mid-reply lets them wait on or ask, and all have the answer', async () => {
+  it('whose connections are reset in the middle of a reply lets them wait or ask the indexer, and all get the answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     const indexer = held();
@@ -107,7 +107,7 @@ describe('a Redis of three instances', () => {
       (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '1mb')),
       (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '0')),
     ],
-  ])('%s costs no right answer, and is used again by itself', async (_, fail, mend) => {
+  ])('%s harms no answer, and is used again by itself', async (_, fail, mend) => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
     await using fleet = await startFleet(() => children('a'), {
       redisUrl: redis.url,
@@ -141,7 +141,7 @@ describe('a Redis of three instances', () => {
     expectTransitionsOnly(fleet);
   });
 
-  it('that is slow by 200 ms is not waited for: the indexer is asked at once', async () => {
+  it('that takes 200 ms is not waited for: the indexer is asked at once', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await startFleet(() => children('a'), {
@@ -163,7 +163,7 @@ describe('a Redis of three instances', () => {
     expectTransitionsOnly(fleet);
   });
 
-  it('whose replies are cut by a reset again and again costs no right answer', async () => {
+  it('whose replies are cut by resets again and again harms no answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await startFleet(() => children('a'), { redisUrl: proxy.url });
@@ -175,7 +175,7 @@ describe('a Redis of three instances', () => {
   });
 });
 
-describe('rubbish in Redis', () => {
+describe('garbage in Redis', () => {
   /** Three new instances, and where the entry of a target is that an older one has stored. */
   async function start() {
     const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
@@ -212,7 +212,7 @@ describe('rubbish in Redis', () => {
       spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":"internal","message":"x"}', 'PX', 60_000)),
       3,
     ],
-  ])('costs no right answer, and the indexer little: %s', async (_, spoil, most) => {
+  ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;
     for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { collapseWindow: 60_000 } });

@@ -48,7 +48,7 @@ async function limitOn(redis: RedisServer) {
   return { connection, subject, told, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
 }
 
-test('Redis that is killed is done without, and shared again when it is back', async () => {
+test('the rate is kept without Redis after it was killed, and shared again when it is back', async () => {
   await using redis = await startRedis();
   await using limited = await limitOn(redis);
   await limited.take(20);
@@ -62,7 +62,7 @@ test('Redis that is killed is done without, and shared again when it is back', a
   expect(mostWithin(limited.slots, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
 });
 
-test('Redis that hangs holds slots up by its budget a few times, and then no more', async () => {
+test('a hung Redis delays a few slots by its budget, and then none', async () => {
   await using redis = await startRedis();
   await using limited = await limitOn(redis);
   await limited.take(5);
@@ -77,7 +77,7 @@ test('Redis that hangs holds slots up by its budget a few times, and then no mor
   await limited.takeUntil(true);
 });
 
-test('Redis that takes no writes is done without', async () => {
+test('the rate is kept without a Redis that takes no writes', async () => {
   await using redis = await startRedis({ args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] });
   await using limited = await limitOn(redis);
   await limited.takeUntil(false);
@@ -85,7 +85,7 @@ test('Redis that takes no writes is done without', async () => {
   expect(limited.told).toEqual([false]);
 });
 
-test('Redis that was never there is done without from the first slot on', async () => {
+test('the rate is kept from the first slot on where Redis was never there', async () => {
   const connection = connectRedis({ url: 'redis://127.0.0.1:1', connectTimeoutMs: 500, commandTimeoutMs: 500 });
   await expect(connection.runScript('return 1', [], [])).rejects.toThrow('not connected');
   const subject = new RateLimit({

@@ -14,7 +14,7 @@ async function failWithinBudget(observed: ObservedRedisTier, key: string, times:
   }
 }
 
-test('Redis that hangs costs a few look-ups their budget and the others nothing, until it answers again', async () => {
+test('when Redis hangs, a few look-ups take their whole budget and all others no time, until it answers again', async () => {
   await using redis = await startRedis();
   await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, openMs: 60_000 } });
   const stored = entry();
@@ -28,7 +28,7 @@ test('Redis that hangs costs a few look-ups their budget and the others nothing,
   await redis.resume();
 });
 
-test('Redis that hung is used again by itself, on a new connection where the old one stayed silent', async () => {
+test('after Redis hung it is used again by itself, over a new connection if the old one stays silent', async () => {
   await using redis = await startRedis();
   await using observed = new ObservedRedisTier(redis.url);
   const stored = entry();
@@ -45,7 +45,7 @@ test('Redis that hung is used again by itself, on a new connection where the old
   await observed.untilConnection('connected', 'disconnected', 'connected');
 });
 
-test('Redis that hangs when it is first spoken to is used once it answers', async () => {
+test('a Redis that hangs at the first command is used once it answers', async () => {
   await using redis = await startRedis();
   await redis.pause();
   await using observed = new ObservedRedisTier(redis.url);
@@ -57,7 +57,7 @@ test('Redis that hangs when it is first spoken to is used once it answers', asyn
   expect(observed.availability('read')).toEqual([false, true]);
 });
 
-test('writes to a hung Redis stay within their bounds, end by themselves, and are made again later', async () => {
+test('writes to a hung Redis stay within their bounds and end by themselves, and later writes succeed', async () => {
   await using redis = await startRedis();
   await using observed = new ObservedRedisTier(redis.url, { maxPendingWrites: 4 });
   const stored = entry();

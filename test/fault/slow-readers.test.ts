@@ -65,7 +65,7 @@ async function readSlowly(
 describe.each<[string, (world: World) => string]>([
   ['an answer that is cached', parentOfSettled],
   ['one that is passed through', () => '/api/v3/masterchainInfo'],
-])('who reads %s', (_, targetIn) => {
+])('a client that reads %s', (_, targetIn) => {
   it('a few bytes at a time is cut, though something always moves', async () => {
     await using world = await startWorld();
     world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });

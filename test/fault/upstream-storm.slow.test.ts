@@ -45,7 +45,7 @@ async function client(proxy: RunningProxy, indexer: Indexer, random: SeededRando
   return seen;
 }
 
-it('in a storm of faults nobody waits past the deadline, the bound holds, and when it is over all is well by itself', async () => {
+it('in a storm of faults no client waits past its deadline and the limit holds, and afterwards all recovers by itself', async () => {
   const indexer = await startIndexer();
   await using proxy = await startProxy({
     upstreamUrl: indexer.url,

@@ -80,7 +80,7 @@ test.each([
   [1, 3],
   [10, 30],
 ])(
-  'three instances on one Redis together send no more than that: %i',
+  'three instances on one Redis together never send more than %i requests in a second',
   { timeout: 60_000 },
   async (perSecond, count) => {
     const ending = new AbortController();
@@ -96,7 +96,7 @@ test.each([
   },
 );
 
-test('a shared rate is of its key alone, and its key is gone when its next slot is free', async () => {
+test('a shared rate counts for its key alone, and the key expires when its next slot is free', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
@@ -116,10 +116,13 @@ test('a slot that is too far away is not reserved', async () => {
   }
 });
 
-test.each(['rubbish', '9'.repeat(20), '-1', ''])('a rate whose key holds %j begins anew', async (rubbish) => {
-  const key = `test:rate:${randomUUID()}`;
-  const connection = await connectedScripting(redisUrl);
-  connections.defer(() => connection.close());
-  await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [rubbish]);
-  expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
-});
+test.each(['rubbish', '9'.repeat(20), '-1', ''])(
+  'a rate whose key in Redis holds %j starts again from now',
+  async (rubbish) => {
+    const key = `test:rate:${randomUUID()}`;
+    const connection = await connectedScripting(redisUrl);
+    connections.defer(() => connection.close());
+    await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [rubbish]);
+    expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  },
+);

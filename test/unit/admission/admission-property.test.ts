@@ -58,7 +58,7 @@ interface Visit {
   hasEnded: boolean;
 }
 
-test('whatever comes, leaves and ends, slots and counts are right, nobody starves, and everything ends', async () => {
+test('whatever comes, leaves and ends, slots and counts are right, no request starves, and all end', async () => {
   const options = fc.record({
     max: fc.integer({ min: 1, max: 12 }),
     maxWaiting: fc.constantFrom(0, 3, 1000),
@@ -131,7 +131,7 @@ test('whatever comes, leaves and ends, slots and counts are right, nobody starve
   );
 });
 
-test('misses of an operation are let in by the order in which they came', async () => {
+test('misses of an operation are admitted in the order in which they came', async () => {
   const aTurn = fc.oneof(fc.constant('come' as const), fc.constant('end' as const), fc.nat(50));
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(aTurn, { maxLength: 80 }), async (max, turns) => {

@@ -135,7 +135,7 @@ const aStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40 }) }) },
 );
 
-test('whatever comes, leaves and starts, each is refused, served or given up as a plain list would have it', () => {
+test('whatever comes, leaves and starts, each request is refused, started or given up as in a plain list', () => {
   const maxWaiting = fc.constantFrom(1, 5, 1000);
   fc.assert(
     fc.property(maxWaiting, fc.array(aStep, { minLength: 20, maxLength: 200, size: 'max' }), (most, steps) => {

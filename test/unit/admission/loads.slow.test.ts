@@ -61,7 +61,7 @@ async function minute(load: SimulatedLoad, kind: Kind, random: SeededRandom): Pr
 }
 
 test.each(['a', 'b', 'c'])(
-  'ten minutes of all sorts of load within the capacity: nobody is refused but by an outage and 2 s after it (%s)',
+  'in ten minutes of mixed load within the capacity requests are refused only in an outage and for 2 s after it (%s)',
   async (seed) => {
     const random = new SeededRandom(seed);
     const serviceMs = (operation: string, chance: SeededRandom) => about(MEAN_MS[operation] ?? 1)(operation, chance);

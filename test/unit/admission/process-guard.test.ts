@@ -4,7 +4,7 @@ import { containerLimitBytes, ProcessGuard, type ProcessLoad } from '../../../sr
 
 const LIMITS = { maxMemory: 0.85, sampleEveryMs: 500 };
 
-describe('by injected samples', () => {
+describe('the guard, by injected samples', () => {
   let load: ProcessLoad;
   let guard: ProcessGuard;
 
@@ -31,7 +31,7 @@ describe('by injected samples', () => {
     expect([guard.isFull, guard.load]).toEqual([isFull, load]);
   });
 
-  test('it looks by itself, as often as told, and a process is well again by itself', () => {
+  test('memory is sampled at the interval, and refusals end by themselves', () => {
     load = { heap: 1, memory: 0 };
     vi.advanceTimersByTime(LIMITS.sampleEveryMs - 1);
     expect(guard.isFull).toBe(false);
@@ -42,7 +42,7 @@ describe('by injected samples', () => {
     expect(guard.isFull).toBe(false);
   });
 
-  test('it looks no more once it is closed', () => {
+  test('memory is no longer sampled once the guard is closed', () => {
     guard.close();
     load = { heap: 1, memory: 1 };
     vi.advanceTimersByTime(10 * LIMITS.sampleEveryMs);
@@ -50,8 +50,8 @@ describe('by injected samples', () => {
   });
 });
 
-describe('of this process', () => {
-  test('the heap is a part of its limit, and grows with what is kept', () => {
+describe('the memory of this process', () => {
+  test('the heap is a part of its limit, and grows with what the process keeps', () => {
     const guard = new ProcessGuard(LIMITS);
     guard.update();
     const before = guard.load.heap;
@@ -65,7 +65,7 @@ describe('of this process', () => {
     expect(after).toBeGreaterThan(before);
   });
 
-  test('bodies count against the limit of the container, which the heap does not hold', () => {
+  test('bodies, which are outside the heap, count against the limit of the container', () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);

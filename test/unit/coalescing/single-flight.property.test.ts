@@ -84,7 +84,7 @@ async function fly(arrivals: readonly Arrival[]) {
   return { flights, waits, kept: single.size };
 }
 
-test('a flight takes all who come within a second and only them, is cancelled when nobody waits for it, and nobody hangs', async () => {
+test('a flight accepts exactly those that come within a second, is cancelled without waiters, and nobody hangs', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);

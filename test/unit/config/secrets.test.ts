@@ -5,7 +5,7 @@ import { load, problemsOf, REQUIRED } from './configured.ts';
 const SECRET = 'hunter2';
 
 describe('a secret', () => {
-  test('is one of these', () => {
+  test('is one of the listed settings', () => {
     const secrets = listSettings().filter(({ envOnly }) => envOnly);
     expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'ADMIN_TOKEN']);
   });

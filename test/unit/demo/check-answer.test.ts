@@ -58,8 +58,8 @@ function settledTransactions(chain: Chain): readonly Transaction[] {
 /** A flight of one second on top of what the class allows. */
 const FLIGHT_MS = 1000;
 
-describe('an answer of the indexer', () => {
-  it('is right at the instant at which it is given, whatever is asked', () => {
+describe('an answer of the simulated indexer', () => {
+  it('is right at the instant at which it is given, for any request', () => {
     const chain = chainAt(20);
     let answers = 0;
     for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 130)) {
@@ -122,7 +122,7 @@ describe('an older answer', () => {
     expectToAge(chain, { about: 'message', externalHash }, firstConfirmedAt - 1, 800 + FLIGHT_MS);
   });
 
-  it('is right for twice a second when all of it was final', () => {
+  it('is right for twice a second when all of its transactions were final', () => {
     const chain = chainAt(20);
     const { externalHash, goneAt } = sentTrace(chain);
     expectToAge(chain, { about: 'message', externalHash }, goneAt - 1, 2000 + FLIGHT_MS);
@@ -159,7 +159,7 @@ describe('a wrong answer', () => {
   const call: ClientCall = { about: 'transaction', hash: child.hash, direction: 'in' };
   const right = tell(chain, call);
 
-  it('is that of another question', () => {
+  it('is the answer to another request', () => {
     const [pending] = chain.pendingTraces();
     const account = pending?.transactions[0]?.account;
     if (pending === undefined || account === undefined) throw new Error('nothing pending');
@@ -183,7 +183,7 @@ describe('a wrong answer', () => {
     }
   });
 
-  it('is that for another version of the actions', () => {
+  it('is the answer for another version of the actions', () => {
     const trace = chain.recentTraces(200).find(({ transactions }) => transactions.length > 5);
     const account = trace?.transactions[0]?.account;
     if (trace === undefined || account === undefined) throw new Error('no such trace');
@@ -194,7 +194,7 @@ describe('a wrong answer', () => {
     expect(check(then, { about: 'account', account }, tell(then, latest))).toMatch(/never says.*actions/);
   });
 
-  it('is short of a member, or has another value', () => {
+  it('lacks a member, or has another value', () => {
     const body = JSON.parse(right.text);
     const { lt: _, ...shorter } = body.transactions[0];
     const short = JSON.stringify({ ...body, transactions: [shorter] });
@@ -207,12 +207,12 @@ describe('a wrong answer', () => {
     expect(check(chain, call, { status: 200, text: none })).toContain('address_book.');
   });
 
-  it('is not found where there is something', () => {
+  it('is a 404 where there is something', () => {
     const absent = { status: 404, text: '{"error":"adjacent transactions not found"}' };
     expect(check(chain, call, absent)).toContain('expected is 200 {"transactions":');
   });
 
-  it('is no JSON, has another status, or never came', () => {
+  it('is not JSON, has another status, or never came', () => {
     expect(check(chain, call, { ...right, text: right.text.slice(0, -1) })).toBe('the body is not JSON');
     for (const status of [204, 304, 422, 429, 500, 502, 503, 504]) {
       expect(check(chain, call, { ...right, status })).toBe('only 200 and 404 can be right');

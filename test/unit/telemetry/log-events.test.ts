@@ -25,7 +25,7 @@ const answered: ProxyEvent = { name: 'upstream-answered', operation: 'pendingTra
 const useless: ProxyEvent = { name: 'upstream-useless', operation: 'pendingTraces', code: 'upstream-invalid' };
 
 describe('the log', () => {
-  it('says once that an operation is cut off, however many probes fail, and once that it is asked again', () => {
+  it('says once that a circuit breaker opened, however many trials fail, and once that it closed', () => {
     expect(told(opened, opened, opened, closed, opened)).toEqual([WARN, INFO, WARN]);
   });
 
@@ -33,7 +33,7 @@ describe('the log', () => {
     expect(told(opened, { ...opened, operation: 'adjacentTransactions' })).toEqual([WARN, WARN]);
   });
 
-  it('takes an answer that is none for a failure, whatever its status, and once', () => {
+  it('says once that answers of the indexer are invalid, whatever their status', () => {
     expect(told(answered, useless, answered, useless, answered, useless)).toEqual([WARN]);
     expect(said[0]).toMatchObject({ msg: 'the indexer fails', code: 'upstream-invalid' });
   });
@@ -46,7 +46,7 @@ describe('the log', () => {
     expect(told({ name: 'pause', state: 'begun', ms: 1000 }, { name: 'pause', state: 'ended' })).toEqual([WARN, INFO]);
   });
 
-  it('says when Redis does not count the rate, and when it does again', () => {
+  it('says when the rate is no longer shared through Redis, and when it is again', () => {
     expect(told({ name: 'rate-shared', shared: false }, { name: 'rate-shared', shared: true })).toEqual([WARN, INFO]);
   });
 });

@@ -16,7 +16,7 @@ function usedHeapBytes(): number {
 
 // A part of a string keeps the whole of it alive in V8: here that would be 150 MiB of request targets.
 test.each(['', '&supported_action_types=jetton_transfer'])(
-  'remembered spellings keep a few megabytes, whatever the targets were that they stood in: %j',
+  'remembered spellings keep a few megabytes, not the request targets that they were part of: %j',
   (more) => {
     const memo = new CallMemo('mainnet', () => 0);
     const operation = operationNamed('pendingTraces');

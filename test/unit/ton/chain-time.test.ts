@@ -28,11 +28,11 @@ describe('the newest time in an answer', () => {
     ['pending', { finality: 'pending' }],
     ['confirmed', { finality: 'confirmed' }],
     ['in no masterchain block', { mc_block_seqno: null }],
-  ])('is not that of a transaction that is %s: the database may not have got there', (_, more) => {
+  ])('is not that of a transaction that is %s: the database may be behind it', (_, more) => {
     expect(chainTimeIn(ADJACENT, { transactions: [row(NOW), row(NOW + 9, more)] })).toBe(NOW * 1000);
   });
 
-  test('is not there where an answer shows none', () => {
+  test('is undefined where an answer has none', () => {
     expect(chainTimeIn(PENDING, { traces: [{ transactions: { x: row(NOW) } }] })).toBeUndefined();
     expect(chainTimeIn(PENDING, { transactions: [row(NOW)] })).toBeUndefined();
     for (const time of [undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)]) {
@@ -42,7 +42,7 @@ describe('the newest time in an answer', () => {
     expect(chainTimeIn(ADJACENT, { error: 'not found' })).toBeUndefined();
   });
 
-  test('is looked for in any JSON without a throw', () => {
+  test('never throws, whatever the JSON', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void chainTimeIn(SHARDS, { blocks: body, transactions: body })));
   });
 });
@@ -56,7 +56,7 @@ describe('the time of the head', () => {
   });
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
-    'is not there in %j',
+    'is undefined in %j',
     (text) => expect(told(text)).toBeUndefined(),
   );
 });
