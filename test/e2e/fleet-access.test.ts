@@ -7,7 +7,7 @@ import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import { answersOf, childrenOf } from '../support/transaction-answers.ts';
+import { answersOf, parentOf } from '../support/transaction-answers.ts';
 import { parseCacheStatus } from './cache-status.ts';
 
 const KEYS = 10;
@@ -41,7 +41,7 @@ async function works(redisUrl: string): Promise<void> {
     redisUrl,
     env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000' },
   });
-  const targets = Array.from({ length: KEYS }, (_, index) => childrenOf(1, index));
+  const targets = Array.from({ length: KEYS }, (_, index) => parentOf(1, index));
   const replies = await Promise.all(targets.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   expect(fleet.asked).toBe(KEYS);
@@ -60,7 +60,7 @@ async function works(redisUrl: string): Promise<void> {
   for (const proxy of fleet.proxies.slice(0, 3)) {
     await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
   }
-  await fleet.get(0).ask(childrenOf(1, 0));
+  await fleet.get(0).ask(parentOf(1, 0));
   expect(fleet.asked).toBe(KEYS + 1);
   for (const proxy of fleet.proxies) {
     // Never exactly 0 once the server's clock was read.

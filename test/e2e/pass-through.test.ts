@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, failed, rateLimited } from '../../src/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
@@ -573,7 +573,7 @@ describe('the slots of pass-through', () => {
   const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
   const waiting = async (count: number) =>
-    vi.waitFor(async () => expect(await world.proxy.metric('toncache_upstream_queued')).toBe(count), { interval: 5 });
+    expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
 
   it('are separate from those of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
     await start({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
@@ -602,9 +602,9 @@ describe('the slots of pass-through', () => {
     for (let client = 0; client < 6; client++) {
       const before = arrived().length;
       const sent = await world.proxy.sendIn(INFO);
-      await vi.waitFor(async () => {
-        expect(arrived().length - before + (await world.proxy.metric('toncache_upstream_queued'))).toBeGreaterThan(0);
-      });
+      await expect
+        .poll(async () => arrived().length - before + (await world.proxy.metric('toncache_upstream_queued')))
+        .toBeGreaterThan(0);
       sent.leave();
       await sent.answer.catch(() => {});
       await untilNoticed();
@@ -659,8 +659,8 @@ describe('the slots of pass-through', () => {
     await once(socket, 'readable');
     socket.destroy();
     expect((await world.ask(INFO)).status).toBe(200);
-    await vi.waitFor(async () => expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0));
-    await vi.waitFor(() => expect(world.indexer.requests.inHand).toBe(0));
+    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
   it('are held when a client leaves before the answer, and its request to the indexer ends', async () => {
@@ -669,7 +669,7 @@ describe('the slots of pass-through', () => {
     const sent = send(world.proxy.url, INFO);
     await world.indexer.requests.arrived(1);
     sent.leave();
-    await vi.waitFor(() => expect(world.indexer.requests.inHand).toBe(0));
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 

@@ -150,9 +150,7 @@ describe('a Redis of three instances', () => {
     });
     proxy.delay(200);
     for (let time = 0; time < 20; time++) {
-      const startedAt = performance.now();
       expect(told(await fleet.ask(someChildren()))).toEqual(RIGHT);
-      expect(performance.now() - startedAt).toBeLessThan(10 * IMPATIENT_REDIS.budget);
     }
     for (const instance of fleet.proxies) {
       // Three look-ups that overran their budget, then none was made.

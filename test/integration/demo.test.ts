@@ -252,12 +252,13 @@ describe('npm run demo', () => {
 
 describe('the Redis of npm run demo', () => {
   it('is that of REDIS_URL', async () => {
-    const demo = new Demo({ args: ['--for', '1s'], env: { REDIS_URL: inject('redisUrl') } });
+    const demo = new Demo({ env: { REDIS_URL: inject('redisUrl') } });
     const [, metricsUrl = ''] = await demo.untilSaid(/metrics +(\S+)/);
-    await vi.waitFor(async () => {
-      const page = await (await fetch(metricsUrl)).text();
-      expect(page).toMatch(/^toncache_redis_calls_total\{call="write",outcome="stored"\} [1-9]/m);
-    });
+    await demo.untilCrowd();
+    await expect
+      .poll(async () => (await fetch(metricsUrl)).text())
+      .toMatch(/^toncache_redis_calls_total\{call="write",outcome="stored"\} [1-9]/m);
+    demo.child.kill('SIGINT');
     expect(await demo.exitCode).toBe(0);
     expect(demo.said).toMatch(/^ {2}redis {5}REDIS_URL, redis:\/\/[^ ]+$/m);
     expect(demo.said).toContain(RIGHT);
@@ -277,7 +278,7 @@ describe('the Redis of npm run demo', () => {
     await demo.untilSaid(/redis {5}redis-server 7\.0\.15 on port \d+, started for the demo \(.*\/redis-server\)$/m);
     expect(isAlive(pid())).toBe(true);
     expect(await demo.exitCode).toBe(0);
-    await vi.waitFor(() => expect(isAlive(pid())).toBe(false));
+    await expect.poll(() => isAlive(pid())).toBe(false);
   });
 
   it('ends even if the demo is killed', async () => {
@@ -285,7 +286,7 @@ describe('the Redis of npm run demo', () => {
     const demo = new Demo({ env: { PATH: path } });
     await demo.untilSaid(/redis-server 7\.0\.15/);
     demo.child.kill('SIGKILL');
-    await vi.waitFor(() => expect(isAlive(pid())).toBe(false), { timeout: 10_000 });
+    await expect.poll(() => isAlive(pid())).toBe(false);
   });
 
   it('is not used where the only one on PATH is too old', async () => {

@@ -8,6 +8,9 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 /** A machine that is busy with other things must not look like a Redis that fails. */
 const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, commandTimeout: 10_000, failuresToOpen: 1000 };
 
+/** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
+const PATIENT_COALESCING = { collapseWindow: 60_000 };
+
 /** The other way round, for tests of what Redis costs: as it is by default. */
 export const IMPATIENT_REDIS = { budget: 50, connectTimeout: 1000, commandTimeout: 1000, failuresToOpen: 3 };
 
@@ -66,7 +69,11 @@ export class Fleet implements AsyncDisposable {
     const proxy = await startProxy({
       upstreamUrl: this.upstream.url,
       env: { NETWORK: this.network, ...(memoryAlone ? {} : { REDIS_URL: redisUrl }), ...env },
-      overrides: { ...all, redis: { ...PATIENT_REDIS, ...all.redis } },
+      overrides: {
+        ...all,
+        redis: { ...PATIENT_REDIS, ...all.redis },
+        coalescing: { ...PATIENT_COALESCING, ...all.coalescing },
+      },
       ...(now === undefined ? {} : { now }),
     });
     this.#proxies.push(proxy);

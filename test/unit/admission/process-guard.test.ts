@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { containerLimitBytes, ProcessGuard, type ProcessLoad } from '../../../src/admission/process-guard.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 const LIMITS = { maxMemory: 0.85, sampleEveryMs: 500 };
 
@@ -53,6 +54,7 @@ describe('the guard, by injected samples', () => {
 describe('the memory of this process', () => {
   test('the heap is a part of its limit, and grows with what the process keeps', () => {
     const guard = new ProcessGuard(LIMITS);
+    collectGarbage();
     guard.update();
     const before = guard.load.heap;
     const kept = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));

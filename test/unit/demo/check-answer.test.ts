@@ -62,7 +62,7 @@ describe('an answer of the simulated indexer', () => {
   it('is right at the instant at which it is given, for any request', () => {
     const chain = chainAt(20);
     let answers = 0;
-    for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 130)) {
+    for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 260)) {
       const [trace, older] = chain.recentTraces(2);
       if (trace === undefined || older === undefined) throw new Error('no traces');
       const calls: ClientCall[] = [
@@ -84,7 +84,7 @@ describe('an answer of the simulated indexer', () => {
         expect(check(chain, call, tell(chain, call))).toBeUndefined();
       }
     }
-    expect(answers).toBeGreaterThan(1000);
+    expect(answers).toBeGreaterThan(500);
   });
 
   it('may have become true while it was under way', () => {

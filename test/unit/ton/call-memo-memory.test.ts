@@ -1,15 +1,12 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { parseTarget } from '../../../src/http/parse-request.ts';
 import { CallMemo } from '../../../src/ton/call-memo.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 import { HASH_HEX, operationNamed } from './requests.ts';
 
 const MIB = 1024 ** 2;
 
 function usedHeapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage: () => void = runInNewContext('gc');
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
