@@ -4,8 +4,6 @@ export interface ClockOptions {
   readonly wall: () => number;
   /** Monotonic milliseconds. They may stand still while the machine is suspended. */
   readonly monotonic: () => number;
-  /** Asks a server for its time, epoch milliseconds; `undefined` where it cannot be known. Absent where there is none. */
-  readonly askServer?: (() => Promise<number | undefined>) | undefined;
   /** Called when the time went on, or back, by more than a second: what was dated before says nothing now. */
   readonly onJump: () => void;
 }
@@ -38,9 +36,10 @@ export class Clock {
   readonly #timers: readonly NodeJS.Timeout[];
   #wallOffsetMs: number;
   #offsetMs: number;
+  #serverTime: (() => Promise<number | undefined>) | undefined;
   #knowsServer = false;
 
-  /** Looks at the wall clock every second and asks the server every 10 s; the first time is the caller's to choose. */
+  /** Looks at the wall clock every second. */
   constructor(options: ClockOptions) {
     this.#options = options;
     this.#wallOffsetMs = options.wall() - options.monotonic();
@@ -59,11 +58,22 @@ export class Clock {
     return this.now() - this.#options.wall();
   }
 
-  /** Asks the server for its time: when a connection was made, for it may lead to another server. Never rejects. */
+  /**
+   * Follows a server from now on: it is asked every 10 s, the first time when {@link askServer} is called. `serverTime`
+   * gives its time in epoch milliseconds, or `undefined` where that cannot be known.
+   */
+  followServer(serverTime: () => Promise<number | undefined>): void {
+    this.#serverTime = serverTime;
+  }
+
+  /**
+   * Asks the server for its time. To be called when a connection was made, which may lead to another server. Never
+   * rejects, and does nothing where no server is followed.
+   */
   async askServer(): Promise<void> {
-    const { monotonic, askServer } = this.#options;
+    const { monotonic } = this.#options;
     const sentAt = monotonic();
-    const serverTime = await askServer?.().catch(() => undefined);
+    const serverTime = await this.#serverTime?.().catch(() => undefined);
     if (serverTime === undefined) return;
     const roundTripMs = monotonic() - sentAt;
     const offsetMs = serverTime + roundTripMs / 2 - monotonic();

@@ -1,11 +1,10 @@
 import { redisKeyFor } from './cache/redis-key.ts';
-import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
+import { RedisTier } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
 import type { Settings } from './config/schema.ts';
+import type { EventHub } from './event-hub.ts';
+import { readServerTime } from './redis/ask-server.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
-import type { EvictionProblem } from './redis/report-eviction.ts';
-import { readServerTime } from './redis/server-time.ts';
-import type { RedisTransition } from './redis/transitions.ts';
 import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
 /** A lease lasts so long without renewal: what a killed instance costs those who wait for it, in milliseconds. */
@@ -39,20 +38,11 @@ export interface OpenRedisOptions {
   /** Epoch milliseconds: what instants are written in. */
   readonly now: () => number;
   readonly monotonic: () => number;
-  readonly report: (event: RedisTierEvent) => void;
-  readonly onTransition: (transition: RedisTransition) => void;
-  readonly onEvictionProblem: (problem: EvictionProblem) => void;
+  readonly events: EventHub;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({
-  settings,
-  now,
-  monotonic,
-  report,
-  onTransition,
-  onEvictionProblem,
-}: OpenRedisOptions): SharedRedis | undefined {
+export function openRedis({ settings, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
@@ -60,8 +50,8 @@ export function openRedis({
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
-    onTransition,
-    onEvictionProblem,
+    onTransition: events.redisTransitions.report,
+    onEvictionProblem: events.evictionProblems.report,
   });
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
@@ -73,7 +63,7 @@ export function openRedis({
     maxPendingWriteBytes: redis.maxPendingWriteSize,
     now,
     monotonic,
-    report,
+    report: events.redisCalls.report,
   });
   const leases = new RedisLease({
     redis: connection,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { GOOD_AFTER_MS } from './lasting-connections.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
+import { reconnectDelayMs } from './open-client.ts';
 
 /** A connection that only listens never hears that its server hangs: it asks. */
 const PING_EVERY_MS = 500;

@@ -1,9 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
+import { type EvictionProblem, reportEviction } from './ask-server.ts';
 import { ChannelListener } from './channel-listener.ts';
-import { NodeLost } from './node-lost.ts';
 import { openClient, openSingle } from './open-client.ts';
-import { type EvictionProblem, reportEviction } from './report-eviction.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
@@ -100,6 +99,15 @@ function secretsOf(address: RedisAddress): string[] {
 
 /** What ioredis says about its own options and retries where a connection was lost, or was not there. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
+
+/** A node of a Cluster is away: keys of its slots cannot be had, and all others can. */
+export class NodeLost extends Error {
+  override readonly name = 'NodeLost';
+
+  constructor() {
+    super('a node of the Cluster is away');
+  }
+}
 
 /** Runs a command on a connection. ioredis says the same in words about its options, which tell an operator nothing. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {

@@ -4,7 +4,9 @@ import type { RedisAddress } from '../redis-url.ts';
 import { keepNodes } from './cluster-nodes.ts';
 import { rememberAttempts } from './lasting-connections.ts';
 import { patchIoredis } from './patch-ioredis.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
+
+const FIRST_DELAY_MS = 10;
+const LONGEST_DELAY_MS = 1000;
 
 /** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
@@ -138,4 +140,10 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
     reconnectedAt = performance.now();
     return true;
   };
+}
+
+/** How long to wait before the `attempt`th reconnect, from 1 up: doubling from 10 ms to 1 s, with as much again by chance. */
+export function reconnectDelayMs(attempt: number): number {
+  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  return delayMs + Math.random() * delayMs;
 }
