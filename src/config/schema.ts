@@ -3,7 +3,7 @@ import { http } from './http-settings.ts';
 import { redis } from './redis-settings.ts';
 import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
-/** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
+/** 0 would be no cache, and an unlimited lifetime would be a wrong answer one day. */
 const lifetime = () => duration('1ms', '30d');
 const window = () => duration('0ms', '30d');
 
