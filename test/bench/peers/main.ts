@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
@@ -12,7 +12,7 @@ import { startNginx } from './nginx.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
 import type { Peer } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
-import { type FoundProgram, findPrograms, MissingPrograms } from './required-programs.ts';
+import { type FoundProgram, findPrograms, MissingPrograms, SERVER_FOLDERS } from './required-programs.ts';
 import { tableOfBytes, tableOfCpu } from './tables.ts';
 import { nameOfToncache, startToncachePeer } from './toncache.ts';
 import { startVarnish } from './varnish.ts';
@@ -87,7 +87,8 @@ async function compare({ kinds, sizesKb, rounds, seconds, toncaches }: Options):
   for (const compared of casesOf(kinds, sizesKb)) {
     const rows = await measureCase(bench, compared, peers);
     measured.push(...rows);
-    if (!options.json) process.stderr.write(`${tableOfCpu(rows)}\n\n`);
+    // So that a run that is cut off has shown what it has.
+    process.stderr.write(`${tableOfCpu(rows)}\n\n`);
   }
   return measured;
 }
@@ -120,7 +121,7 @@ function read(): Options {
 async function find(): Promise<ReadonlyMap<string, FoundProgram>> {
   try {
     if (machine.cores < 2) throw new Error('the bench needs 2 cores: one for the server, one for the load');
-    return await findPrograms(process.env['PATH'] ?? '');
+    return await findPrograms([process.env['PATH'], SERVER_FOLDERS].join(delimiter));
   } catch (error) {
     if (!(error instanceof MissingPrograms)) throw error;
     console.error(error.message);

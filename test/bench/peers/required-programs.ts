@@ -23,8 +23,8 @@ const PROGRAMS: readonly Program[] = [
   { name: 'redis-server', debianPackage: 'redis-server', versionFlag: '-v', version: /v=(\S+)/ },
 ];
 
-/** Where distributions put servers, on the PATH of root only. */
-const SERVER_FOLDERS = ['/usr/sbin', '/usr/local/sbin'];
+/** A search path of where distributions put servers; it is on the PATH of root only. */
+export const SERVER_FOLDERS = ['/usr/sbin', '/usr/local/sbin'].join(delimiter);
 
 /** A program that was found. */
 export interface FoundProgram {
@@ -44,12 +44,9 @@ export class MissingPrograms extends Error {
   }
 }
 
-/**
- * Finds the programs on a search path (of the form of PATH) and in the folders of servers.
- * Rejects with {@link MissingPrograms}.
- */
+/** Finds the programs on a search path (of the form of PATH). Rejects with {@link MissingPrograms}. */
 export async function findPrograms(searchPath: string): Promise<ReadonlyMap<string, FoundProgram>> {
-  const folders = [...searchPath.split(delimiter).filter((folder) => folder !== ''), ...SERVER_FOLDERS];
+  const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
   const found = new Map<string, FoundProgram>();
   for (const program of PROGRAMS) {
     const path = await firstExecutable(folders.map((folder) => join(folder, program.name)));
@@ -62,13 +59,12 @@ export async function findPrograms(searchPath: string): Promise<ReadonlyMap<stri
 
 async function firstExecutable(paths: readonly string[]): Promise<string | undefined> {
   for (const path of paths) {
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
+    try {
+      await access(path, constants.X_OK);
       return path;
+    } catch {
+      // Not there: the next one.
+    }
   }
   return undefined;
 }
