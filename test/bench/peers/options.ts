@@ -28,7 +28,7 @@ export const USAGE = `usage: npm run bench:peers -- [options]
   --sizes ${SIZES_KB.join(',')} (all), in KB
   --rounds 3 (${ROUNDS}); figures are medians over the rounds
   --seconds 3 (${SECONDS}), for which each load lasts
-  --toncache <folder or command> (this one), given once for each to compare; a command gets PORT in its environment
+  --toncache <folder or command> (this one), given once for each to compare; a command gets PORT and UPSTREAM_URL in its environment
   --json prints all figures as JSON`;
 
 /** Reads the command line. Throws a {@link UsageError}. */
