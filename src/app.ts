@@ -6,7 +6,6 @@ import type { RedisTierEvent } from './cache/redis-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
-import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
@@ -30,7 +29,6 @@ import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { longestUseMs } from './ton/lifetime.ts';
-import { tagsOfKey } from './ton/purge-selector.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
 /** What an app is made of. */
@@ -101,10 +99,9 @@ export function createApp(options: AppOptions): App {
   });
   const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
   const purges = new Purges({
-    tagsOf: tagsOfKey,
     onEpoch: () => memory.clear(),
     shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
-    usableMs: longestUseMs(policiesOf(settings)),
+    usableMs: longestUseMs(settings.lifetimes),
     now,
     report: (event) => {
       metrics.onPurgeEvent(event);
@@ -154,7 +151,7 @@ export function createApp(options: AppOptions): App {
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
     pauseMs: indexer.pauseMs,
-    policies: policiesOf(settings),
+    policies: settings.lifetimes,
     random,
     monotonic,
     report,

@@ -1,3 +1,4 @@
+import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import { redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
@@ -6,7 +7,6 @@ import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
 import type { EvictionProblem } from './redis/report-eviction.ts';
 import { readServerTime } from './redis/server-time.ts';
 import type { RedisTransition } from './redis/transitions.ts';
-import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
 /** A lease lasts so long without renewal: what a killed instance costs those who wait for it, in milliseconds. */
 const LEASE_MS = 1500;

@@ -1,8 +1,9 @@
+import { usableUntil } from '../instants.ts';
 import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
-import { type Entry, ownedBytes, usableUntil } from './entry.ts';
+import { type Entry, ownedBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
 import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, storeScript } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';

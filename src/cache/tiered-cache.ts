@@ -1,4 +1,5 @@
-import { type Entry, type Freshness, freshnessOf, usableUntil } from './entry.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
+import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
 import type { AfterStore } from './redis-store.ts';
@@ -22,8 +23,8 @@ export type StoreOutcome =
 export interface Purges {
   /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
   applyBans(entry: Entry): Entry | undefined;
-  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
-  purgedUntil(key: string): number;
+  /** What was asked for up to here (epoch ms) with its tags was purged in one way or the other; 0 when nothing was. */
+  purgedUntil(entry: Pick<Entry, 'tags'>): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
 }
@@ -84,8 +85,8 @@ export class TieredCache {
   }
 
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
-  isPurged({ key, askedAt }: Entry): boolean {
-    return askedAt <= this.#options.purges.purgedUntil(key);
+  isPurged(entry: Entry): boolean {
+    return entry.askedAt <= this.#options.purges.purgedUntil(entry);
   }
 
   /**
@@ -162,7 +163,7 @@ export class TieredCache {
 
   #share(entry: Entry, after: AfterStore | undefined): boolean {
     const { memory, redis, purges } = this.#options;
-    const purgedUntil = purges.purgedUntil(entry.key);
+    const purgedUntil = purges.purgedUntil(entry);
     // Another instance has stored better meanwhile: memory learns it when it is asked for next.
     const onKept = () => {
       if (memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Entry, usableUntil } from '../../../src/cache/entry.ts';
+import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import type { Tier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { usableUntil } from '../../../src/instants.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
@@ -46,7 +47,7 @@ describe('before Redis', () => {
   test('memory answers by itself for the time that the entry says, and then Redis is asked first', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs - 1;
+    clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
     clock.now++;
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
@@ -57,9 +58,9 @@ describe('before Redis', () => {
   test('begins anew when Redis still has the entry', async () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     await cache.lookUp(key);
-    clock.now += ENTRY.memoryTtlMs - 1;
+    clock.now += ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key).state).toBe('fresh');
     clock.now++;
     expect(cache.lookInMemory(key).state).toBe('miss');
@@ -71,7 +72,7 @@ describe('before Redis', () => {
     clock.now = ASKED_AT + 30_000;
     expect(cache.lookInMemory(key).state).toBe('miss');
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
-    clock.now += ENTRY.memoryTtlMs - 1;
+    clock.now += ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
     clock.now++;
     expect(cache.lookInMemory(key).state).toBe('miss');
@@ -90,7 +91,7 @@ describe('before Redis', () => {
     cache.set(ENTRY);
     const newer = anEntry({ askedAt: ASKED_AT + 5000, body: Buffer.from('{"transactions":[{}]}') });
     redis.kept.set(key, newer);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer, tier: 'memory' });
   });
@@ -101,7 +102,7 @@ describe('an entry that Redis has no longer', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
@@ -111,7 +112,7 @@ describe('an entry that Redis has no longer', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs - 1;
+    clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
   });
 });
@@ -121,7 +122,7 @@ describe('a Redis that fails', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.failing = true;
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
     clock.now += RETRY_MS - 1;
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
@@ -198,7 +199,7 @@ describe('an entry past its lifetime', () => {
   test('is of use as a fallback though Redis would have to be asked about it', () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(cache.lookForFallback(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
   });
 
@@ -276,7 +277,7 @@ describe('an entry too large for memory', () => {
 test('a look-up asks Redis once', async () => {
   const { cache, redis, clock } = cacheAt();
   cache.set(ENTRY);
-  for (const instant of [ASKED_AT + 1, ASKED_AT + ENTRY.memoryTtlMs, ENTRY.freshUntil, usableUntil(ENTRY)]) {
+  for (const instant of [ASKED_AT + 1, ASKED_AT + ENTRY.memoryTtl, ENTRY.freshUntil, usableUntil(ENTRY)]) {
     clock.now = instant;
     const before = redis.reads;
     await cache.lookUp(key);
@@ -348,7 +349,7 @@ describe('a purge', () => {
     cache.set(newer);
     // More complete, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
     redis.kept.set(key, ENTRY);
-    clock.now += newer.memoryTtlMs;
+    clock.now += newer.memoryTtl;
     expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'memory' });
     expect(cache.lookForFallback(key)).toMatchObject({ entry: newer });
   });
