@@ -189,7 +189,8 @@ export class EntryFetcher {
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
     const { cache, report } = this.#options;
     const operation = call.operation.name;
-    const stored = cache.set(entry, { known, after: lease?.settle() });
+    const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
+    const stored = cache.set(entry, { known, onShared });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });

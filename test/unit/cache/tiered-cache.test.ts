@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import type { Tier, TierRead } from '../../../src/cache/tier.ts';
+import type { SharedStore, SharedTier, Tier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { usableUntil } from '../../../src/instants.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
@@ -12,9 +12,13 @@ const ENTRY = anEntry({ askedAt: ASKED_AT });
 const { key } = ENTRY;
 
 /** A Redis that holds entries, loses them or fails, and counts what it is asked. */
-class FakeRedis implements Tier {
+class FakeRedis implements SharedTier {
   readonly kept = new Map<string, Entry>();
   failing = false;
+  /** Whether it takes stores. */
+  takes = true;
+  /** Ends the last store that was taken. */
+  onEnd: SharedStore['onEnd'] | undefined;
   reads = 0;
   /** Awaited by each read before it answers. */
   hold: Promise<void> | undefined;
@@ -27,8 +31,10 @@ class FakeRedis implements Tier {
     return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
   }
 
-  set(entry: Entry): boolean {
+  set(entry: Entry, store?: SharedStore): boolean {
+    if (!this.takes) return false;
     if (!this.failing) this.kept.set(entry.key, entry);
+    this.onEnd = store?.onEnd;
     return true;
   }
 }
@@ -254,6 +260,80 @@ describe('of two answers to one key', () => {
     redis.kept.clear();
     resolve();
     expect(await looking).toMatchObject({ state: 'fresh', entry: newer, tier: 'memory' });
+  });
+});
+
+describe('one who waits for an entry to reach Redis', () => {
+  const newer = anEntry({ askedAt: ASKED_AT + 1 });
+  const lessComplete = anEntry({
+    askedAt: ASKED_AT + 2,
+    completeness: { rank: 0, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+  });
+
+  test.each([
+    ['stored', true],
+    ['kept', true],
+    ['failed', false],
+  ] as const)('is called when Redis has answered: %s', (outcome, isShared) => {
+    const { cache, redis } = cacheAt();
+    const onShared = vi.fn();
+    cache.set(ENTRY, { onShared });
+    expect(onShared).not.toHaveBeenCalled();
+    redis.onEnd?.(outcome);
+    expect(onShared.mock.calls).toEqual([[isShared]]);
+  });
+
+  test('is called when Redis has answered to the kept entry that a regressed answer extended', () => {
+    const { cache, redis } = cacheAt(ASKED_AT + 2);
+    cache.set(newer);
+    const onShared = vi.fn();
+    expect(cache.set(lessComplete, { onShared })).toMatchObject({ outcome: 'regressed' });
+    expect(onShared).not.toHaveBeenCalled();
+    redis.onEnd?.('stored');
+    expect(onShared.mock.calls).toEqual([[true]]);
+  });
+
+  test.each<[string, (world: ReturnType<typeof cacheAt>) => void]>([
+    ['expired', ({ clock }) => Object.assign(clock, { now: usableUntil(ENTRY) })],
+    ['purged', ({ purges }) => Object.assign(purges, { applyBans: () => undefined })],
+    ['superseded', ({ cache }) => cache.set(newer)],
+    ['stored', ({ redis }) => Object.assign(redis, { takes: false })],
+  ])('is called at once when nothing comes to Redis: %s', (outcome, arrange) => {
+    const world = cacheAt(ASKED_AT + 1);
+    arrange(world);
+    const onShared = vi.fn();
+    expect(world.cache.set(ENTRY, { onShared })).toMatchObject({ outcome });
+    expect(onShared.mock.calls).toEqual([[false]]);
+  });
+});
+
+describe('an entry beside which Redis kept a better one', () => {
+  test('leaves memory, which asks Redis for the better one next', async () => {
+    const { cache, redis } = cacheAt();
+    const better = anEntry({ askedAt: ASKED_AT - 1, completeness: { ...ENTRY.completeness, rank: 3 } });
+    cache.set(anEntry({ ...ENTRY, completeness: { ...ENTRY.completeness, rank: 1 } }));
+    redis.kept.set(key, better);
+    redis.onEnd?.('kept');
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toMatchObject({ entry: better, tier: 'redis' });
+  });
+
+  test.each(['stored', 'failed'] as const)('stays in memory otherwise: %s', (outcome) => {
+    const { cache, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.onEnd?.(outcome);
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
+  });
+
+  test('takes nothing away that memory has got since', () => {
+    const { cache, redis, clock } = cacheAt();
+    cache.set(ENTRY);
+    const { onEnd } = redis;
+    const newer = anEntry({ askedAt: ASKED_AT + 1 });
+    clock.now++;
+    cache.set(newer);
+    onEnd?.('kept');
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
   });
 });
 

@@ -11,6 +11,7 @@ describe('an answer', () => {
     const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
+      tags: [],
       body: Buffer.from(BLOCK_SET),
       head: {
         status: 200,
