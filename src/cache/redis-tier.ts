@@ -1,7 +1,7 @@
 import { usableUntil } from '../instants.ts';
 import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
-import { NodeLost } from '../redis/node-lost.ts';
+import { NodeLost } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';

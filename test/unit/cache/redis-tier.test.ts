@@ -4,7 +4,7 @@ import { redisKeyFor } from '../../../src/cache/redis-key.ts';
 import { STORE } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
-import { NodeLost } from '../../../src/redis/node-lost.ts';
+import { NodeLost } from '../../../src/redis/connect.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
