@@ -101,7 +101,7 @@ describe('two answers to one key', () => {
 describe('a copy in memory', () => {
   test('says when to ask Redis again, counted from when it was stored in memory', () => {
     const { tier } = tierAt(ASKED_AT + 500);
-    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtlMs: 10_000 }));
+    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtl: 10_000 }));
     expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
   });
 
