@@ -36,7 +36,7 @@ export function commandsOf(markdown: string): string[] {
   const shell = codeBlocksOf(markdown).filter(({ language }) => language === 'sh' || language === 'console');
   const lines = shell.flatMap(({ text }) => text.replaceAll('\\\n', '').split('\n'));
   const prose = markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
-  const inline = [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:npm|npx|curl|docker|systemctl|\.ci\/run)(?: [^`]+)?)`/g)];
+  const inline = [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:(?:npm|npx|curl|docker|systemctl) [^`]+|\.ci\/run))`/g)];
   const commands = [...lines, ...inline.map(([, command = '']) => command)].flatMap((line) => line.split(' && '));
   return [...new Set(commands.map((command) => command.trim().replaceAll(/\s+/g, ' ')))].filter(
     (command) => command !== '' && !command.startsWith('#'),
