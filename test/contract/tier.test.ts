@@ -10,7 +10,7 @@ import { usableUntil } from '../../src/instants.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
-/** What the suite needs of a tier: itself, a clock to turn, and a way to wait until what was set is kept. */
+/** What the suite needs of a tier: the tier, its clock, and a way to wait until an entry is stored. */
 interface Subject {
   readonly tier: Tier;
   readonly clock: { now: number };

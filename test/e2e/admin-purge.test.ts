@@ -11,7 +11,7 @@ const ALL = JSON.stringify({ all: true });
 let proxy: RunningProxy;
 
 async function start(env: Readonly<Record<string, string>> = {}, headerTimeout = 10_000): Promise<void> {
-  // Nobody listens on port 1: what is purged needs no indexer.
+  // No program listens on port 1: a purge needs no indexer.
   proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env, overrides: { http: { headerTimeout } } });
 }
 
@@ -21,7 +21,7 @@ function post(headers: Asking['headers'] = JSON_TYPE, body = ALL): Promise<Answe
   return proxy.askAdmin('/purge', { method: 'POST', headers, body });
 }
 
-/** Bytes out, bytes in: what a client of ours would not send. */
+/** Bytes out, bytes in: for requests that an HTTP client would not send. */
 async function raw(head: readonly string[], body = ALL): Promise<string> {
   const { hostname, port } = new URL(proxy.adminUrl);
   const socket = connect(Number(port), hostname);

@@ -67,7 +67,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
   let proxy: RunningProxy;
 
   beforeEach(async () => {
-    // Nobody listens on port 1 of this machine, so both connections are refused.
+    // No program listens on port 1 of this machine, so both connections are refused.
     const nowhere = '127.0.0.1:1';
     proxy = await startProxy({ upstreamUrl: `http://${nowhere}`, env: { REDIS_URL: `redis://${nowhere}` } });
   });

@@ -54,12 +54,12 @@ describe.each(WORLDS)('an indexer that is an hour behind ($dialect, $tiers)', (k
     world.advanceTo(second.finalizedAt);
     expect(hashesIn(await world.askIndexer(target))).toContain(second.hash);
     const committedAt = world.now;
-    for (let told = first; !told.includes(second.hash); ) {
+    for (let shown = first; !shown.includes(second.hash); ) {
       world.catchUp((speed - 1) * POLL_MS);
       world.advance(POLL_MS);
       expect(world.now - committedAt).toBeLessThanOrEqual(VISIBLE_WITHIN_MS);
       const reply = await world.ask(target);
-      told = hashesIn(reply);
+      shown = hashesIn(reply);
       if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) await world.untilFresh(target);
     }
   });
@@ -98,7 +98,7 @@ describe('the head of the chain', () => {
     await askForChildren(HOUR_MS);
     expect(world.headsAsked).toBe(1);
     world.advance(60_000);
-    // Old enough for the longest lifetime by what is known.
+    // Old enough for the longest lifetime, by the known chain time.
     await askForChildren(20 * HOUR_MS);
     expect(world.headsAsked).toBe(1);
   });

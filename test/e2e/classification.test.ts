@@ -6,7 +6,7 @@ import { ANY_WORLD, World } from './world.ts';
 const BLOCK_SET = 4711;
 const NOW = 1_700_000_000;
 
-/** What is left of the lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
+/** The remaining lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
 const SECONDS = { final: 86_400, 'final page': 600, parent: 3_600, settled: 1, live: 0, growing: 3_600 } as const;
 
 const master = { workchain: -1, shard: '8000000000000000', seqno: BLOCK_SET };

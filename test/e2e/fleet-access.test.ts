@@ -26,13 +26,13 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** What the servers refused, in their own words: `command` or `channel`, and which. */
 async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
-  const told = servers.map(async ({ port }) => {
+  const perServer = servers.map(async ({ port }) => {
     const admin = adminOf(port, certificate);
     const entries = (await admin.call('acl', 'log')) as string[][];
     admin.disconnect();
     return entries.map((entry) => `${entry[entry.indexOf('reason') + 1]} ${entry[entry.indexOf('object') + 1]}`);
   });
-  return (await Promise.all(told)).flat();
+  return (await Promise.all(perServer)).flat();
 }
 
 /** Three instances, all that they share, and nothing to complain about. */

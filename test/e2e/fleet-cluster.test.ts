@@ -74,7 +74,7 @@ describe('three instances on a Cluster of three masters', () => {
       await Promise.all(tens.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
     }
     expect(watched.mastersWithStores).toBe(3);
-    // Each who is not woken looks once more; of those who are, some were just about to.
+    // Each instance that is not woken polls once more; of those that are woken, some polled just before.
     expect(watched.waits).toBe(2 * KEYS);
     expect(watched.looksAfterStores).toBeLessThan(watched.waits / 2);
   });

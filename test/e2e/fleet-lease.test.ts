@@ -1,14 +1,14 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
-import { Fleet, someChildren, someMessage, told } from '../support/fleet.ts';
+import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 
 /** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
 const PATIENT = { coalescing: { collapseWindow: 60_000 } };
 
-/** An indexer that keeps its answers back until it is told to give them, the oldest first. */
+/** An indexer that holds its answers until the test releases them, the oldest first. */
 class Held {
   readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
 
@@ -37,7 +37,9 @@ describe('300 clients of three instances', () => {
       return children('a');
     });
     for (let time = 1; time <= 4; time++) {
-      expect(told(await fleet.ask(someChildren(), 300))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+      expect(distinctAnswers(await fleet.ask(someChildren(), 300))).toEqual([
+        `200 ${JSON.stringify(children('a').body)}`,
+      ]);
       expect(fleet.asked).toBe(time);
     }
     expect(await leases(fleet)).toEqual([]);
@@ -54,8 +56,8 @@ describe('300 clients of three instances', () => {
     await fleet.untilAsked(1);
     await Promise.all([1, 2].map((skip) => expect.poll(() => followers(fleet)).toBeGreaterThanOrEqual(skip)));
     held.give(NO_DATABASE);
-    expect(told(await asking)).toEqual(['500 {"error":"no database"}']);
-    expect(told([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
+    expect(distinctAnswers(await asking)).toEqual(['500 {"error":"no database"}']);
+    expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
   });
 
@@ -69,7 +71,7 @@ describe('300 clients of three instances', () => {
     const statuses = (await asking).map(({ headers }) => String(headers['cache-status']).replace(/ttl=\d+/, 'ttl=n'));
     const count = (wanted: RegExp) => statuses.filter((it) => wanted.test(it)).length;
     expect(count(/^toncache; fwd=miss; fwd-status=200; stored$/)).toBe(1);
-    // Whoever comes a moment later finds it in memory.
+    // A request a moment later finds it in memory.
     const others = count(
       /^toncache; (?:fwd=miss; fwd-status=200; stored; collapsed|hit; ttl=n; detail=(?:redis|memory))$/,
     );
@@ -102,7 +104,7 @@ describe('a refusal by the holder of a lease itself', () => {
     });
     await fleet.add(PATIENT);
     await fleet.add(PATIENT);
-    // The burst is spent by the call that brings the pause; the next one waits for the rate with its lease in hand.
+    // The burst is used up by the call that brings the pause; the next one waits for the rate while it holds its lease.
     const pausing = limited.ask(someMessage());
     const target = someChildren();
     const refused = limited.ask(target);
@@ -113,7 +115,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect([status, headers['cache-status']]).toEqual([503, 'toncache; detail=overloaded']);
     await fleet.untilAsked(2);
     held.give(children('a'));
-    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
 
@@ -135,7 +137,7 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.untilAsked(2);
     held.give(children('late'));
     held.give(children('a'));
-    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
 
@@ -166,7 +168,7 @@ describe('a refusal by the holder of a lease itself', () => {
     const others = fleet.ask(target, 20, 1);
     await expect.poll(() => followers(fleet)).toBe(2);
     lone.leave();
-    expect(told(await others)).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
     expect(asked).toBe(1);
     for (const { leave } of before) leave();
   });

@@ -9,7 +9,7 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 const LONGEST_WHILE_REVALIDATING_MS = 30_000;
 const ABSENT_MS = 300;
-// No divisor of the lifetimes: what is stale for no time at all has a ttl of 0, as what is fresh for less than a second.
+// No divisor of the lifetimes: an answer that has just become stale has a ttl of 0, like one that is fresh for less than 1 s.
 const STEP_MS = 230;
 const WATCHED_MS = 15_000;
 
@@ -17,7 +17,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** By the table of lifetimes, without jitter: how long children may be told of that are `ageMs` old. */
+/** By the table of lifetimes, without jitter: how long an answer with children that are `ageMs` old is fresh. */
 function lifetimeAt(ageMs: number): number {
   return Math.min(Math.max(Math.floor(ageMs / 10), SHORTEST_MS), LONGEST_MS);
 }

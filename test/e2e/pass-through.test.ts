@@ -24,7 +24,7 @@ async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> 
   world = await World.start({ ...ANY_WORLD, proxy });
 }
 
-/** Everything that has come to the indexer; nobody but the proxy asks it here. */
+/** All requests at the indexer; here only the proxy sends any. */
 const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
 
 /** A raw connection to the public port on which these bytes were sent. */
@@ -224,7 +224,7 @@ describe('bodies of requests that are passed through', () => {
         head(`GET ${INFO}`),
     );
     expect(['413', '413,200']).toContain(statuses(received).join());
-    // The simulated indexer has the same bound: this one is ours.
+    // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
     expect(arrived().map(({ method }) => method)).not.toContain('POST');
   });
@@ -236,7 +236,7 @@ describe('bodies of requests that are passed through', () => {
         `${chunk.repeat(17)}0\r\n\r\n${head(`GET ${INFO}`)}`,
     );
     expect(['413', '413,200']).toContain(statuses(received).join());
-    // The simulated indexer has the same bound: this one is ours.
+    // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
     expect(arrived().map(({ method }) => method)).not.toContain('POST');
   });
@@ -683,7 +683,7 @@ describe('the slots of pass-through', () => {
       sending.pause();
       await world.indexer.requests.arrived(2);
       for (let time = 0; time < 20; time++) await world.proxy.ask('/no/such/path');
-      // The indexer still has what nobody has taken.
+      // The indexer still holds the bytes that the client has not read.
       expect(world.indexer.requests.inHand).toBe(1);
       const received = await buffer(sending);
       const reply = await world.ask(INFO);

@@ -177,7 +177,7 @@ describe('a purge over two instances', () => {
       ] as const) {
         for (const body of [{ all: true }, { seqno }]) {
           await ask(skewed, blockSet());
-          // What is asked for while the clock of Redis says that it was before the purge is not kept.
+          // An answer requested while the clock of Redis shows a time before the purge is not stored.
           await expect
             .poll(async () => (await ask(skewed, blockSet())).cache['ttl'], { interval: 100 })
             .toBeGreaterThan(0);

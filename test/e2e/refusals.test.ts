@@ -10,7 +10,7 @@ const OTHER_HASH = encodeURIComponent(someHash());
 /** As many of the shortest spelling as a head of 16 KiB holds. */
 const MOST_OF_A_HEAD = Array.from({ length: 368 }, () => Buffer.from(someHash(), 'base64').toString('base64url'));
 
-/** What is asked, and the parameter that the answer must name. */
+/** The request, and the parameter that the error must name. */
 const REFUSED: readonly (readonly [target: string, name: string])[] = [
   // Missing.
   ['masterchainBlockShards', 'seqno'],

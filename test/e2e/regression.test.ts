@@ -37,7 +37,7 @@ let blockSets = 0;
 /** A masterchain block by a spelling of its own: pages are keys of their own. */
 const someBlock = () => `/api/v3/masterchainBlockShards?seqno=${BLOCK_SET}&limit=${500 + ++blockSets}`;
 
-/** What is kept, the regressed answer, and when the former is too old to be served. */
+/** The kept answer, the regressed answer, and when the kept one is too old to be served. */
 const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ['a 404 after children', someChildren, children('a', 'b'), NOT_FOUND, 1 * HOUR + MINUTE],
   ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
@@ -60,7 +60,7 @@ const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ],
 ];
 
-/** Where it stays within ten minutes of them: nothing is kept that long by itself. */
+/** A setting with which the entry is kept for ten minutes: by default none is kept that long. */
 const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());
@@ -85,7 +85,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(second.age).toBe(tooOldMs / 1000);
     expect(await regressedAnswers(operationOf(target), other())).toBe(1);
     expect(fleet.asked).toBe(2);
-    // It is extended: for one more lifetime nobody asks again.
+    // It is extended: for one more lifetime no request reaches the indexer.
     await leap(HOUR - 1);
     for (const proxy of fleet.proxies) {
       expect(await ask(target, proxy)).toMatchObject({ status: 200, text: first.text, cache: { hit: true } });
@@ -202,7 +202,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     await ask(target);
     const startedAt = now;
     for (await leap(2_000); now < startedAt + 2 * REGRESSION_GUARD_MS; await leap(10_000)) {
-      // For long enough to be asked for: what is kept is extended by up to two minutes in the end.
+      // Long enough for a request to reach the indexer: the kept entry is extended by up to two minutes in the end.
       answer = (now - startedAt) % (REGRESSION_GUARD_MS / 2) < 130_000 ? full : NOT_FOUND;
       expect((await ask(target)).status).toBe(200);
     }

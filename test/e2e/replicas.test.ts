@@ -56,7 +56,7 @@ describe.each(WORLDS)('an indexer that was an hour behind and catches up, dialec
     for (let waitedMs = 0; waitedMs <= 1_500 && seen.length < all.length; waitedMs += STEP_MS) {
       world.advance(STEP_MS);
       seen = await childrenSeen(proxy, parent);
-      // What is refreshed in the background is there at the next question.
+      // The refreshed answer is there at the next request.
       await expect.poll(() => indexer.requests.inHand).toBe(0);
     }
     expect(seen.toSorted()).toEqual(all);

@@ -11,7 +11,7 @@ import {
 import { newestBlock, nothingPending, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 
-/** Failures are asked for again at once, so that what is never cached can be seen to be asked for. */
+/** Failed loads are repeated at once, so that each request shows whether an answer was cached. */
 const WITHOUT_FAILURE_TTL: WorldProxyOptions = { overrides: { coalescing: { failureTtl: 0 } } };
 
 function errorIn(text: string): unknown {
@@ -74,7 +74,7 @@ describe.each(DIALECTS)('failures of indexer %s', (dialect) => {
       expect(await world.ask(target)).toMatchObject({ cache: { fwd: 'miss', stored: true } });
       expect(world.forwarded).toHaveLength(asked + 1);
     }
-    // Nobody followed a redirect.
+    // The redirect was not followed.
     expect(world.indexer.requests.count('masterchainInfo')).toBe(0);
   });
 });

@@ -72,7 +72,7 @@ class SilentProxy implements AsyncDisposable {
     return Number(/^toncache_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
   }
 
-  /** That it answers misses, hits and its operator, and ends when it is told to. */
+  /** That it serves misses, hits and the admin port, and ends at a signal. */
   async expectWell(): Promise<void> {
     for (let time = 0; time < 2; time++) expect((await ask(this.url, TARGET)).status).toBe(404);
     expect(await this.health()).toBe(200);

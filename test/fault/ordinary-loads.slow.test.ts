@@ -5,7 +5,7 @@ import { unknownTransaction } from '../e2e/questions.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-// Loads that the indexer alone would answer whole, before a process as shipped: nobody is refused.
+// Loads that the indexer alone would serve completely, on a process with default settings: none is refused.
 
 const WORKERS = { count: 20, serviceMs: 50 };
 /** Three quarters of a second of its work: half of a client's patience is left to a busy machine. */

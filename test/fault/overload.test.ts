@@ -79,7 +79,7 @@ describe('an indexer that hangs', () => {
     for (const answered of await Promise.all(Array.from({ length: 50 }, () => world.ask(unknownTransaction())))) {
       expectShed(answered);
     }
-    // The queue has room for thirty; when nothing starts for as long as they wait, who comes later is refused at once.
+    // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused at once.
     const [waited, full, late] = [await shed('waited-too-long'), await shed('queue-full'), await shed('expected-wait')];
     expect(waited).toBeGreaterThan(0);
     expect(waited + full + late).toBe(50);
@@ -331,8 +331,8 @@ describe('UPSTREAM_RPS', () => {
 
   it('sheds at once each request that could not be sent in time', async () => {
     await using _ = await start({ env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '2500ms' } });
-    // A turn a second, and half a second after the last one that comes in time nobody is on the way to the indexer.
-    // Those who come before anyone waits cannot know; whoever comes after them does.
+    // One slot a second; half a second after the last slot that comes in time no request is on its way to the indexer.
+    // Requests that come before any waits are accepted; later ones learn the wait and are refused.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
     const late = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
     const answers = [...late, ...(await Promise.all(early.map(({ answer }) => answer)))];

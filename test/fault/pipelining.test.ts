@@ -5,7 +5,7 @@ import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
-/** What is held at the end of a test is not waited for. */
+/** A request that is held at the end of a test is not waited for. */
 const NO_DRAIN = { drain: 100 };
 let world: World;
 
@@ -99,7 +99,7 @@ describe('a connection that pipelines', () => {
     const post = `POST /api/v3/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const { statuses } = client(post.repeat(3));
     await expect.poll(() => statuses.length).toBe(3);
-    // The indexer takes no such method, and would take what is left of a body for a request.
+    // The indexer refuses this method, and would take the remaining bytes of a body for a request.
     expect(statuses).toEqual(['405', '405', '405']);
     expect(await world.proxy.metric('toncache_upstream_requests_total', { operation: 'passThrough' })).toBe(3);
   });

@@ -12,10 +12,10 @@ const LONGEST_WAIT_MS = 60_000;
 const { signal } = new AbortController();
 const now = () => performance.now();
 
-/** A limit on a Redis of its own, and whom it was told to share the rate with. */
+/** A limit on a Redis of its own, and when it reported that the rate is shared or is not. */
 async function limitOn(redis: RedisServer) {
   const connection = await connectedScripting(redis.url);
-  const told: boolean[] = [];
+  const sharedChanges: boolean[] = [];
   const subject = new RateLimit({
     perSecond: PER_SECOND,
     reserveShared: new SharedRate({
@@ -25,7 +25,7 @@ async function limitOn(redis: RedisServer) {
       failuresToOpen: 3,
       openMs: 200,
       now,
-      onShared: (shared) => told.push(shared),
+      onShared: (shared) => sharedChanges.push(shared),
     }).reserve,
     now,
   });
@@ -36,16 +36,24 @@ async function limitOn(redis: RedisServer) {
       slots.push(performance.now());
     }
   };
-  /** Takes slots until that was told last. */
+  /** Takes slots until this was reported last. */
   const takeUntil = (shared: boolean) =>
     vi.waitFor(
       async () => {
         await take(1);
-        expect(told.at(-1)).toBe(shared);
+        expect(sharedChanges.at(-1)).toBe(shared);
       },
       { timeout: 20_000, interval: 1 },
     );
-  return { connection, subject, told, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
+  return {
+    connection,
+    subject,
+    sharedChanges,
+    slots,
+    take,
+    takeUntil,
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
 }
 
 test('the rate is kept without Redis after it was killed, and shared again when it is back', async () => {
@@ -58,7 +66,7 @@ test('the rate is kept without Redis after it was killed, and shared again when 
   await redis.restart();
   await limited.takeUntil(true);
   await limited.take(20);
-  expect(limited.told).toEqual([false, true]);
+  expect(limited.sharedChanges).toEqual([false, true]);
   expect(mostWithin(limited.slots, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
 });
 
@@ -68,7 +76,7 @@ test('a hung Redis delays a few slots by its budget, and then none', async () =>
   await limited.take(5);
   await redis.pause();
   await limited.take(20);
-  expect(limited.told).toEqual([false]);
+  expect(limited.sharedChanges).toEqual([false]);
   await redis.resume();
   await limited.takeUntil(true);
 });
@@ -78,7 +86,7 @@ test('the rate is kept without a Redis that takes no writes', async () => {
   await using limited = await limitOn(redis);
   await limited.takeUntil(false);
   await limited.take(50);
-  expect(limited.told).toEqual([false]);
+  expect(limited.sharedChanges).toEqual([false]);
 });
 
 test('the rate is kept from the first slot on where Redis was never there', async () => {

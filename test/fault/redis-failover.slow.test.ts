@@ -9,7 +9,7 @@ const WAIT = { timeout: 60_000, interval: 20 };
 
 const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
 
-/** How many of the keys can be written and read now. Each call settles: that is a part of what is tested. */
+/** How many of the keys can be written and read now. That each call settles is part of the test. */
 async function usable(redis: ObservedConnection): Promise<number> {
   const uses = keys.map(async (key) => {
     const startedAt = performance.now();
@@ -72,7 +72,7 @@ test('a master without a replica is used again when it is back, and the others a
   await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
   await cluster.masters[0]?.kill();
   await expect.poll(() => usable(redis), WAIT).toBeGreaterThan(0);
-  // Longer than its connection is tried again by itself.
+  // Longer than the interval at which the connection is tried again.
   const until = performance.now() + 9000;
   while (performance.now() < until) expect(await usable(redis)).toBeLessThan(keys.length);
   await cluster.masters[0]?.restart();

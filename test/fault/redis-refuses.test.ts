@@ -146,7 +146,7 @@ describe('a server that is not Redis', () => {
     ['that says nothing', () => createServer(() => {})],
     ['that hangs up', () => createServer((socket) => void socket.destroy())],
     ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
-    ['that talks rubbish', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
+    ['that talks garbage', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
   ])(
     '%s is a failed look-up, is seldom tried again, and Redis is used soon after it took its place',
     async (_, start) => {

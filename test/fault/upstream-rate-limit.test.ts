@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** That a miss is shed, without a request to the indexer, and told to come again in so many seconds. */
+/** That a miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
 async function expectPaused(seconds: number): Promise<void> {
   const before = world.forwarded.length;
   for (const target of [unknownTransaction(), nothingPending()]) {
@@ -56,18 +56,18 @@ describe('429', () => {
 
   it('is reported once, in the log and by a metric, and so is the end of the pause', async () => {
     const paused = () => world.proxy.metric('toncache_upstream_paused');
-    const told = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
+    const pauseLines = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
     expect(await paused()).toBe(0);
     world.indexer.faults.inject(rateLimited('json', '3'), { times: 2 });
     await world.ask(newestBlock(world));
     await expectPaused(3);
-    expect([await paused(), told().length]).toEqual([1, 1]);
+    expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(3000);
     await world.ask(newestBlock(world));
-    expect([await paused(), told().length]).toEqual([1, 1]);
+    expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(60_000);
     await expectResumed();
-    expect([await paused(), told().length]).toEqual([0, 2]);
+    expect([await paused(), pauseLines().length]).toEqual([0, 2]);
   });
 
   it('with a date pauses until that date', async () => {

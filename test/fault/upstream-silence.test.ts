@@ -65,8 +65,8 @@ it('the log says when the indexer begins to fail and when it answers again, and 
   world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
   await world.ask(target);
   for (let time = 0; time < 10; time++) await world.ask(unknownTransaction());
-  const told = world.proxy.log.map(({ level, msg }) => [level, msg]);
-  expect(told).toEqual([
+  const logged = world.proxy.log.map(({ level, msg }) => [level, msg]);
+  expect(logged).toEqual([
     [40, 'the indexer fails'],
     [30, 'the indexer answers again'],
   ]);

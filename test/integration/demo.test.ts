@@ -172,7 +172,7 @@ describe('npm run demo', () => {
 
   it('exits 1 and shows each wrong answer', async () => {
     const faults = new URL('../../src/simulator/faults.ts', import.meta.url);
-    // The indexer says of every masterchain block what is true of none.
+    // The indexer gives a wrong answer for every masterchain block.
     const lie = `import { Faults } from '${faults}';
       const body = '{"blocks":[{"workchain":-1,"seqno":1}]}';
       Faults.prototype.take = (operation) =>
@@ -208,7 +208,7 @@ describe('npm run demo', () => {
       const demo = new Demo({});
       await demo.untilCrowd();
       demo.child.kill(signal);
-      // Apart, for two at once are one; after the end it is sent to nobody.
+      // One after the other, because two signals at the same time arrive as one.
       for (let times = 0; times < 10; times++) {
         await setImmediate();
         demo.child.kill(signal);

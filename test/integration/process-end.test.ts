@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const start = () => ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
 
-/** One that waits for what is in flight no longer than told. */
+/** A process with this `http.drain` and this `http.shutdownDelay`. */
 async function startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
   const file = join(dir, 'drain.json');
   await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));

@@ -141,7 +141,7 @@ describe('a start', () => {
     const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
     const fails = 'Redis circuit breaker opened';
     for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
-    // Reads and writes are told of apart.
+    // Reads and writes are reported separately.
     expect(aboutRedis()).toEqual([fails, fails]);
     await redis.restart();
     const again = 'Redis circuit breaker closed';

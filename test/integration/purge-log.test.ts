@@ -42,7 +42,7 @@ interface Instance {
   readonly events: PurgeEvent[];
   /** While false, Redis is away for this instance. */
   isReached: boolean;
-  /** While false, Redis does what it is told, and its answers are lost. */
+  /** While false, Redis executes commands, and its replies are lost. */
   isAnswered: boolean;
   onCall: (args: readonly string[]) => void;
   /** May change it. */
@@ -55,7 +55,7 @@ function newNetwork(): void {
   key = `toncache:purges:test-${networks++}`;
 }
 
-/** One more instance, which exchanges when it is told of its connection, and every 20 ms if it polls. */
+/** One more instance, which exchanges records when its connection changes, and every 20 ms if it polls. */
 function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
   const onEpoch = vi.fn();
   const records = new PurgeRecords({ onEpoch, now: () => instance.now() });
@@ -154,7 +154,7 @@ describe('while Redis is away', () => {
     expect(other.records.atOf(a)).toBeUndefined();
     cut.isReached = true;
     await connect(cut);
-    // What was asked for by those who did not know of it yet is purged too.
+    // Entries requested by instances that did not know of the purge yet are purged too.
     await expect.poll(() => other.records.atOf(a)).toBeGreaterThanOrEqual(before);
     await expect.poll(() => known(other)).toEqual(known(cut));
   });
@@ -196,7 +196,7 @@ describe('while Redis is away', () => {
     const learns = anInstance();
     const instances = [...knew, learns];
     for (let look = 0; look < 5; look++) for (const instance of instances) await connect(instance);
-    // The keys made before are of no use, and of those made since none is lost.
+    // Entries stored before are unusable, and none stored since is lost.
     expect(instances.map(({ onEpoch }) => onEpoch.mock.calls.length)).toEqual([2, 2, 1]);
     expect(learns.events.filter(({ name }) => name === 'purges-followed')).toHaveLength(1);
     const [epoch = 0, ...others] = instances.map(({ records }) => records.epoch);
@@ -362,7 +362,7 @@ describe('records', () => {
     newNetwork();
     await redis.zadd(
       key,
-      ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'rubbish'],
+      ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'garbage'],
     );
     const one = anInstance();
     await connect(one);
@@ -384,7 +384,7 @@ describe('records', () => {
 
   it('are not read from a key of another type, and entries in Redis are then not used', async () => {
     newNetwork();
-    await redis.set(key, 'rubbish');
+    await redis.set(key, 'garbage');
     const one = anInstance({ polls: true });
     one.log.onConnected();
     await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);

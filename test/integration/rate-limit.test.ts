@@ -32,7 +32,7 @@ afterEach(async () => {
   await indexer.close();
 });
 
-/** An instance: callers that ask the indexer all the time, each request after its turn, until `signal` ends them. */
+/** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   const client = new UpstreamClient({
     baseUrl: new URL(indexer.url),
@@ -128,13 +128,13 @@ test('a slot that is too far away is not reserved', async () => {
   }
 });
 
-test.each(['rubbish', '9'.repeat(20), '-1', ''])(
+test.each(['garbage', '9'.repeat(20), '-1', ''])(
   'a rate whose key in Redis holds %j starts again from now',
-  async (rubbish) => {
+  async (garbage) => {
     const key = `test:rate:${randomUUID()}`;
     const connection = await connectedScripting(redisUrl);
     connections.defer(() => connection.close());
-    await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [rubbish]);
+    await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [garbage]);
     expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
   },
 );

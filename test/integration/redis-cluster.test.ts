@@ -60,7 +60,7 @@ test('a script with keys of two slots is refused', async () => {
 
 test('the rate is shared in a Cluster', async () => {
   await using redis = await observedConnection(cluster.url);
-  const told: boolean[] = [];
+  const sharedChanges: boolean[] = [];
   const rate = new SharedRate({
     key: 'toncache:rate',
     runScript: redis.runScript,
@@ -68,11 +68,11 @@ test('the rate is shared in a Cluster', async () => {
     failuresToOpen: 1,
     openMs: 1000,
     now: () => performance.now(),
-    onShared: (shared) => told.push(shared),
+    onShared: (shared) => sharedChanges.push(shared),
   });
   expect(await rate.reserve(10, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
   expect(await redis.getBuffer('toncache:rate')).toBeDefined();
-  expect(told).toEqual([]);
+  expect(sharedChanges).toEqual([]);
 });
 
 test('messages published through one master reach subscribers at any', async () => {

@@ -113,13 +113,13 @@ describe('a connection that reports ready', () => {
 describe('a warning about maxmemory', () => {
   const BOUND = ['--maxmemory', '100mb'];
 
-  async function toldOf(url: string): Promise<EvictionProblem[]> {
-    const told: EvictionProblem[] = [];
-    await using redis = await observedConnection(url, { onEvictionProblem: (problem) => told.push(problem) });
+  async function problemsOf(url: string): Promise<EvictionProblem[]> {
+    const problems: EvictionProblem[] = [];
+    await using redis = await observedConnection(url, { onEvictionProblem: (problem) => problems.push(problem) });
     // It is asked before this, on the same connection.
     await redis.getBuffer('key').catch(() => {});
     await new Promise(setImmediate);
-    return told;
+    return problems;
   }
 
   test.each([
@@ -127,9 +127,9 @@ describe('a warning about maxmemory', () => {
     ['evicts nothing', [...BOUND, '--maxmemory-policy', 'noeviction'], ['noeviction']],
     ['is bounded and evicts', [...BOUND, '--maxmemory-policy', 'allkeys-lru'], []],
     ['evicts what has a lifetime', [...BOUND, '--maxmemory-policy', 'volatile-ttl'], []],
-  ])('is given once where Redis %s', async (_, args, told) => {
+  ])('is given once where Redis %s', async (_, args, problems) => {
     await using server = await startRedis({ args });
-    expect(await toldOf(server.url)).toEqual(told);
+    expect(await problemsOf(server.url)).toEqual(problems);
   });
 
   test('is given for a Cluster too, and not where the user may not read the setting', async () => {
@@ -139,8 +139,8 @@ describe('a warning about maxmemory', () => {
     });
     await using redis = await observedConnection(cluster.url);
     expect(redis.transitions).toEqual([{ state: 'connected' }]);
-    expect(await toldOf(cluster.url)).toEqual(['no-maxmemory']);
-    expect(await toldOf(cluster.urlFor('shy'))).toEqual([]);
+    expect(await problemsOf(cluster.url)).toEqual(['no-maxmemory']);
+    expect(await problemsOf(cluster.urlFor('shy'))).toEqual([]);
   });
 });
 

@@ -28,13 +28,13 @@ const someKey = () => `key ${++keys}`;
 const leaseOf = (key: string) => `${redisKey(key)}:lease`;
 const waitersOf = (key: string) => `${redisKey(key)}:waiters`;
 
-/** An instance whose messages come for sure, and which looks as often as it is told to. */
+/** An instance that gets all messages, and polls at the given interval. */
 class Instance {
   readonly leases: RedisLease;
   readonly connection: RedisScripting & RedisListening;
   channel = '';
   polls = 0;
-  /** What Redis said to renewals: 1 where the lease was ours. */
+  /** The replies of Redis to renewals: 1 where this instance held the lease. */
   readonly renewals: unknown[] = [];
 
   constructor(connection: RedisScripting & RedisListening, options: Partial<RedisLeaseOptions> = {}) {
@@ -158,10 +158,10 @@ describe('waiting instances', () => {
     const deaf = new Instance(Object.assign(connections[0] as Connection, { listen: () => {} }));
     const key = someKey();
     const lease = await a.hold(key);
-    const [told, missed] = [await b.watch(key), await deaf.watch(key)];
+    const [woken, missed] = [await b.watch(key), await deaf.watch(key)];
     lease.fail('{"why":"¿\\n?"}');
     const failed = { state: 'failed', failure: '{"why":"¿\\n?"}' };
-    expect(await told.landed).toMatchObject(failed);
+    expect(await woken.landed).toMatchObject(failed);
     expect(await missed.landed).toMatchObject(failed);
     expect(await c.acquire(key)).toMatchObject(failed);
     const ttlMs = await admin.pttl(leaseOf(key));
@@ -427,7 +427,7 @@ describe('garbage', () => {
     }
     await admin.publish(b.channel, `${redisKey(key)} free`);
     expect(await watch.landed).toMatchObject({ state: 'free' });
-    // It was not: whoever believes it asks Redis.
+    // No load has ended: a waiter that gets such a message asks Redis.
     expect(await b.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
   });
 });

@@ -32,8 +32,8 @@ afterEach(async () => {
 
 describe('the Redis that tests share', () => {
   it('is a real server of version 7 or newer', async () => {
-    const told = await connect(inject('redisUrl')).info('server');
-    expect(Number(/redis_version:(\d+)/.exec(told)?.[1])).toBeGreaterThanOrEqual(7);
+    const info = await connect(inject('redisUrl')).info('server');
+    expect(Number(/redis_version:(\d+)/.exec(info)?.[1])).toBeGreaterThanOrEqual(7);
   });
 });
 

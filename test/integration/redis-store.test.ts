@@ -86,7 +86,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
 
 test('a value that is no string is replaced', async () => {
   const key = newKey();
-  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'rubbish')`, [key], []);
+  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'garbage')`, [key], []);
   expect(await store(key, anEntry({ askedAt: NOW }))).toBe('stored');
 });
 

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const shared = (budgetMs = 5000) => shareChainTime({ key, runScript: redis.runScript, budgetMs });
 
-/** Gives nothing, and asks for nothing, unless told otherwise. */
+/** By default it reports no time and does not ask for the head. */
 const exchange = (given: Partial<GivenChainTime> = {}) =>
   shared().exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 0, ...given });
 

@@ -180,9 +180,9 @@ describe('verify', () => {
     expect(checks(stdout, 'violation')).toEqual([]);
     const unchecked = ['spellings', 'adjacent', 'adjacent', 'odd input', 'pending'];
     expect(checks(stdout, 'unclear')).toEqual(unchecked);
-    const told = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
-    expect(told).toHaveLength(unchecked.length);
-    for (const line of told)
+    const expected = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
+    expect(expected).toHaveLength(unchecked.length);
+    for (const line of expected)
       expect(line).toMatch(
         / of \d+ masterchain blocks from \d+ back to \d+$| in \d+ masterchain blocks from \d+ back to \d+$/,
       );
@@ -227,10 +227,10 @@ describe('verify', () => {
   it.each([
     [[], 'one address of an indexer is expected'],
     [['ftp://indexer.example'], 'UPSTREAM_URL'],
-  ])('explains its usage for %j', async (args, told) => {
+  ])('explains its usage for %j', async (args, expected) => {
     const { exitCode, stdout, stderr } = await verify(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toContain('usage: npm run verify -- ');
   });
 
@@ -239,7 +239,7 @@ describe('verify', () => {
     [['http://a', '--rate', '0'], '--rate must be a number'],
     [['http://a', '--samples', 'all'], '--samples must be a number'],
     [['http://a', '--fast'], '--fast'],
-  ])('takes no arguments like %j', (args, told) => {
-    expect(() => parseArguments(args)).toThrow(told);
+  ])('takes no arguments like %j', (args, expected) => {
+    expect(() => parseArguments(args)).toThrow(expected);
   });
 });

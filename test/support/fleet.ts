@@ -27,19 +27,19 @@ export interface FleetOptions {
 
 let targets = 0;
 
-/** The children of a transaction that nobody else asks for. */
+/** The children of a transaction that no other test asks for. */
 export function someChildren(): string {
   targets++;
   return `/api/v3/adjacentTransactions?hash=${targets.toString(16).padStart(64, '0')}&direction=out`;
 }
 
-/** A message that nobody else asks for. */
+/** A message that no other test asks for. */
 export function someMessage(): string {
   targets++;
   return `/api/v3/pendingTraces?ext_msg_hash=${targets.toString(16).padStart(64, '0')}`;
 }
 
-/** Instances of one network on one Redis, before an indexer that answers what it is told to. */
+/** Instances of one network on one Redis, before an indexer whose answers the test gives. */
 export class Fleet implements AsyncDisposable {
   readonly upstream: ScriptedUpstream;
   readonly network: string;
@@ -124,7 +124,7 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-/** What clients were told, each thing once. */
-export function told(replies: readonly Answered[]): string[] {
+/** The status and body of each answer, equal ones once. */
+export function distinctAnswers(replies: readonly Answered[]): string[] {
   return [...new Set(replies.map(({ status, text }) => `${status} ${text}`))];
 }

@@ -34,7 +34,7 @@ export class ShellCommand implements AsyncDisposable {
     return this.#output;
   }
 
-  /** Kills what is left of it. */
+  /** Kills its remaining processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       process.kill(-(this.#child.pid ?? 0), 'SIGKILL');

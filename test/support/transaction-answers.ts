@@ -22,7 +22,7 @@ export function parentOf(group: number, index: number): string {
   return `/api/v3/adjacentTransactions?hash=${hashOf(group, index)}&direction=in`;
 }
 
-/** A transaction that nobody has heard of. */
+/** A transaction that does not exist. */
 export function unknownOf(index: number): string {
   return `/api/v3/adjacentTransactions?hash=${UNKNOWN_HASH}${String(index).padStart(16, '0')}`;
 }

@@ -29,7 +29,7 @@ function anchorsOf(markdown: string): string[] {
   );
 }
 
-/** npm scripts that a page tells its reader to run. */
+/** npm scripts that a page names. */
 function npmScripts(markdown: string): string[] {
   return [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short ?? '');
 }

@@ -106,7 +106,7 @@ test('whatever comes, leaves and ends, slots and counts are right, no request st
         expect([admission.waiting, admission.inFlight]).toEqual([waiting().length, sent().length]);
         expect(admission.slotsInUse).toBeGreaterThanOrEqual(granted().length);
         expect(admission.slotsInUse).toBeLessThanOrEqual(max);
-        // Nobody waits while there is a slot for it, nor longer than its patience.
+        // No request waits while there is a slot for it, nor longer than its patience.
         for (const { client, cameAt } of waiting()) {
           expect(slots.mayTake(client.request.operation)).toBe(false);
           const isRaised = client.request.priority === 'refresh';
@@ -115,7 +115,7 @@ test('whatever comes, leaves and ends, slots and counts are right, no request st
         expect(guard.ended.length).toBe(guard.keys.length - sent().length);
       }
       guard.refusesTickets = false;
-      // Whoever is left is let in or gives up; slots that are held become free one by one where nothing was answered.
+      // All remaining requests are admitted or give up; held slots become free one by one where nothing was answered.
       for (let turn = 0; turn < max + 5; turn++) {
         for (const visit of granted()) {
           if (visit.client.isSending && visit.client.sent === undefined) continue;

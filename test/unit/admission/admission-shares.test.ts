@@ -30,7 +30,7 @@ describe('a share', () => {
     for (let n = 0; n < 7; n++) await end(shards, 'shards');
     const count = (clients: Client[]) => clients.filter((client) => client.said === 'ticket').length;
     expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
-    // From here on nobody is below a share, and the oldest is next.
+    // From here on no operation is below its share, and the oldest request is next.
     await end(shards, 'shards');
     expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
   });
@@ -45,7 +45,7 @@ describe('a share', () => {
       const next = clients.find((client) => client.said === 'ticket');
       await end(clients, next?.request.operation ?? '');
       if (turn < 6) continue;
-      // The tenth is nobody's share.
+      // The tenth slot belongs to no share.
       expect(count('pending')).toBeGreaterThanOrEqual(4);
       expect(count('adjacent')).toBeGreaterThanOrEqual(3);
       expect(count('shards')).toBeGreaterThanOrEqual(2);

@@ -9,7 +9,7 @@ function request(options: Partial<EntryRequest> = {}): EntryRequest {
   return { operation: 'any', key: 'key', priority: 'miss', signal: never, ...options };
 }
 
-/** A rate of one request in ten seconds: whoever comes second would wait for too long. */
+/** A rate of one request in ten seconds: a second request would wait too long. */
 const oneInAWhile = () => new RateLimit({ perSecond: 0.1, now: () => performance.now() });
 
 beforeEach(() => {

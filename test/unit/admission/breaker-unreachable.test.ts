@@ -5,7 +5,7 @@ import type { Outcome } from '../../../src/admission/outcome.ts';
 const OPEN_MS = 2000;
 
 let now = 0;
-/** Breakers that tell each other, as those of the operations do. */
+/** Breakers that report to each other, as those of the operations do. */
 let all: readonly [Breaker, Breaker, Breaker];
 let opened = 0;
 

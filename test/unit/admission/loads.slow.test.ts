@@ -12,7 +12,7 @@ const MEAN_MS: Readonly<Record<string, number>> = {
 };
 const OPERATIONS = Object.keys(MEAN_MS);
 const OUTAGE_MS = 10_000;
-/** After an outage it may take so long until nobody is refused any more. */
+/** How long requests may be refused after an outage. */
 const RECOVERY_MS = 2000;
 
 beforeEach(() => {

@@ -22,7 +22,7 @@ function loadOn(serviceMs: number, seed = 'load'): SimulatedLoad {
   return new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs: about(serviceMs) }, seed });
 }
 
-/** Everybody who came was served. */
+/** That every request was served. */
 function expectAllServed(load: SimulatedLoad, operation?: string): void {
   const { refused, timedOut, served } = load.of(operation);
   expect({ refused, timedOut, isServed: served > 0 }).toEqual({ refused: 0, timedOut: 0, isServed: true });

@@ -89,7 +89,7 @@ describe('the limit of a container', () => {
 
   test.each([
     ['is what the cgroup says', 512 * 1024 ** 2, 512 * 1024 ** 2],
-    ['is unknown where Node cannot tell', 0, undefined],
+    ['is unknown where Node does not know it', 0, undefined],
     ['is none in a cgroup v1 without a limit', 2 ** 63 - 4096, undefined],
     ['is none in a cgroup v2 without a limit', 2 ** 64, undefined],
     ['is none where it is all that the machine has', MACHINE, undefined],

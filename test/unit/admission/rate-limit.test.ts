@@ -31,7 +31,7 @@ function ask(subject: RateLimit, times: number): number[] {
 
 const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** Somebody waits all the time, for so long; the instants of all slots. */
+/** There is always a waiting request, for so long; returns the instants of all slots. */
 async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
   const slots: number[] = [];
   let isOver = false;

@@ -8,13 +8,13 @@ const FAILURES = 3;
 type RunScript = (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
 let runScript: ReturnType<typeof vi.fn<RunScript>>;
-let told: boolean[];
+let sharedChanges: boolean[];
 let rate: SharedRate;
 
 beforeEach(() => {
   vi.useFakeTimers();
   runScript = vi.fn<RunScript>();
-  told = [];
+  sharedChanges = [];
   rate = new SharedRate({
     key: 'toncache:rate:mainnet',
     runScript,
@@ -22,7 +22,7 @@ beforeEach(() => {
     failuresToOpen: FAILURES,
     openMs: OPEN_MS,
     now: () => performance.now(),
-    onShared: (isShared) => told.push(isShared),
+    onShared: (isShared) => sharedChanges.push(isShared),
   });
 });
 
@@ -45,13 +45,13 @@ describe('the answer of Redis', () => {
     expect(await rate.reserve(0.5, 1500)).toEqual(expected);
     const [[, keys, args] = []] = runScript.mock.calls;
     expect([keys, args]).toEqual([['toncache:rate:mainnet'], ['0.5', '1500']]);
-    expect(told).toEqual([]);
+    expect(sharedChanges).toEqual([]);
   });
 
   test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])('%j is a failure', async (reply) => {
     runScript.mockResolvedValue(reply);
     expect(await rate.reserve(1, 1500)).toBeUndefined();
-    expect(told).toEqual([false]);
+    expect(sharedChanges).toEqual([false]);
   });
 });
 
@@ -91,7 +91,7 @@ describe('Redis that fails', () => {
   test('is reported once, and once more when it answers again', async () => {
     runScript.mockImplementationOnce(failing).mockImplementationOnce(failing).mockResolvedValue([1, 0]);
     for (let n = 0; n < 5; n++) await rate.reserve(1, 1500);
-    expect(told).toEqual([false, true]);
+    expect(sharedChanges).toEqual([false, true]);
   });
 
   test('after the budget is not reported', async () => {

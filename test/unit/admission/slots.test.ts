@@ -158,7 +158,7 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
           slots.release(operation);
           use.inUse--;
         }
-        // What is kept for who comes back from a minute of idleness may be lent at that moment.
+        // Slots kept for an operation that is requested again after a minute may be lent at that moment.
         const cameBack = kind === 'ask' && !isRecent(use);
         if (kind === 'ask') {
           slots.asked(operation);

@@ -222,7 +222,7 @@ describe('a write', () => {
     ['stored', async () => 'stored', 'stored'],
     ['older', async () => 'older', 'kept'],
     ['regressed', async () => 'regressed', 'kept'],
-    ['rubbish', async () => 'rubbish', 'failed'],
+    ['garbage', async () => 'garbage', 'failed'],
     ['an error', refuses, 'failed'],
   ])('ends once, when Redis has answered: %s', async (_, runScript, outcome) => {
     const { tier } = tierOn({ runScript });

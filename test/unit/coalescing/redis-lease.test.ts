@@ -11,7 +11,7 @@ const STAMP = Buffer.from('12345678');
 
 type Reply = unknown | Promise<unknown>;
 
-/** A Redis that answers each script as it is told to, and through which messages come. */
+/** A Redis whose replies to scripts the test sets, and that delivers messages. */
 class ScriptedRedis {
   readonly calls: { readonly script: string; readonly args: readonly (string | Buffer | number)[]; at: number }[] = [];
   readonly replies: (() => Reply)[] = [];
@@ -146,7 +146,7 @@ describe('an instance that waits for the load of another', () => {
 
   test.each([
     ['that fails', () => Promise.reject(new Error('lost'))],
-    ['whose reply is rubbish', () => 'rubbish'],
+    ['whose reply is garbage', () => 'garbage'],
     ['whose reply is nothing', () => undefined],
   ])('stops waiting at the first poll %s', async (_, reply) => {
     const landed = (await taken()).landed();
@@ -191,7 +191,7 @@ describe('an acquisition', () => {
   test.each([
     ['whose reply does not come', never],
     ['that is refused', () => Promise.reject(new Error('READONLY'))],
-    ['whose reply is rubbish', () => 17],
+    ['whose reply is garbage', () => 17],
     ['whose reply is a word that nobody knows', () => ['what']],
   ])('%s lets the instance load by itself, and a lease that it may hold is ended with the load', async (_, reply) => {
     redis.replies.push(reply);

@@ -41,7 +41,7 @@ const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'm
   });
 });
 
-/** Lets the arrivals come to a real single flight, in simulated time, and tells what became of them. */
+/** Lets the arrivals join a real single flight, in simulated time; returns what became of them. */
 async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);

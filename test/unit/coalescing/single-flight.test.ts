@@ -114,7 +114,7 @@ describe('a waiter who leaves', () => {
     expect(await waits[2]).toMatchObject({ state: 'landed', value: { name: 'late' } });
   });
 
-  test('is told that the flight had not departed, even when it had left before it joined', async () => {
+  test('learns that the flight had not departed, even when it had left before it joined', async () => {
     const load = new ManualLoad();
     expect(await join('k', load, AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: false });
     expect(flights.size).toBe(0);

@@ -122,7 +122,7 @@ describe('the loaded settings', () => {
       );
     const loaded = leaves(load(REQUIRED).settings, '');
     expect(paths).toEqual(expect.arrayContaining(loaded));
-    // What is not there although nothing was wrong is what may be left unset.
+    // Settings that are undefined although nothing was wrong are the optional ones.
     for (const { path, schema } of listSettings().filter((setting) => !loaded.includes(setting.path.join('.')))) {
       expect(schema.safeParse(undefined), path.join('.')).toEqual({ success: true, data: undefined });
     }

@@ -30,14 +30,14 @@ describe('a secret', () => {
 describe('a secret is never echoed', () => {
   const rejected = (environment: Readonly<Record<string, string>>, file?: unknown) => {
     expect(problemsOf(environment, file)).not.toEqual([]);
-    let told = '';
+    let shown = '';
     try {
       load(environment, file);
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
-      told = `${error.message} ${error.stack} ${JSON.stringify(error.problems)}`;
+      shown = `${error.message} ${error.stack} ${JSON.stringify(error.problems)}`;
     }
-    expect(told).not.toContain(SECRET);
+    expect(shown).not.toContain(SECRET);
   };
 
   test.each([

@@ -15,7 +15,7 @@ async function partsOf(reads: readonly Buffer[], onPart = (_socket: Socket) => {
     parts.push(part.toString('latin1'));
     onPart(socket);
   });
-  // A stream emits what is pushed at once only when it flows.
+  // A stream emits pushed bytes at once only while it flows.
   await new Promise((resolve) => void setImmediate(resolve));
   for (const read of reads) socket.push(read);
   return { parts, onHeld, socket };

@@ -37,7 +37,7 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
   };
 }
 
-/** A complete masterchain block, made as large as this by a member that nobody reads. */
+/** A complete masterchain block, made this large by a member that is not read. */
 function blockSetOf(bytes: number): string {
   const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
   return head + 'a'.repeat(bytes - head.length - tail.length) + tail;

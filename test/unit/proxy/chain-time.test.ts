@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 const START = 1_800_000_000_000;
 
 let now: number;
-/** How far the indexer is behind our clock; `undefined`: it does not tell. */
+/** How far the indexer is behind our clock; `undefined`: it does not say. */
 let behindMs: number | undefined;
 let asks: number;
 
@@ -166,7 +166,7 @@ describe('the head is asked for', () => {
       expect(settled).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await waiting).toBe(START - DAY);
-      // While it is still under way nobody waits once more.
+      // While that request is still in flight, no other one waits for it again.
       expect(await time.upToDate()).toBe(START - DAY);
       resolve(START - HOUR);
       await vi.advanceTimersByTimeAsync(0);

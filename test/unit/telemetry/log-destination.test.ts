@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A descriptor that takes, of each write, as many bytes as it is told, or fails. */
+/** A descriptor that takes the given number of bytes of each write, or fails. */
 class Disk {
   text = '';
   next: () => number | string = () => Number.POSITIVE_INFINITY;

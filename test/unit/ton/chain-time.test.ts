@@ -48,15 +48,15 @@ describe('the newest time in an answer', () => {
 });
 
 describe('the time of the head', () => {
-  const told = (text: string) => chainTimeOfHead(Buffer.from(text));
+  const headTime = (text: string) => chainTimeOfHead(Buffer.from(text));
 
   test('is that of the newest indexed block', () => {
-    expect(told(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
-    expect(told(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
+    expect(headTime(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
+    expect(headTime(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
   });
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
     'is undefined in %j',
-    (text) => expect(told(text)).toBeUndefined(),
+    (text) => expect(headTime(text)).toBeUndefined(),
   );
 });

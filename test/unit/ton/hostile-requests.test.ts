@@ -5,7 +5,7 @@ import { cacheKey } from '../../../src/ton/cache-key.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, refusalOf } from './requests.ts';
 
-/** Stands in everything that a client says below, and must not stand in what it is told. */
+/** A part of everything that clients send below, which must not be repeated in an error. */
 const MARK = 'zqzq';
 
 const tokens = fc.constantFrom(
