@@ -30,12 +30,17 @@ const options = read();
 const programs = await find();
 const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
-const sessions = sessionsOfHour(hour, options.seed);
+const sessions = sessionsOfHour(hour, options.seed, options.crowd);
 const machine = describeMachine();
-const caption = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${new Date().toISOString().slice(0, 10)}; seconds 1800 to ${1800 + options.seconds} of an hour of ${sessions.length} clients`;
+const caption = [
+  `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${new Date().toISOString().slice(0, 10)}`,
+  `seconds 1800 to ${1800 + options.seconds} of an hour of ${sessions.length} clients, ${options.crowd} for each trace`,
+].join('; ');
 console.log(`${caption}.
-An hour is generated, seed ${options.seed}, and these seconds of it are run in real time, after 10 s that are not counted: faster, lifetimes
-would be wrong. Nothing is compressed. Clients, indexer and server share the machine.\n`);
+
+An hour is generated, seed ${options.seed}. These seconds of it are run in real time, after some that are not counted: run faster, it
+would be asked more often within a lifetime than in truth. So no time is compressed, only the hour is not run whole.
+Clients, indexer and server share the machine.\n`);
 
 const folder = await mkdtemp(join(tmpdir(), 'toncache-workload-'));
 // Varnish reads its files as a user of its own.

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { freePort, PinnedProcess } from '../peers/pinned-process.ts';
 import type { FoundProgram } from '../peers/required-programs.ts';
 import { nginxConfiguration, varnishConfiguration } from './configurations.ts';
@@ -58,7 +58,7 @@ async function commandOf(name: ModeName, { programs, indexerPort, folder, root }
   }
   const stream = name === 'toncache, stream' ? { STREAM_URL: `ws://127.0.0.1:${indexerPort}` } : {};
   const environment = {
-    PATH: dirname(process.execPath),
+    PATH: process.env['PATH'],
     UPSTREAM_URL: `http://127.0.0.1:${indexerPort}`,
     PORT: String(port),
     ADMIN_PORT: '0',

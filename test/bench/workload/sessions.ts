@@ -26,10 +26,11 @@ export type Session = {
   | { readonly kind: 'scanner' }
 );
 
-const SCANNERS = 10;
-const WATCHERS_EVERY_MS = 2000;
+/** Each of these is for a crowd of 1. */
+const SCANNERS = 5;
+const BETWEEN_WATCHERS_MS = 4000;
+const BETWEEN_VISITS_MS = 200;
 const WATCHER_MS = 60_000;
-const VISITS_EVERY_MS = 100;
 const MOST_CLICKS = 8;
 /** A wallet gives up after so long: one whose trace never comes to its end. */
 const PATIENCE_MS = 20_000;
@@ -51,20 +52,21 @@ const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][]
  * Every client of an hour, ordered by its start: wallets that wait for each trace, watchers of accounts, visits to
  * explorers, and scanners at the head. The same for the same seed. The chain must begin at 0 and have been advanced to the
  * end of the hour.
+ * @param crowd How many clients wait for one trace, on average; there are as many times more of the others.
  */
-export function sessionsOfHour(chain: Chain, seed: string): Session[] {
+export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Session[] {
   const random = new SeededRandom('workload', seed);
   const traces = chain.recentTraces(HOUR_MS).toReversed();
   const sessions: Session[] = [];
   for (const { externalHash, emulatedAt, goneAt } of traces) {
     // The sender, and often an exchange, a shop or the receiver.
-    for (let clients = random.int(1, 3); clients > 0; clients--) {
+    for (let clients = random.int(1, 2 * crowd - 1); clients > 0; clients--) {
       const startMs = emulatedAt - random.int(0, 100);
       const endMs = Math.min(goneAt + NOTICING_MS, startMs + PATIENCE_MS);
       sessions.push({ kind: 'wallet', externalHash, startMs, endMs, ...habits(random, [100, 200, 300, 500, 1000]) });
     }
   }
-  for (let startMs = 0; startMs < HOUR_MS; startMs += random.int(0, 2 * WATCHERS_EVERY_MS)) {
+  for (let startMs = 0; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_WATCHERS_MS) / crowd)) {
     const account = zipf(chain.accounts.wallets, random);
     const endMs = startMs + random.int(0, 2 * WATCHER_MS);
     sessions.push({ kind: 'watcher', account, startMs, endMs, ...habits(random, [500, 1000, 2000]) });
@@ -74,7 +76,7 @@ export function sessionsOfHour(chain: Chain, seed: string): Session[] {
     random,
   ).slice(0, CLASSICS);
   let known = 0;
-  for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, 2 * VISITS_EVERY_MS)) {
+  for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_VISITS_MS) / crowd)) {
     while ((traces[known]?.emulatedAt ?? Number.POSITIVE_INFINITY) < startMs) known++;
     const news = traces.slice(Math.max(0, known - NEWS), known).toReversed();
     const isNews = startMs < CLASSICS_UNTIL_MS || random.chance(NEWS_SHARE);
@@ -83,7 +85,7 @@ export function sessionsOfHour(chain: Chain, seed: string): Session[] {
     const more = { startMs, endMs: startMs + clicks * 4000, ...habits(random, [500, 1000, 2000]) };
     sessions.push({ kind: 'explorer', hash, clicks, seed: random.int(0, 2 ** 31), ...more });
   }
-  for (let scanners = 0; scanners < SCANNERS; scanners++) {
+  for (let scanners = 0; scanners < SCANNERS * crowd; scanners++) {
     sessions.push({ kind: 'scanner', startMs: 0, endMs: HOUR_MS, ...habits(random, [100, 200, 400]) });
   }
   return sessions.sort((a, b) => a.startMs - b.startMs);
