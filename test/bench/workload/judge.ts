@@ -60,7 +60,7 @@ export function keyOf(call: ClientCall): string {
 function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
   const { status, sentAt, receivedAt, text } = answer;
   if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0, trueFrom: undefined };
-  const truth = truths.sayingIt(status, text).findLast(({ fromAt }) => fromAt <= receivedAt);
+  const truth = truths.latestSaying(status, text, receivedAt);
   if (truth === undefined) return { answer, kind: 'lie', staleMs: 0, trueFrom: undefined };
   const staleMs = Math.max(0, sentAt - truth.untilAt);
   const kind = staleMs <= truth.mayAgeMs + FLIGHT_MS ? 'right' : 'lie';
@@ -69,24 +69,32 @@ function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
 
 /** The truths of one call; what is made of them is kept, for most answers are the same. */
 class KnownTruths {
+  /** Newest first: nearly every answer is one of the newest. */
   readonly #truths: readonly Truth[];
   readonly #bodies = new Map<Truth, unknown>();
-  readonly #saying = new Map<string, readonly Truth[]>();
+  readonly #parsed = new Map<string, unknown>();
+  readonly #compared = new Map<string, Map<Truth, boolean>>();
 
   constructor(truths: readonly Truth[]) {
-    this.#truths = truths;
+    this.#truths = truths.toReversed();
   }
 
-  /** Those that say this, oldest first. */
-  sayingIt(status: number, text: string): readonly Truth[] {
-    const kept = this.#saying.get(text);
-    if (kept !== undefined) return kept;
-    const body: unknown = JSON.parse(Buffer.from(text, 'latin1').toString());
-    const saying = this.#truths.filter(
-      (truth) => truth.status === status && isDeepStrictEqual(this.#bodyOf(truth), body),
-    );
-    this.#saying.set(text, saying);
-    return saying;
+  /** The latest truth up to an instant that says this. */
+  latestSaying(status: number, text: string, instant: number): Truth | undefined {
+    const compared = this.#compared.get(text) ?? new Map<Truth, boolean>();
+    this.#compared.set(text, compared);
+    return this.#truths.find((truth) => {
+      if (truth.fromAt > instant || truth.status !== status) return false;
+      const isSame = compared.get(truth) ?? isDeepStrictEqual(this.#bodyOf(truth), this.#parse(text));
+      compared.set(truth, isSame);
+      return isSame;
+    });
+  }
+
+  #parse(text: string): unknown {
+    const parsed = this.#parsed.get(text) ?? JSON.parse(Buffer.from(text, 'latin1').toString());
+    this.#parsed.set(text, parsed);
+    return parsed;
   }
 
   /** As it looks after its way over the wire: without the members that are undefined. */
