@@ -34,10 +34,12 @@ describe('a verdict', () => {
     expect(verdicts[0]?.trueFrom).toBe(truths[1]?.fromAt);
   });
 
-  it('is a lie for what was true too long ago, was never true, or is not true yet', () => {
+  it('is a lie for what was true too long ago, was never true, is no JSON, or is not true yet', () => {
     const never = { ...answered(1, -5), text: '{"traces":[]}' };
+    const cut = { ...answered(1, -5), text: '{"traces":[' };
     const tooEarly = { ...answered(2, 0), sentAt: START + 1, receivedAt: START + 2 };
-    expect(kinds(judge([answered(1, 2500), never, tooEarly], chainAt(START)))).toEqual(['lie', 'lie', 'lie']);
+    const answers = [answered(1, 2500), never, cut, tooEarly];
+    expect(kinds(judge(answers, chainAt(START)))).toEqual(['lie', 'lie', 'lie', 'lie']);
   });
 
   it('is a failure for every other status', () => {

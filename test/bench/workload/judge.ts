@@ -92,7 +92,7 @@ class KnownTruths {
   }
 
   #parse(text: string): unknown {
-    const parsed = this.#parsed.get(text) ?? JSON.parse(Buffer.from(text, 'latin1').toString());
+    const parsed = this.#parsed.get(text) ?? parseJson(Buffer.from(text, 'latin1').toString());
     this.#parsed.set(text, parsed);
     return parsed;
   }
@@ -102,5 +102,14 @@ class KnownTruths {
     const body = this.#bodies.get(truth) ?? JSON.parse(JSON.stringify(truth.body()));
     this.#bodies.set(truth, body);
     return body;
+  }
+}
+
+/** Undefined, which no truth says, for what is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
