@@ -88,7 +88,13 @@ async function explore({ chain, now, random, ask, goesOn, pause }: Habitat): Pro
 async function scan({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   const head = () => chain().clock.seqnoBy(now());
   for (let seqno = head() - 5; goesOn(); seqno++) {
-    const page = random.pick<Pick<Call, 'limit' | 'offset'>>([{}, {}, { limit: 100 }, { limit: 50, offset: 0 }, { limit: 2 }]);
+    const page = random.pick<Pick<Call, 'limit' | 'offset'>>([
+      {},
+      {},
+      { limit: 100 },
+      { limit: 50, offset: 0 },
+      { limit: 2 },
+    ]);
     let isThere = false;
     while (goesOn() && !isThere) {
       isThere = seqno <= head();

@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { launch, type Launched } from '../bench/launch.ts';
+import { type Launched, launch } from '../bench/launch.ts';
 
 /** What came back, or why nothing did: status 0. */
 export interface Received {
@@ -27,7 +27,9 @@ export class Instance implements AsyncDisposable {
 
   /** @param root The folder that holds `src`, as a URL that ends in a slash. Resolves when both ports listen. */
   static async start(root: URL, environment: Readonly<Record<string, string>>): Promise<Instance> {
-    const process = launch(new URL('src/main.ts', root), { environment: { PORT: '0', ADMIN_PORT: '0', ...environment } });
+    const process = launch(new URL('src/main.ts', root), {
+      environment: { PORT: '0', ADMIN_PORT: '0', ...environment },
+    });
     const [publicUrl, adminUrl] = await process.next((line) => {
       if (typeof line !== 'object' || line === null || !('publicUrl' in line && 'adminUrl' in line)) return undefined;
       return [String(line.publicUrl), String(line.adminUrl)] as const;

@@ -59,13 +59,16 @@ function readOptions() {
   const chosen = FAULTS.filter(({ name }) => wanted.includes(name));
   if (minutes === undefined || !(minutes > 0)) return refuse('--minutes is not a positive number');
   if (seed === undefined || !Number.isSafeInteger(seed)) return refuse('--seed is not a whole number');
-  if (instances === undefined || !(Number.isInteger(instances) && instances >= 1)) return refuse('--instances is not 1 or more');
+  if (instances === undefined || !(Number.isInteger(instances) && instances >= 1))
+    return refuse('--instances is not 1 or more');
   if (dialect !== '1.2' && dialect !== '1.3') return refuse(`--dialect ${dialect} is not known`);
   const unknown = wanted.find((name) => FAULTS.every((fault) => fault.name !== name));
   if (unknown !== undefined) return refuse(`--faults ${unknown} is not known`);
-  if (memoryAlone && chosen.some(({ name }) => name.startsWith('redis'))) return refuse('--memory-alone has no Redis to fail');
+  if (memoryAlone && chosen.some(({ name }) => name.startsWith('redis')))
+    return refuse('--memory-alone has no Redis to fail');
   const killed = chosen.some(({ name }) => name === 'instance-killed');
-  if (killed && instances < 2) return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
+  if (killed && instances < 2)
+    return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
   const redis: WorldOptions['redis'] = memoryAlone ? 'none' : 'single';
   return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis } as const;
 }

@@ -37,7 +37,14 @@ export async function runChecker(options: RunOptions): Promise<void> {
     return goesOn();
   };
   const cycle = new FaultCycle(world, faults, report);
-  const shared = { world, states: new States(world.chain, dialect), faults: cycle, purges: new Purges(), machine, tally };
+  const shared = {
+    world,
+    states: new States(world.chain, dialect),
+    faults: cycle,
+    purges: new Purges(),
+    machine,
+    tally,
+  };
   const habits = CROWD.flatMap(({ habit, count }) => Array.from({ length: count }, () => habit));
   const atWork = habits.map(async (habit, place) => {
     const random = new SeededRandom(seed, 'client', place);
