@@ -1,3 +1,4 @@
+import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import { redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
@@ -5,7 +6,6 @@ import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import { readServerTime } from './redis/ask-server.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
-import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
 /** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
 const LEASE_MS = 1500;
