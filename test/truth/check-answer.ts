@@ -107,9 +107,10 @@ function allowedAge(answer: ClientAnswer, state: State, cache: CacheStatus, allo
 }
 
 function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: Allowance): number {
-  const { lifetimeMs, staleMs, staleIfErrorMs } = window;
-  const served = lifetimeMs + (staleIfError ? Math.max(staleMs, staleIfErrorMs) : staleMs);
-  if (cache['hit'] === true) return Number(cache['ttl']) >= 0 ? lifetimeMs : served;
+  const { lifetime } = window;
+  const staleMs = Math.min(window.staleWhileRevalidate, lifetime);
+  const served = lifetime + (staleIfError ? Math.max(staleMs, window.staleIfError) : staleMs);
+  if (cache['hit'] === true) return Number(cache['ttl']) >= 0 ? lifetime : served;
   // Answered here, from what is known of the head: true now, or not at all.
   if (cache['fwd'] === undefined) return 0;
   const { detail } = cache;

@@ -40,9 +40,9 @@ const MUTANTS: readonly Mutant[] = [
   {
     rule: 'a stale answer is served as a fresh one',
     finding: 'lie',
-    file: 'cache/entry.ts',
-    from: "if (now < entry.freshUntil) return 'fresh';",
-    to: "if (now < usableUntil(entry)) return 'fresh';",
+    file: 'instants.ts',
+    from: "if (now < instants.freshUntil) return 'fresh';",
+    to: "if (now < usableUntil(instants)) return 'fresh';",
   },
   {
     rule: 'one spelling of a hash gets the key of another hash',
@@ -62,18 +62,19 @@ const MUTANTS: readonly Mutant[] = [
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {
   const options = { root, tally, dialect: '1.3', seed: 1, instances: 1, redis: 'none', faults: [] } as const;
-  return { ...options, forMs: PATIENCE_MS, endsAtFinding: true, report: () => {}, ...more };
+  return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
 }
 
 test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, ...patch }) => {
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
-  await runChecker(world(source.root, tally, { faults: FAULTS.filter(({ name }) => name === fault) }));
+  const faults = FAULTS.filter(({ name }) => name === fault);
+  await runChecker(world(source.root, tally, { faults, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 
 test('the checker finds nothing in a copy of the source whose rules are whole', async () => {
-  const nothing = { file: 'cache/entry.ts', from: "return 'expired';", to: "return 'expired';" };
+  const nothing = { file: 'instants.ts', from: "return 'expired';", to: "return 'expired';" };
   await using source = await PatchedSource.make(nothing);
   const tally = new Tally(() => {});
   await runChecker(world(source.root, tally, { forMs: 10_000 }));

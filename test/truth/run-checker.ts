@@ -7,7 +7,7 @@ import type { Fault } from './faults.ts';
 import { MachineDelay } from './machine-delay.ts';
 import { Purges } from './purges.ts';
 import { States } from './states.ts';
-import type { Tally } from './tally.ts';
+import type { Finding, Tally } from './tally.ts';
 import { World, type WorldOptions } from './world.ts';
 
 /** One run of the checker. */
@@ -17,21 +17,21 @@ export interface RunOptions extends WorldOptions {
   readonly tally: Tally;
   /** Told in words what happens. */
   readonly report: (line: string) => void;
-  /** Whether the first finding ends the run. */
-  readonly endsAtFinding?: boolean;
+  /** The first finding of this kind ends the run. */
+  readonly endsAt?: Finding['kind'];
 }
 
 /** Lets the crowd ask for as long as it is to last. Findings are in the tally; rejects for what is wrong with the run itself. */
 export async function runChecker(options: RunOptions): Promise<void> {
-  const { faults, tally, report, endsAtFinding = false, forMs, seed, dialect } = options;
+  const { faults, tally, report, forMs, seed, dialect } = options;
   await using world = await World.start(options);
   using machine = new MachineDelay(() =>
     Promise.all(world.instances.filter(({ isKilled }) => !isKilled).map((instance) => instance.probe())),
   );
-  const endsAt = performance.now() + forMs;
+  const overAt = performance.now() + forMs;
+  const isFound = () => options.endsAt !== undefined && tally.of(options.endsAt) > 0;
   const broken = new AbortController();
-  const goesOn = () =>
-    performance.now() < endsAt && !broken.signal.aborted && !(endsAtFinding && tally.findings.length > 0);
+  const goesOn = () => performance.now() < overAt && !broken.signal.aborted && !isFound();
   const pauseBetweenFaults = async (ms: number) => {
     for (const until = performance.now() + ms; goesOn() && performance.now() < until; ) await delay(50);
     return goesOn();
