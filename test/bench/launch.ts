@@ -27,6 +27,11 @@ export class Launched implements AsyncDisposable {
     }
   }
 
+  /** Sends the process a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Asks the process to end, and waits for that. If we end before, it is killed. */
   async [Symbol.asyncDispose](): Promise<void> {
     process.off('exit', this.#kill);
