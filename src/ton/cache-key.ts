@@ -1,7 +1,7 @@
 import type { Call } from './parse-call.ts';
 
 /** Raised whenever a key, or the meaning of what is stored under it, changes: entries of another version are misses. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /**
  * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
