@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { Clock } from './clock.ts';
-import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
@@ -16,7 +15,6 @@ import { Purges } from './purge/purges.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
-import { tagsOfKey } from './ton/purge-selector.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
@@ -73,10 +71,9 @@ export function createApp(options: AppOptions): App {
   // Dated by another clock, a 404 could be served for hours longer than it is true.
   events.clockJumps.subscribe(() => memory.clear());
   const purges = new Purges({
-    tagsOf: tagsOfKey,
     onEpoch: () => memory.clear(),
     shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
-    usableMs: longestUseMs(policiesOf(settings)),
+    usableMs: longestUseMs(settings.lifetimes),
     now,
     report: events.purges.report,
   });

@@ -2,25 +2,25 @@
 export interface ClockOptions {
   /** The wall clock of this machine, epoch milliseconds: it may be set, forward or back, at any time. */
   readonly wall: () => number;
-  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
+  /** Monotonic milliseconds, which may stand still while the machine is suspended. */
   readonly monotonic: () => number;
-  /** Called when the time went on, or back, by more than a second: what was dated before says nothing now. */
+  /** Called when the time jumped, forward or back, by more than a second: instants from before are meaningless now. */
   readonly onJump: () => void;
 }
 
-/** Clocks that keep the time are nearer to each other than this. */
+/** A difference larger than this is a jump and no drift. */
 const JUMP_MS = 1000;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
 const ASK_SERVER_EVERY_MS = 10_000;
 
-/** A sample is wrong by half of its round trip at most; above this another one may be the better. */
+/** A sample is off by at most half its round trip; one that took longer than this may be worse than the one before. */
 const SLOW_ROUND_TRIP_MS = 50;
 
 /**
- * The time that instants are dated in: the monotonic clock, and what that is behind the epoch. So nothing lives longer
- * when somebody sets the wall clock back.
+ * The time that instants are dated in: the monotonic clock plus a fixed offset to the epoch. Setting the wall clock back
+ * therefore makes no entry live longer.
  *
  * - Without a server, or before it has answered, the difference is that of the wall clock, measured at the start. It is
  *   measured again each second and corrected when it is off by more than a second: the wall clock was set, or the
@@ -77,8 +77,8 @@ export class Clock {
     if (serverTime === undefined) return;
     const roundTripMs = monotonic() - sentAt;
     const offsetMs = serverTime + roundTripMs / 2 - monotonic();
-    // A slow sample that what is known lies within says nothing new; one that it lies outside of proves it wrong: a
-    // clock was set, or this is another server.
+    // A slow sample that agrees with the known offset is no better than it. One that disagrees proves it wrong: a clock
+    // was set, or this is another server.
     const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
     if (this.#knowsServer && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
     this.#knowsServer = true;
@@ -87,7 +87,7 @@ export class Clock {
     if (jumped) this.#options.onJump();
   }
 
-  /** Looks and asks no more. */
+  /** Stops both timers. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
   }

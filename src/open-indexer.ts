@@ -15,10 +15,10 @@ import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
-/** How often the process looks at itself, in milliseconds. */
+/** How often the process samples its own memory, in milliseconds. */
 const GUARD_EVERY_MS = 500;
 
-/** The way to the indexer: whoever has a ticket may use the client. */
+/** The way to the indexer: a ticket of an admission is the right to use the client. */
 export interface OpenIndexer {
   /** For the three operations. */
   readonly admission: Admission;
@@ -64,7 +64,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const pathBreakers = new PathBreakers(breakerOptions(options), ({ state }) =>
     report({ name: 'breaker', operation: 'passThrough', state }),
   );
-  // The other half of a client's time is for the answer.
+  // A client may spend half of its time in the backlog; the other half is for the answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
-import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
@@ -64,7 +63,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
     pauseMs: indexer.pauseMs,
-    policies: policiesOf(settings),
+    policies: settings.lifetimes,
     random,
     monotonic,
     report,

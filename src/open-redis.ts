@@ -1,3 +1,4 @@
+import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import { redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
@@ -5,18 +6,17 @@ import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import { readServerTime } from './redis/ask-server.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
-import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
-/** A lease lasts so long without renewal: what a killed instance costs those who wait for it, in milliseconds. */
+/** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
 const LEASE_MS = 1500;
 
-/** Nearly all loads end sooner and cost no renewal; one that is lost, or late by a second, does not lose the lease. */
+/** In milliseconds. Most loads end before the first renewal; a lease survives one renewal that is lost or a second late. */
 const RENEW_EVERY_MS = 500;
 
 /** How long a lease is renewed beyond the timeout of one request, in milliseconds. */
 const LEASE_SPARE_MS = 1000;
 
-/** Never written: in a Cluster it chooses the node whose clock all instances follow. */
+/** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
 const CLOCK_KEY = 'toncache:clock';
 
 /** What the instances on one Redis share. */
@@ -32,7 +32,6 @@ export interface SharedRedis {
   close(): Promise<void>;
 }
 
-/** What it is opened with. */
 export interface OpenRedisOptions {
   readonly settings: Settings;
   /** Epoch milliseconds: what instants are written in. */

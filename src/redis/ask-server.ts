@@ -19,12 +19,12 @@ export async function readServerTime(
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Why a Redis will fill up: it has no bound, or throws nothing away at it. */
+/** Why a Redis will fill up: it has no `maxmemory`, or its policy is `noeviction`. */
 export type EvictionProblem = 'no-maxmemory' | 'noeviction';
 
 /**
- * Asks a server, or one primary of a Cluster, whether it evicts what is too much, and tells it if it does not. Silent
- * where it cannot be asked (an ACL may forbid INFO); never rejects.
+ * Asks a server, or one primary of a Cluster, whether it evicts keys when it is full, and reports it if it does not.
+ * Reports nothing where INFO fails (an ACL may forbid it); never rejects.
  */
 export async function reportEviction(
   client: Redis | Cluster,

@@ -208,8 +208,8 @@ class Reader {
   /** The string that began at `start` and was just passed. */
   #stringFrom(start: number): string {
     return isPlain(this.#text, start, this.#at)
-      ? this.#text.latin1Slice(start + 1, this.#at - 1)
-      : (JSON.parse(this.#text.utf8Slice(start, this.#at)) as string);
+      ? this.#text.toString('latin1', start + 1, this.#at - 1)
+      : (JSON.parse(this.#text.toString('utf8', start, this.#at)) as string);
   }
 
   /** The number that began at `start` and was just passed. */
@@ -226,7 +226,7 @@ class Reader {
   }
 
   #parsedNumber(start: number): number {
-    return Number(this.#text.latin1Slice(start, this.#at));
+    return Number(this.#text.toString('latin1', start, this.#at));
   }
 }
 
