@@ -111,8 +111,8 @@ export function problemOf(
 }
 
 async function indexerRequests({ indexerUrl }: Bench): Promise<number> {
-  const told = (await (await fetch(`${indexerUrl}/requests`)).json()) as { readonly requests: number };
-  return told.requests;
+  const counted = (await (await fetch(`${indexerUrl}/requests`)).json()) as { readonly requests: number };
+  return counted.requests;
 }
 
 async function ask(url: string, gzip: boolean): Promise<void> {
