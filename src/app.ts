@@ -208,6 +208,7 @@ export function createApp(options: AppOptions): App {
   const publicServer = new PublicServer({
     passThrough: settings.passThrough.enabled ? passThrough : undefined,
     handle: (request) => handler.handle(request),
+    findHit: http.fastLane ? (spelling) => handler.findHit(spelling) : undefined,
     waitMs: upstream.timeout,
     maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,
@@ -233,7 +234,7 @@ export function createApp(options: AppOptions): App {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
-      const publicUrl = await listen(publicServer.server, http.host, http.port);
+      const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
       return { publicUrl, adminUrl };
     },

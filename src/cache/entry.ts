@@ -26,8 +26,11 @@ export interface Entry {
   /** The whole canonical key: compared on every read, so that a digest collision or a foreign value is a miss. */
   readonly key: string;
   readonly head: Head;
-  /** Shared by all readers, never written to; memory of its own, not a slice of a read chunk. */
-  readonly body: Buffer;
+  /**
+   * Shared by all readers, never written to; memory of its own, not a slice of a read chunk. It may be moved, to where
+   * the head that goes out with it stands before it.
+   */
+  body: Buffer;
   /** When the indexer was asked: `Age` and "which of two is newer" count from here. */
   readonly askedAt: number;
   /** End of the lifetime, which began when the answer was received. */
