@@ -111,7 +111,7 @@ export function createApp(options: AppOptions): App {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
-      const publicUrl = await listen(publicServer.server, http.host, http.port);
+      const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
       return { publicUrl, adminUrl };
     },

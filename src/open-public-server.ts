@@ -26,6 +26,7 @@ export function openPublicServer(options: OpenPublicServerOptions): PublicServer
   return new PublicServer({
     passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
     handle: (request) => handler.handle(request),
+    findHit: http.fastLane ? (spelling) => handler.findHit(spelling) : undefined,
     waitMs: upstream.timeout,
     maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,

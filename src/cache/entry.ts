@@ -26,8 +26,11 @@ export interface Entry extends Instants {
   /** What the request named, in the words of a purge, such as `seqno:7`: a ban is looked up by these. */
   readonly tags: readonly string[];
   readonly head: Head;
-  /** Shared by all readers, never written to; memory of its own, not a slice of a read chunk. */
-  readonly body: Buffer;
+  /**
+   * Shared by all readers, never written to; memory of its own, not a slice of a read chunk. It may be moved, to where
+   * the head that goes out with it stands before it.
+   */
+  body: Buffer;
   readonly completeness: Completeness;
   /** Since when only regressed answers came; `undefined` while none did. */
   readonly regressedSince: number | undefined;

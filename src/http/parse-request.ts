@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { RequestHeaders } from '../ton/parse-call.ts';
 
 /** A request's target, taken apart. */
 export interface Target {
@@ -25,8 +25,8 @@ export function isOfApi({ path }: Target): boolean {
 }
 
 /** The client's own request id when it is fit to be repeated, else a new one. */
-export function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id'];
+export function requestId(headers: RequestHeaders): string {
+  const given = headers['x-request-id'];
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 }
 

@@ -4,10 +4,10 @@ import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts'
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { Operation } from '../ton/operations.ts';
+import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
-import type { Answer, CacheStatus } from './answer.ts';
-import type { Outcome, Report } from './events.ts';
+import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
+import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
@@ -74,6 +74,20 @@ export class RequestHandler {
     return this.#hit(call, found.entry, 'memory');
   }
 
+  /**
+   * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
+   * answer), if that has been answered from memory before; counted as a hit. `undefined` decides nothing: {@link handle} does.
+   */
+  findHit(spelling: string): Entry | undefined {
+    const { calls, cache, report } = this.#options;
+    const keyed = calls.recall(spelling);
+    if (keyed === undefined) return undefined;
+    const found = cache.lookInMemory(keyed.key);
+    if (found.state !== 'fresh') return undefined;
+    report(MEMORY_HITS[keyed.call.operation.name]);
+    return found.entry;
+  }
+
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
     const { calls, report } = this.#options;
     try {
@@ -130,9 +144,9 @@ export class RequestHandler {
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const fresh = this.#options.now() < entry.freshUntil;
-    const outcome = fresh ? (`hit-${tier}` as const) : 'stale';
-    return this.#answer(call, entry, outcome, { hit: true, ttl: this.#ttl(entry), detail: tier });
+    const now = this.#options.now();
+    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
@@ -141,7 +155,7 @@ export class RequestHandler {
     // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
     const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
-    const ttl = this.#ttl(entry);
+    const ttl = ttlOf(entry.freshUntil, this.#options.now());
     return this.#answer(
       call,
       entry,
@@ -171,13 +185,14 @@ export class RequestHandler {
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };
   }
-
-  /** In whole seconds, rounded down: what is stale by a moment says so. */
-  #ttl({ freshUntil }: Entry): number {
-    const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
-    return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
-  }
 }
+
+/** Shared, so that a hit makes no object of its own. */
+const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
+  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
+  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
+  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
+};
 
 /** Whether it was asked for before a purge, as often as it was asked for. */
 function isPurged(load: Load): boolean {
