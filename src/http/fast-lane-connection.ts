@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Entry } from '../cache/entry.ts';
+import type { Accepted } from '../content-codings.ts';
+import type { FoundHit } from '../proxy/handle-request.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import { type RequestFields, type RequestHead, readFields, readHead, readSpelling } from './fast-lane-head.ts';
 import { FastLaneWriter, type Writing } from './fast-lane-writer.ts';
@@ -13,7 +14,7 @@ const MOST_AT_ONCE = 16;
 /** What all connections of the fast lane share. */
 export interface FastLaneParts extends Writing {
   /** The fresh entry in memory for `operation?query`; `undefined` leaves it to `answers`. */
-  readonly findHit: (spelling: string) => Entry | undefined;
+  readonly findHit: (spelling: string, accepted: Accepted) => FoundHit | undefined;
   readonly answers: OperationAnswers;
   readonly hits: HitsInBytes;
   readonly connections: ClientConnections;
@@ -118,9 +119,9 @@ export class FastLaneConnection {
     if (fields === undefined) return false;
     const { findHit, answers, hits } = this.#parts;
     if (fields.isPlain && this.#writer.isIdle) {
-      const entry = findHit(spelling);
-      if (entry !== undefined && isOneSlice(entry.body)) {
-        this.#writer.writeHit(hits.of(entry, spelling));
+      const hit = findHit(spelling, fields.accepted);
+      if (hit !== undefined && isOneSlice(hit.form.body)) {
+        this.#writer.writeHit(hits.of(hit, spelling));
         return true;
       }
     }

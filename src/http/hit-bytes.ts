@@ -1,5 +1,5 @@
-import type { Entry } from '../cache/entry.ts';
 import { hitStatus } from '../proxy/answer.ts';
+import type { FoundHit } from '../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { readSpelling } from './fast-lane-head.ts';
 import { httpDate } from './http-date.ts';
@@ -34,7 +34,8 @@ export interface HitsInBytesOptions {
  * changed: at most a few times a second, by the renderer that all messages go through.
  */
 export class HitsInBytes {
-  readonly #hits = new WeakMap<Entry, HitBytes>();
+  /** By the body that they hold. */
+  readonly #hits = new WeakMap<Buffer, HitBytes>();
   readonly #headEnd: string;
   readonly #now: () => number;
 
@@ -43,27 +44,32 @@ export class HitsInBytes {
     this.#now = now;
   }
 
-  /** What to write now for an entry that was asked for with this spelling and without conditions. */
-  of(entry: Entry, spelling: string): HitBytes {
+  /** What to write now for a hit that was asked for with this spelling and without conditions. */
+  of({ entry, form }: FoundHit, spelling: string): HitBytes {
     const now = this.#now();
     const ageSeconds = ageOf(entry, now);
     const leftSeconds = Math.floor((entry.freshUntil - now) / 1000);
     const date = httpDate();
-    const hit = this.#hits.get(entry);
+    const hit = this.#hits.get(form.body);
     if (hit !== undefined && hit.date === date && hit.ageSeconds === ageSeconds && hit.leftSeconds === leftSeconds) {
       return hit;
     }
     const context = { cacheStatus: hitStatus(entry, 'memory', now), vary: varyOf(spelling), requestId: undefined };
-    const head = messageHead(entryMessage({}, entry, context, now)) + this.#headEnd;
+    const head = messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
     const isFree = hit !== undefined && hit.pendingWrites === 0 && head.length <= hit.roomBytes;
-    const fit = isFree ? hit : joined(entry, head.length);
+    const fit = isFree ? hit : joined(form.body, head.length);
     const start = fit.roomBytes - head.length;
     fit.whole.write(head, start, 'latin1');
     fit.bytes = fit.whole.subarray(start);
     fit.ageSeconds = ageSeconds;
     fit.leftSeconds = leftSeconds;
     fit.date = date;
-    if (!isFree) this.#hits.set(entry, fit);
+    if (!isFree) {
+      // The body moves: it would be in memory twice otherwise.
+      const body = fit.whole.subarray(fit.roomBytes);
+      entry.forms[form.coding] = body;
+      this.#hits.set(body, fit);
+    }
     return fit;
   }
 }
@@ -72,11 +78,10 @@ function varyOf(spelling: string): string {
   return readSpelling(spelling)?.operation.vary ?? '';
 }
 
-/** A new allocation, to which the entry's body moves: it would be in memory twice otherwise. */
-function joined(entry: Entry, headBytes: number): HitBytes {
+/** A new allocation, with room for a head before the body. */
+function joined(body: Buffer, headBytes: number): HitBytes {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
-  const whole = Buffer.allocUnsafeSlow(roomBytes + entry.body.length);
-  entry.body.copy(whole, roomBytes);
-  entry.body = whole.subarray(roomBytes);
+  const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
+  body.copy(whole, roomBytes);
   return { whole, roomBytes, bytes: whole, pendingWrites: 0, ageSeconds: 0, leftSeconds: 0, date: '' };
 }

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Entry } from '../cache/entry.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
-import type { ProxyRequest } from '../proxy/handle-request.ts';
+import type { FoundHit, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
 import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { ALLOWED_METHODS } from './cors.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
-import { OperationAnswers } from './operation-answers.ts';
+import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
@@ -21,7 +21,9 @@ export interface PublicServerOptions {
   readonly passThrough?: PassThroughServer | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** The fresh entry in memory for `operation?query`, where the fast lane may answer by itself; without it there is none. */
-  readonly findHit?: ((spelling: string) => Entry | undefined) | undefined;
+  readonly findHit?: ((spelling: string, accepted: Accepted) => FoundHit | undefined) | undefined;
+  readonly formOf: OperationAnswersOptions['formOf'];
+  readonly discard: OperationAnswersOptions['discard'];
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -61,7 +63,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
-    this.#answers = new OperationAnswers({ handle: options.handle, waits, connections, now, onBug });
+    const { handle, formOf, discard } = options;
+    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Also of requests that Node answers by itself, such as one without Host.

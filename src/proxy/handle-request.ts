@@ -1,6 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
+import type { Form } from '../cache/forms.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
@@ -25,6 +27,12 @@ export interface ProxyRequest {
   readonly openWait: () => OpenWait | undefined;
 }
 
+/** A fresh entry in memory, in the form for one client. */
+export interface FoundHit {
+  readonly entry: Entry;
+  readonly form: Form;
+}
+
 /** The wait of one request; its owner closes it. */
 export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
@@ -32,6 +40,8 @@ export interface OpenWait extends Waiter {
 
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
@@ -76,16 +86,20 @@ export class RequestHandler {
 
   /**
    * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if that has been answered from memory before; counted as a hit. `undefined` decides nothing: {@link handle} does.
+   * answer), if that has been answered from memory before and its form for the client is at hand; counted as a hit.
+   * `undefined` decides nothing: {@link handle} does.
    */
-  findHit(spelling: string): Entry | undefined {
-    const { calls, cache, report } = this.#options;
+  findHit(spelling: string, accepted: Accepted): FoundHit | undefined {
+    const { calls, cache, formOf, report } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const form = formOf(entry, accepted);
+    if (form === undefined || form instanceof Promise) return undefined;
     report(MEMORY_HITS[keyed.call.operation.name]);
-    return found.entry;
+    return { entry, form };
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
@@ -53,6 +54,7 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #stored = this.#counter('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  readonly #encoded = this.#counter('encoded_total', 'Bodies that were compressed, by encoding.', ['encoding']);
   /** The client got the more complete answer that was kept. */
   readonly #regressed = this.#counter(
     'regressed_total',
@@ -192,6 +194,8 @@ export class Metrics {
     this.#redisCalls.inc({ call, outcome: event.outcome });
     this.#redisSeconds.observe({ call }, event.durationMs / 1000);
   };
+
+  readonly onFormEvent = ({ encoding }: FormEvent): void => this.#encoded.inc({ encoding });
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
     if (event.name === 'purged') this.#purges.inc({ selector: event.selector });
