@@ -50,16 +50,20 @@ export class FormMaker {
    * what came from Redis cannot be decoded.
    */
   of(entry: Entry, accepted: Accepted): Form | undefined | Promise<Form | undefined> {
-    if (accepted !== IDENTITY_ONLY && this.#mayBeEncoded(entry.forms)) {
-      for (const codings of accepted) {
-        const wanted = this.#options.encodings.filter((encoding) => codings.includes(encoding));
-        const kept = wanted.find((encoding) => entry.forms[encoding] !== undefined);
-        if (kept !== undefined) return this.#kept(entry, kept);
-        const [first] = wanted;
-        if (first !== undefined) this.#want(entry, first);
-        else if (codings.includes('identity')) break;
-      }
+    if (accepted === IDENTITY_ONLY || !this.#mayBeEncoded(entry.forms)) return this.#identity(entry);
+    let isMade = false;
+    for (const codings of accepted) {
+      const wanted = this.#options.encodings.filter((encoding) => codings.includes(encoding));
+      const kept = wanted.find((encoding) => entry.forms[encoding] !== undefined);
+      if (kept !== undefined) return this.#kept(entry, kept);
+      const [best] = wanted;
+      if (best !== undefined && !isMade) this.#want(entry, best);
+      isMade ||= best !== undefined;
+      if (best === undefined && codings.includes('identity')) break;
     }
+    // Sent until the encoding is there, it was not asked for.
+    const { identity } = entry.forms;
+    if (identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity', identity);
     return this.#identity(entry);
   }
 

@@ -76,7 +76,7 @@ describe('three instances on a Cluster of three masters', () => {
     expect(watched.mastersWithStores).toBe(3);
     // Each who is not woken looks once more; of those who are, some were just about to.
     expect(watched.waits).toBe(2 * KEYS);
-    expect(watched.looksAfterStores).toBeLessThan(watched.waits / 4);
+    expect(watched.looksAfterEnds).toBeLessThan(watched.waits / 4);
   });
 
   it('all follow a purge', async () => {
