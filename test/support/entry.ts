@@ -4,14 +4,14 @@ import { formsOf, keptEncoding } from '../../src/cache/forms.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
 import type { Coding } from '../../src/content-codings.ts';
 
-/** What `anEntry` may be told; the rest is a small, final answer. */
+/** What `anEntry` may be given; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
   /** The body, as the indexer sent it. */
   readonly body?: Buffer;
   readonly head?: Partial<Entry['head']>;
 }
 
-/** A valid entry, asked for at `askedAt`, fresh for a minute and usable for two unless told otherwise. */
+/** A valid entry, requested at `askedAt`; by default fresh for a minute and usable for two. */
 export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options }: EntryOptions = {}): Entry {
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {

@@ -5,9 +5,9 @@ import type { RedisServer } from './redis-server.ts';
 
 /** What servers were asked about keys whose load is shared by leases. */
 export interface WatchedKeys extends AsyncDisposable {
-  /** Waits that began: an instance was told that another one loads. */
+  /** Waits that began: an instance learned that another one loads. */
   readonly waits: number;
-  /** Looks of those who wait, after the lease was ended: nobody had woken them. */
+  /** Polls by waiting instances after the lease was ended: no message had woken them yet. */
   readonly looksAfterEnds: number;
   /** On how many of the servers an entry was stored. */
   readonly mastersWithStores: number;

@@ -91,7 +91,7 @@ describe('an entry that was encoded', () => {
   test.each([
     ['as it is', small],
     ['encoded', large],
-  ])('has a body with memory of its own (%s)', (_, entry) => {
+  ])('does not share the memory of its body (%s)', (_, entry) => {
     const pool = Buffer.concat([Buffer.alloc(100), encoded(entry), Buffer.alloc(100)]);
     const decoded = decodeEntry(pool.subarray(100, pool.length - 100), entry.key);
     if (decoded === undefined) throw new Error('it was not decoded');
@@ -125,7 +125,7 @@ describe('damaged bytes are no entry', () => {
     expect(decodeEntry(encoded({ ...small, etag }), small.key)).toBeUndefined();
   });
 
-  test.each([small, large])('when any one bit is turned (%#)', async (entry) => {
+  test.each([small, large])('when any one bit is flipped (%#)', async (entry) => {
     const bytes = encoded(entry);
     for (let bit = 0; bit < bytes.byteLength * 8; bit++) {
       const damaged = Buffer.from(bytes);
@@ -141,7 +141,7 @@ describe('damaged bytes are no entry', () => {
     }
   });
 
-  test('when anything is put in, or put in the place of something', async () => {
+  test('when bytes are inserted or replaced', async () => {
     const bytes = encoded(large);
     const position = fc.integer({ min: 0, max: bytes.byteLength });
     await fc.assert(
@@ -153,7 +153,7 @@ describe('damaged bytes are no entry', () => {
     );
   });
 
-  test('when they never were one', async () => {
+  test('when they never were an entry', async () => {
     const start = encoded(small).subarray(0, 4);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), fc.boolean(), async (garbage, withMagic) => {
@@ -218,7 +218,7 @@ describe('bytes with a right checksum are no entry', () => {
     expect(atLimit?.forms.bytes).toBe(size - 1);
   });
 
-  test('whatever one of their bytes says: at worst another valid entry of this key', async () => {
+  test('with one byte changed, or else they are a valid entry of this key', async () => {
     const bytes = encoded(large);
     const position = fc.integer({ min: CHECKSUMMED_FROM, max: bytes.byteLength - 1 });
     await fc.assert(
