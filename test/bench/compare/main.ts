@@ -92,7 +92,6 @@ async function compare(kind: Kind, sizeKb: number): Promise<string[]> {
   const costs = micros.map(median);
   const ratios = micros[0]?.map((cost, round) => cost / (micros[1]?.[round] ?? Number.NaN)) ?? [];
   const ratio = trees.length > 1 ? [median(ratios).toFixed(2)] : [];
-  console.error(micros.map((m) => m.map((x) => x.toFixed(0)).join(' ')).join(' / '));
   return [kind, `${sizeKb}`, ...costs.map((cost) => cost.toFixed(1)), ...ratio];
 }
 
