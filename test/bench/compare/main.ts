@@ -43,7 +43,8 @@ const STATUS: Readonly<Record<Kind, string>> = {
 };
 
 const HOT_KEYS = 200;
-const WARM_UP_ROUNDS = Number(process.env['WU'] ?? 2);
+/** Before that the code is not compiled for speed. */
+const WARM_UP_ROUNDS = 6;
 
 /** Every hit is made to ask Redis first, though memory holds the entry as well. */
 const EVERY_HIT_FROM_REDIS = { redis: { budget: '1s' }, lifetimes: { adjacentGrowing: { memoryTtl: '0ms' } } };

@@ -81,7 +81,7 @@ describe('a larger body', () => {
     ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
     ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],
     ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(LARGE)}"}`, 404],
-  ])('gives the same result in the worker, which has the bytes meanwhile: %s', async (_, call, body, status) => {
+  ])('gives the same result in the worker, to which the bytes are transferred: %s', async (_, call, body, status) => {
     const answer = answerOf(body, status);
     const reading = reader.read(call, answer);
     expect(answer.body).toHaveLength(0);
