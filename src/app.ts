@@ -208,7 +208,7 @@ export function createApp(options: AppOptions): App {
   const publicServer = new PublicServer({
     passThrough: settings.passThrough.enabled ? passThrough : undefined,
     handle: (request) => handler.handle(request),
-    findHit: http.fastLane ? (spelling) => handler.findHit(spelling) : undefined,
+    hits: http.fastLane ? handler : undefined,
     waitMs: upstream.timeout,
     maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,

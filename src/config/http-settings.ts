@@ -8,12 +8,14 @@ export const http = z
     port: integer(0, 65_535)
       .prefault(8080)
       .meta(about('The public port.', { env: 'PORT' })),
-    reusePort: flag.prefault(false).meta(
-      about(
-        'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
-        { env: 'REUSE_PORT' },
+    reusePort: flag
+      .prefault(false)
+      .meta(
+        about(
+          'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
+          { env: 'REUSE_PORT' },
+        ),
       ),
-    ),
     fastLane: flag
       .prefault(true)
       .meta(

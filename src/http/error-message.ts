@@ -33,9 +33,7 @@ export function errorMessage(error: ProxyError, context: ResponseContext): Respo
   const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
   const theirs = error.upstreamBody;
   const body =
-    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES
-      ? theirs
-      : JSON.stringify({ error: error.message });
+    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES ? theirs : JSON.stringify({ error: error.message });
   const headers = commonHeaders(context);
   headers.push(
     'Cache-Control',

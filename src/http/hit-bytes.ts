@@ -1,9 +1,11 @@
 import type { Entry } from '../cache/entry.ts';
 import { hitStatus } from '../proxy/answer.ts';
+import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
+import type { Operation } from '../ton/operations.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
-import { readSpelling } from './fast-lane-head.ts';
 import { httpDate } from './http-date.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
+import { isOneSlice } from './send-body.ts';
 
 /** Room before a body for the head: ours have 600 bytes. A longer one gets as much as it needs. */
 const ROOM_BYTES = 640;
@@ -23,6 +25,7 @@ export interface HitBytes {
 }
 
 export interface HitsInBytesOptions {
+  readonly hits: MemoryHits;
   readonly keepAliveMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -34,42 +37,64 @@ export interface HitsInBytesOptions {
  * changed: at most a few times a second, by the renderer that all messages go through.
  */
 export class HitsInBytes {
-  readonly #hits = new WeakMap<Entry, HitBytes>();
+  readonly #options: HitsInBytesOptions;
+  readonly #known = new WeakMap<Entry, HitBytes>();
   readonly #headEnd: string;
-  readonly #now: () => number;
 
-  constructor({ keepAliveMs, now }: HitsInBytesOptions) {
-    this.#headEnd = keepAliveEnd(keepAliveMs);
-    this.#now = now;
+  constructor(options: HitsInBytesOptions) {
+    this.#options = options;
+    this.#headEnd = keepAliveEnd(options.keepAliveMs);
   }
 
-  /** What to write now for an entry that was asked for with this spelling and without conditions. */
-  of(entry: Entry, spelling: string): HitBytes {
-    const now = this.#now();
-    const ageSeconds = ageOf(entry, now);
-    const leftSeconds = Math.floor((entry.freshUntil - now) / 1000);
-    const date = httpDate();
-    const hit = this.#hits.get(entry);
-    if (hit !== undefined && hit.date === date && hit.ageSeconds === ageSeconds && hit.leftSeconds === leftSeconds) {
-      return hit;
-    }
-    const context = { cacheStatus: hitStatus(entry, 'memory', now), vary: varyOf(spelling), requestId: undefined };
-    const head = messageHead(entryMessage({}, entry, context, now)) + this.#headEnd;
-    const isFree = hit !== undefined && hit.pendingWrites === 0 && head.length <= hit.roomBytes;
-    const fit = isFree ? hit : joined(entry, head.length);
+  /**
+   * What to write now for `operation?query`, asked for without conditions; counted as a hit. `undefined` where it is no hit,
+   * or one that cannot go out in one piece.
+   */
+  find(spelling: string): HitBytes | undefined {
+    const { hits, now: readClock } = this.#options;
+    const hit = hits.findHit(spelling);
+    if (hit === undefined) return undefined;
+    const { entry } = hit;
+    const now = readClock();
+    const known = this.#known.get(entry);
+    const isRendered =
+      known !== undefined &&
+      known.ageSeconds === ageOf(entry, now) &&
+      known.leftSeconds === leftOf(entry, now) &&
+      known.date === httpDate();
+    const bytes = isRendered ? known : this.#render(hit, known, now);
+    if (bytes !== undefined) hits.countHit(hit.operation);
+    return bytes;
+  }
+
+  #render({ entry, operation }: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+    const head = this.#headOf(entry, operation, now);
+    if (head === undefined || !isOneSlice(entry.body)) return undefined;
+    const isFree = known !== undefined && known.pendingWrites === 0 && head.length <= known.roomBytes;
+    const fit = isFree ? known : joined(entry, head.length);
     const start = fit.roomBytes - head.length;
     fit.whole.write(head, start, 'latin1');
     fit.bytes = fit.whole.subarray(start);
-    fit.ageSeconds = ageSeconds;
-    fit.leftSeconds = leftSeconds;
-    fit.date = date;
-    if (!isFree) this.#hits.set(entry, fit);
+    fit.ageSeconds = ageOf(entry, now);
+    fit.leftSeconds = leftOf(entry, now);
+    fit.date = httpDate();
+    if (!isFree) this.#known.set(entry, fit);
     return fit;
+  }
+
+  #headOf(entry: Entry, { vary }: Operation, now: number): string | undefined {
+    const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
+    try {
+      return messageHead(entryMessage({}, entry, context, now)) + this.#headEnd;
+    } catch {
+      // It cannot be sent at all, which whoever answers instead finds out and reports.
+      return undefined;
+    }
   }
 }
 
-function varyOf(spelling: string): string {
-  return readSpelling(spelling)?.operation.vary ?? '';
+function leftOf({ freshUntil }: Entry, now: number): number {
+  return Math.floor((freshUntil - now) / 1000);
 }
 
 /** A new allocation, to which the entry's body moves: it would be in memory twice otherwise. */

@@ -29,6 +29,23 @@ export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
 }
 
+/** A fresh entry in memory. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly operation: Operation;
+}
+
+/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+export interface MemoryHits {
+  /**
+   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
+   * was answered from memory before. `undefined` decides nothing.
+   */
+  findHit(spelling: string): MemoryHit | undefined;
+  /** Counts a hit that is sent. */
+  countHit(operation: Operation): void;
+}
+
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
   readonly cache: TieredCache;
@@ -46,7 +63,7 @@ export interface RequestHandlerOptions {
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler {
+export class RequestHandler implements MemoryHits {
   readonly #options: RequestHandlerOptions;
 
   constructor(options: RequestHandlerOptions) {
@@ -73,18 +90,16 @@ export class RequestHandler {
     return this.#hit(call, found.entry, 'memory');
   }
 
-  /**
-   * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if that has been answered from memory before; counted as a hit. `undefined` decides nothing: {@link handle} does.
-   */
-  findHit(spelling: string): Entry | undefined {
-    const { calls, cache, report } = this.#options;
+  findHit(spelling: string): MemoryHit | undefined {
+    const { calls, cache } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
-    if (found.state !== 'fresh') return undefined;
-    report(MEMORY_HITS[keyed.call.operation.name]);
-    return found.entry;
+    return found.state === 'fresh' ? { entry: found.entry, operation: keyed.call.operation } : undefined;
+  }
+
+  countHit({ name }: Operation): void {
+    this.#options.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
