@@ -6,6 +6,7 @@ import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { findOperation } from '../../src/ton/operations.ts';
 import { anEntry } from '../support/entry.ts';
 
+export const MAX_HEAD_BYTES = 2048;
 const NOW = 1_700_000_012_345;
 
 /** Answers that say what was asked for, so that two that are equal were asked for equally. */
@@ -54,7 +55,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     hits: fastLane ? { findHit, countHit: () => {} } : undefined,
     waitMs: 60_000,
     maxWaiting: 100_000,
-    maxHeaderBytes: 2048,
+    maxHeaderBytes: MAX_HEAD_BYTES,
     headerTimeoutMs: 60_000,
     keepAliveMs: 65_000,
     maxConnections: 1000,
