@@ -4,8 +4,8 @@ import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { OperationName } from '../ton/operations.ts';
 
-/** What is read when the page is asked for. */
-export interface MetricSources {
+/** What is so now; read each time the page is asked for. */
+export interface GaugeSources {
   readonly memoryBytes: () => number;
   readonly memoryEntries: () => number;
   /** Requests whose answers have not been sent to their clients yet. */
@@ -19,10 +19,13 @@ export interface MetricSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
-  /** A number that only grows. */
-  readonly logLinesDropped: () => number;
+}
+
+export interface MetricsOptions {
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
+  /** A number that only grows. */
+  readonly logLinesDropped: () => number;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -94,10 +97,23 @@ export class Metrics {
     [],
   );
 
-  constructor(sources: MetricSources) {
+  constructor({ usesRedis, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
-    if (sources.usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
+    if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
+    new Counter({
+      name: 'toncache_log_lines_dropped_total',
+      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(logLinesDropped());
+      },
+    });
+  }
+
+  /** Adds the gauges to the page: once, when the components exist whose state they show. */
+  readGauges(sources: GaugeSources): void {
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
     this.#gauge(
@@ -123,15 +139,6 @@ export class Metrics {
       () => sources.redisClockOffsetMs() / 1000,
     );
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
-    new Counter({
-      name: 'toncache_log_lines_dropped_total',
-      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(sources.logLinesDropped());
-      },
-    });
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
