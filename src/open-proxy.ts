@@ -7,6 +7,8 @@ import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
+import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
@@ -44,8 +46,12 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     purges,
     now,
   });
-  const chainTime = new ChainTime({
+  const chainHead = new ChainHead({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    monotonic,
+  });
+  const chainTime = new ChainTime({
+    askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
       shareChainTime({
@@ -58,6 +64,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   const fetcher = new EntryFetcher({
     cache,
     chainTime,
+    chainHead,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -90,6 +97,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     loader,
     refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
     isMemoryFull: indexer.isMemoryFull,
+    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: purges.applyBans,
     now,
     random,

@@ -3,6 +3,7 @@ import { fingerprints } from '../cache/entry.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
+import { highestSeqnoIn } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
@@ -15,6 +16,8 @@ export interface BodyFacts {
   readonly tentative: Buffer;
   /** The newest time that it shows the indexer's chain to have reached, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
+  /** The highest seqno of a masterchain block that it shows to be committed. */
+  readonly showsSeqno: number | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
@@ -28,6 +31,7 @@ export const NO_FACTS: BodyFacts = {
   members: fingerprints([]),
   tentative: fingerprints([]),
   showsChainAt: undefined,
+  showsSeqno: undefined,
   etag: '',
   isObject: false,
 };
@@ -44,6 +48,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
     members: fingerprints(hashes),
     tentative: fingerprints(tentativeHashes),
     showsChainAt: chainTimeIn(call, body),
+    showsSeqno: highestSeqnoIn(call, body),
     etag: `"${hash('sha256', bytes, 'base64url')}"`,
     isObject: true,
   };

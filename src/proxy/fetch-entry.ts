@@ -5,11 +5,13 @@ import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
+import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
 import { type ClassifiedAnswer, type ClassifyOptions, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
@@ -20,6 +22,7 @@ import { encodeFailure } from './shared-failure.ts';
 export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly cache: TieredCache;
   readonly chainTime: ChainTime;
+  readonly chainHead: ChainHead;
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
@@ -165,6 +168,7 @@ export class EntryFetcher {
     const classified = classifyAnswer({ key, tags: tagsOf(call) }, answer, { policies, random, chainAt });
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
+      this.#learnSeqno(call, answer);
       return { ...classified, answer, chainAt };
     }
     const { code } = classified;
@@ -173,6 +177,13 @@ export class EntryFetcher {
       report({ name: 'upstream-useless', operation, code });
     }
     return classified;
+  }
+
+  #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
+    const { chainHead } = this.#options;
+    const seqno = askedSeqno(call);
+    if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
+    else chainHead.learn(facts.showsSeqno);
   }
 
   /**

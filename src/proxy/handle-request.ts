@@ -7,6 +7,7 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
+import type { AnswerBeyondHead } from './beyond-head.ts';
 import type { Outcome, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
@@ -36,6 +37,7 @@ export interface RequestHandlerOptions {
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
+  readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
@@ -64,7 +66,9 @@ export class RequestHandler {
     const { call, key } = keyed;
     const found = cache.lookInMemory(key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull } = this.#options;
+      const { flights, isMemoryFull, answerBeyondHead } = this.#options;
+      const beyond = answerBeyondHead(call, key);
+      if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
