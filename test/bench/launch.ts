@@ -22,8 +22,8 @@ export class Launched implements AsyncDisposable {
     for (;;) {
       const { done, value } = await this.#lines.next();
       if (done === true) throw new Error('a process of the bench ended early: what it said is above');
-      const told = read(JSON.parse(value));
-      if (told !== undefined) return told;
+      const message = read(JSON.parse(value));
+      if (message !== undefined) return message;
     }
   }
 

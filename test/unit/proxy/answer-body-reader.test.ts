@@ -37,7 +37,7 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
   };
 }
 
-/** A complete masterchain block, made as large as this by a member that nobody reads. */
+/** A complete masterchain block, made this large by a member that is not read. */
 function blockSetOf(bytes: number): string {
   const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
   return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
@@ -50,7 +50,7 @@ async function nextWorker(): Promise<Worker> {
 }
 
 describe('a body of at most 256 KiB', () => {
-  test('is read at once, without a worker', () => {
+  test('is parsed at once, without a worker', () => {
     const started = vi.fn();
     process.once('worker', started);
     const answer = answerOf(blockSetOf(256 * KIB));
@@ -61,12 +61,12 @@ describe('a body of at most 256 KiB', () => {
 });
 
 describe('a body of at most 1 MiB', () => {
-  test('is read at once when it holds few values', () => {
+  test('is parsed at once when it holds few values', () => {
     const answer = answerOf(blockSetOf(1024 * KIB));
     expect(reader.read(SHARDS, answer)).toEqual({ ...answer, facts: factsOf(SHARDS, 200, answer.body) });
   });
 
-  test('is read by the worker when it holds many', async () => {
+  test('is parsed by the worker when it holds many', async () => {
     const body = `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(150_000)}0]}`;
     const parse = vi.spyOn(JSON, 'parse');
     const { facts } = await reader.read(SHARDS, answerOf(body));
@@ -93,7 +93,7 @@ describe('a larger body', () => {
     ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
     ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],
     ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(LARGE)}"}`, 404],
-  ])('says the same in the worker, and nothing of it is parsed in this thread: %s', async (_, call, body, status) => {
+  ])('gives the same result in the worker, and is not parsed in this thread: %s', async (_, call, body, status) => {
     const parse = vi.spyOn(JSON, 'parse');
     const read = await reader.read(call, answerOf(body, status));
     expect(parse).not.toHaveBeenCalled();
@@ -103,7 +103,7 @@ describe('a larger body', () => {
     expect(read.body.equals(Buffer.from(body))).toBe(true);
   });
 
-  test('is handed over without its neighbours where it is a part of something larger', async () => {
+  test('is handed over alone where it is a part of a larger buffer', async () => {
     const whole = Buffer.from(`before${blockSetOf(LARGE)}after`);
     const body = whole.subarray(6, -5);
     const read = await reader.read(SHARDS, { ...answerOf(''), body });
@@ -111,7 +111,7 @@ describe('a larger body', () => {
     expect(whole.toString()).toBe(`before${blockSetOf(LARGE)}after`);
   });
 
-  test('is read after those that came before it, by one worker, and counts until it is read', async () => {
+  test('is parsed after those that came before it, by one worker, and counts until it is parsed', async () => {
     const started = vi.fn();
     process.on('worker', started);
     const order: number[] = [];
@@ -126,7 +126,7 @@ describe('a larger body', () => {
     expect([started.mock.calls.length, reader.pendingBytes]).toEqual([1, 0]);
   });
 
-  test('is no answer when its worker dies, and the next one is read by another', async () => {
+  test('is no answer when its worker dies, and the next one is parsed by another worker', async () => {
     const first = nextWorker();
     const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(LARGE))));
     const second = first.then(async (worker) => {
@@ -148,7 +148,7 @@ describe('a larger body', () => {
     ['objects in objects', '{"":'.repeat(MIB8 / 4)],
     ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
     ['rows above the most of a list', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
-  ])('is no answer, and ends no worker: %s', async (_, body) => {
+  ])('is no answer, and does not end the worker: %s', async (_, body) => {
     const worker = nextWorker();
     expect((await reader.read(SHARDS, answerOf(body))).facts.finality).toBeUndefined();
     const ended = vi.fn();

@@ -9,8 +9,8 @@ function countOf(value: unknown): number {
   return members.reduce<number>((sum, member) => sum + countOf(member), 1) + (members.length === 0 ? 1 : 0);
 }
 
-describe('the values of a JSON text', () => {
-  test('are counted, whatever its strings hold', () => {
+describe('the values in a JSON text', () => {
+  test('are counted, whatever is in strings', () => {
     const tricky = fc.stringMatching(/^[,"\\[{:}\]a]{0,8}$/);
     const { json } = fc.letrec((tie) => ({
       json: fc.oneof({ maxDepth: 4 }, tricky, fc.integer(), tie('list'), tie('object')),

@@ -28,11 +28,11 @@ describe('the newest time in an answer', () => {
     ['pending', { finality: 'pending' }],
     ['confirmed', { finality: 'confirmed' }],
     ['in no masterchain block', { mc_block_seqno: null }],
-  ])('is not that of a transaction that is %s: the database may not have got there', (_, more) => {
+  ])('is not that of a transaction that is %s: the database may be behind it', (_, more) => {
     expect(chainTimeIn(ADJACENT, { transactions: [row(NOW), row(NOW + 9, more)] })).toBe(NOW * 1000);
   });
 
-  test('is not there where an answer shows none', () => {
+  test('is undefined where an answer has none', () => {
     expect(chainTimeIn(PENDING, { traces: [{ transactions: { x: row(NOW) } }] })).toBeUndefined();
     expect(chainTimeIn(PENDING, { transactions: [row(NOW)] })).toBeUndefined();
     for (const time of [undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)]) {
@@ -42,27 +42,27 @@ describe('the newest time in an answer', () => {
     expect(chainTimeIn(ADJACENT, { error: 'not found' })).toBeUndefined();
   });
 
-  test('is looked for in any JSON without a throw', () => {
+  test('never throws, whatever the JSON', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void chainTimeIn(SHARDS, { blocks: body, transactions: body })));
   });
 });
 
 describe('the head', () => {
-  const told = (text: string) => headIn(Buffer.from(text));
+  const headOf = (text: string) => headIn(Buffer.from(text));
 
   test('is the newest indexed block', () => {
     const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
-    expect(told(text)).toEqual({ at: NOW * 1000, seqno: 7 });
-    expect(told(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: undefined });
-    expect(told('{"last":{"seqno":7}}')).toEqual({ at: undefined, seqno: 7 });
+    expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7 });
+    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: undefined });
+    expect(headOf('{"last":{"seqno":7}}')).toEqual({ at: undefined, seqno: 7 });
   });
 
   test.each(['-1', '1.5', '"7"', '2147483648', '1e300', 'null'])('has no seqno %s', (seqno) =>
-    expect(told(`{"last":{"seqno":${seqno}}}`).seqno).toBeUndefined(),
+    expect(headOf(`{"last":{"seqno":${seqno}}}`).seqno).toBeUndefined(),
   );
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
-    'is not there in %j',
-    (text) => expect(told(text)).toEqual({ at: undefined, seqno: undefined }),
+    'is undefined in %j',
+    (text) => expect(headOf(text)).toEqual({ at: undefined, seqno: undefined }),
   );
 });
