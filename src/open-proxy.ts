@@ -8,6 +8,7 @@ import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { CallCache } from './proxy/call-cache.ts';
 import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
@@ -61,8 +62,10 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
       }),
     now,
   });
+  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
+    lookups,
     chainTime,
     chainHead,
     admission,
@@ -76,7 +79,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     report,
   });
   const loader = new EntryLoader({
-    cache,
+    cache: lookups,
     admission,
     fetcher,
     leases: redis?.leases,
@@ -92,7 +95,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   });
   return new RequestHandler({
     calls: new CallMemo(network, purges.epoch),
-    cache,
+    cache: lookups,
     flights,
     loader,
     refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),

@@ -7,6 +7,7 @@ import { type Finality, finalityOf } from '../ton/finality.ts';
 import { highestSeqnoIn } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { readJson } from '../ton/read-json.ts';
+import { isShortList } from '../ton/short-list.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -20,6 +21,8 @@ export interface BodyFacts {
   readonly showsChainAt: number | undefined;
   /** The highest seqno of a masterchain block that it shows to be committed. */
   readonly showsSeqno: number | undefined;
+  /** Whether it answers calls with another `limit` as well. */
+  readonly isShortList: boolean;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
@@ -34,6 +37,7 @@ export const NO_FACTS: BodyFacts = {
   tentative: fingerprints([]),
   showsChainAt: undefined,
   showsSeqno: undefined,
+  isShortList: false,
   etag: '',
   isObject: false,
 };
@@ -51,6 +55,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
     tentative: fingerprints(tentativeHashes),
     showsChainAt: chainTimeIn(call, body),
     showsSeqno: highestSeqnoIn(call, body),
+    isShortList: isShortList(finality, body),
     etag: `"${hash('sha256', bytes, 'base64url')}"`,
     isObject: true,
   };

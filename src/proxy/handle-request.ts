@@ -1,5 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
@@ -8,6 +8,7 @@ import type { Operation } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
 import type { AnswerBeyondHead } from './beyond-head.ts';
+import type { CallCache } from './call-cache.ts';
 import type { Outcome, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
@@ -33,7 +34,7 @@ export interface OpenWait extends Waiter {
 
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
-  readonly cache: TieredCache;
+  readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
@@ -64,7 +65,7 @@ export class RequestHandler {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    const found = cache.lookInMemory(key);
+    const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull, answerBeyondHead } = this.#options;
       const beyond = answerBeyondHead(call, key);
@@ -93,7 +94,7 @@ export class RequestHandler {
     const { cache, random, report } = this.#options;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
@@ -130,7 +131,7 @@ export class RequestHandler {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(call, key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
