@@ -7,6 +7,9 @@ import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
+import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { CallCache } from './proxy/call-cache.ts';
+import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
@@ -38,8 +41,12 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const chainTime = new ChainTime({
+  const chainHead = new ChainHead({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    monotonic,
+  });
+  const chainTime = new ChainTime({
+    askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
       shareChainTime({
@@ -49,9 +56,12 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
       }),
     now,
   });
+  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
+    lookups,
     chainTime,
+    chainHead,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -63,7 +73,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     report,
   });
   const loader = new EntryLoader({
-    cache,
+    cache: lookups,
     admission,
     fetcher,
     leases: redis?.leases,
@@ -79,12 +89,13 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   });
   return new RequestHandler({
     calls: new CallMemo(network, purges.epoch),
-    cache,
+    cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
     refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
     isMemoryFull: indexer.isMemoryFull,
+    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: purges.applyBans,
     now,
     random,
