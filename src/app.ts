@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MemoryTier } from './cache/memory-tier.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
-import { TieredCache } from './cache/tiered-cache.ts';
+import { type Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
@@ -16,6 +16,7 @@ import { PassThroughServer } from './http/pass-through-server.ts';
 import { PublicServer } from './http/public-server.ts';
 import { openIndexer } from './open-indexer.ts';
 import { openRedis } from './open-redis.ts';
+import { openStream } from './open-stream.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import type { ProxyEvent } from './proxy/events.ts';
@@ -84,6 +85,7 @@ export function createApp(options: AppOptions): App {
     onJump: () => {
       memory.clear();
       purges.onClockJump();
+      stream?.onClockJump();
     },
   });
   const now = options.now ?? clock.now;
@@ -111,6 +113,18 @@ export function createApp(options: AppOptions): App {
       log.onPurgeEvent(event);
     },
   });
+  const stream = openStream({
+    settings,
+    refresh: (call, key) => refreshStale(call, key),
+    now,
+    monotonic,
+    random,
+    report: (event) => {
+      metrics.onStreamEvent(event);
+      log.onStreamEvent(event);
+    },
+  });
+  const bans: Bans = stream?.applyTo(purges) ?? purges;
   const metrics = new Metrics({
     memoryBytes: () => memory.sizeBytes,
     memoryEntries: () => memory.count,
@@ -122,6 +136,12 @@ export function createApp(options: AppOptions): App {
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     usesRedis: redis !== undefined,
+    stream: stream && {
+      isConnected: stream.isConnected,
+      isStretching: stream.isStretching,
+      watches: () => stream.watches.count,
+      addresses: () => stream.watches.addresses,
+    },
     logLinesDropped,
   });
   let closing = false;
@@ -134,7 +154,13 @@ export function createApp(options: AppOptions): App {
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, report });
   const { admission, client } = indexer;
-  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
+  const cache = new TieredCache({
+    memory,
+    redis: redis?.tier,
+    retryRedisMs: settings.redis.retryAfter,
+    purges: bans,
+    now,
+  });
   const chainTime = new ChainTime({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
     shared:
@@ -153,6 +179,7 @@ export function createApp(options: AppOptions): App {
     upstream: client,
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
+    pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
     policies: policiesOf(settings),
     random,
@@ -182,7 +209,8 @@ export function createApp(options: AppOptions): App {
     loader,
     refreshStale,
     isMemoryFull: indexer.isMemoryFull,
-    applyBans: purges.applyBans,
+    applyBans: (entry) => bans.applyBans(entry),
+    onAsked: stream?.onAsked,
     now,
     random,
     report,
@@ -232,6 +260,7 @@ export function createApp(options: AppOptions): App {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
+      stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;
@@ -243,6 +272,7 @@ export function createApp(options: AppOptions): App {
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
       await publicServer.drain(http.drain);
       closing = true;
+      stream?.close();
       purges.close();
       clock.close();
       await indexer.close();

@@ -50,7 +50,10 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const { settings, now, monotonic, report } = options;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
-  const answerBodies = new AnswerBodyReader((error) => report({ name: 'bug', error }));
+  const answerBodies = new AnswerBodyReader(
+    (error) => report({ name: 'bug', error }),
+    settings.stream.url !== undefined,
+  );
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause({
     defaultMs: upstream.pause,

@@ -34,6 +34,8 @@ export interface StoreHints {
   readonly known?: Entry | undefined;
   /** Runs in Redis with the store, or is abandoned. */
   readonly after?: AfterStore | undefined;
+  /** What memory keeps in place of the entry: the same bytes with other instants. */
+  readonly inMemory?: Entry | undefined;
 }
 
 export interface TieredCacheOptions {
@@ -98,7 +100,7 @@ export class TieredCache {
     return stored;
   }
 
-  #store(entry: Entry, { known, after }: StoreHints): StoreOutcome {
+  #store(entry: Entry, { known, after, inMemory = entry }: StoreHints): StoreOutcome {
     const { memory, purges, now } = this.#options;
     if (usableUntil(entry) <= now()) return { outcome: 'expired' };
     if (purges.applyBans(entry) === undefined) return { outcome: 'purged' };
@@ -107,9 +109,9 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed')
       return { outcome: 'regressed', kept: this.#extend(kept, after) };
     if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
-    const inMemory = memory.set(entry);
-    const inRedis = this.#share(entry, after);
-    return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };
+    const isInMemory = memory.set(inMemory);
+    const isInRedis = this.#share(entry, after);
+    return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
   /** What Redis holds, unless memory holds better. */
@@ -165,7 +167,7 @@ export class TieredCache {
     const purgedUntil = purges.purgedUntil(entry.key);
     // Another instance has stored better meanwhile: memory learns it when it is asked for next.
     const onKept = () => {
-      if (memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+      if (memory.peek(entry.key)?.entry.body === entry.body) memory.delete(entry.key);
     };
     const taken = redis?.set(entry, { purgedUntil, after, onKept }) ?? false;
     if (!taken) after?.abandoned();

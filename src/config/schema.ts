@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { http } from './http-settings.ts';
 import { redis } from './redis-settings.ts';
+import { stream } from './stream-settings.ts';
 import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 /** A lifetime of nothing would be no cache and one for ever would be a wrong answer one day. */
@@ -84,6 +85,13 @@ const lifetimes = z
       sie: '2s',
     }),
     pendingLive: rule('Traces under way.', { lifetime: '400ms', memoryTtl: '400ms', swr: '400ms', sie: '2s' }),
+    pendingWatched: duration('1ms', '10s')
+      .prefault('2s')
+      .meta(
+        about(
+          'How long pending traces of a polled key are fresh in memory while the stream says of no change; has no effect where it is shorter than the lifetime without a stream.',
+        ),
+      ),
     empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
     notFound: rule('A 404.', { lifetime: '300ms', memoryTtl: '300ms', swr: '0s', sie: '0s' }),
   })
@@ -241,6 +249,7 @@ export const settingsSchema = z.strictObject({
   breaker,
   redis,
   memory,
+  stream,
   http,
   passThrough,
   coalescing,

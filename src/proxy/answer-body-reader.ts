@@ -36,14 +36,19 @@ interface Waiting {
  */
 export class AnswerBodyReader {
   readonly #onBug: (error: unknown) => void;
+  readonly #isWatching: boolean;
   readonly #waiting: Waiting[] = [];
   #pendingBytes = 0;
   #reading: Waiting | undefined;
   #worker: Worker | undefined;
 
-  /** `onBug` is called with the reason why the worker ended, unless it reached its memory limit. */
-  constructor(onBug: (error: unknown) => void) {
+  /**
+   * `onBug` is called with the reason why the worker ended, unless it reached its memory limit. `isWatching`: whether
+   * there is a stream of events, which has to know what bodies name.
+   */
+  constructor(onBug: (error: unknown) => void, isWatching = false) {
     this.#onBug = onBug;
+    this.#isWatching = isWatching;
   }
 
   /** Bytes of the bodies that wait for the worker or are being read there. */
@@ -53,7 +58,7 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is no answer. */
   read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
-    if (isQuick(answer.body)) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
+    if (isQuick(answer.body)) return { ...answer, facts: factsOf(call, answer.status, answer.body, this.#isWatching) };
     const { length } = answer.body;
     this.#pendingBytes += length;
     return new Promise((resolve) => {
@@ -74,7 +79,13 @@ export class AnswerBodyReader {
     this.#reading = next;
     const { call, answer } = next;
     const bytes = wholeBuffer(answer.body);
-    const job: BodyJob = { operation: call.operation.name, request: call.request, status: answer.status, bytes };
+    const job: BodyJob = {
+      operation: call.operation.name,
+      request: call.request,
+      status: answer.status,
+      isWatching: this.#isWatching,
+      bytes,
+    };
     this.#worker ??= this.#start();
     this.#worker.postMessage(job, [bytes]);
   }

@@ -9,6 +9,8 @@ export interface BodyJob {
   readonly operation: string;
   readonly request: Call['request'];
   readonly status: number;
+  /** Whether there is a stream of events. */
+  readonly isWatching: boolean;
   readonly bytes: ArrayBuffer;
 }
 
@@ -21,11 +23,11 @@ export interface BodyDone {
 /** The largest real answer (1.5 MB) holds about 60 000. */
 const MOST_VALUES = 300_000;
 
-parentPort?.on('message', ({ operation: name, request, status, bytes }: BodyJob) => {
+parentPort?.on('message', ({ operation: name, request, status, isWatching, bytes }: BodyJob) => {
   const operation = findOperation(`/api/v3/${name}`);
   const body = Buffer.from(bytes);
   const isReadable = operation !== undefined && !hasMoreValues(body, MOST_VALUES);
-  const facts = isReadable ? factsOf({ operation, request }, status, body) : NO_FACTS;
+  const facts = isReadable ? factsOf({ operation, request }, status, body, isWatching) : NO_FACTS;
   const done: BodyDone = { facts, bytes };
   parentPort?.postMessage(done, [bytes]);
 });

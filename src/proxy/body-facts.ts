@@ -4,6 +4,7 @@ import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { type Watchable, watchableOf } from '../ton/watchable.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -15,6 +16,8 @@ export interface BodyFacts {
   readonly tentative: Buffer;
   /** The newest time that it shows the indexer's chain to have reached, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
+  /** What a stream of events can watch of it; read where there is a stream. */
+  readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
@@ -28,12 +31,13 @@ export const NO_FACTS: BodyFacts = {
   members: fingerprints([]),
   tentative: fingerprints([]),
   showsChainAt: undefined,
+  watchable: undefined,
   etag: '',
   isObject: false,
 };
 
 /** Reads a body. Pure, never throws. 1 MiB of JSON that is made to be slow takes up to 0.3 s. */
-export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
+export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = false): BodyFacts {
   const body = parseJson(bytes);
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
@@ -44,6 +48,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
     members: fingerprints(hashes),
     tentative: fingerprints(tentativeHashes),
     showsChainAt: chainTimeIn(call, body),
+    watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: `"${hash('sha256', bytes, 'base64url')}"`,
     isObject: true,
   };

@@ -39,6 +39,8 @@ export interface RequestHandlerOptions {
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
+  /** Called with each request that can be answered; absent where nobody has to know what clients poll. */
+  readonly onAsked: ((call: Call, key: string) => void) | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -61,6 +63,7 @@ export class RequestHandler {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
+    this.#options.onAsked?.(call, key);
     const found = cache.lookInMemory(key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull } = this.#options;
@@ -69,7 +72,7 @@ export class RequestHandler {
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
     }
     calls.remember(keyed);
-    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
+    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
   }
 
@@ -111,7 +114,7 @@ export class RequestHandler {
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
-        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') this.#options.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }

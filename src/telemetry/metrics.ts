@@ -2,7 +2,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { StreamEvent } from '../stream/events.ts';
 import type { OperationName } from '../ton/operations.ts';
+import { StreamMetrics, type StreamSources } from './stream-metrics.ts';
 
 /** What is read when the page is asked for. */
 export interface MetricSources {
@@ -23,6 +25,8 @@ export interface MetricSources {
   readonly logLinesDropped: () => number;
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
+  /** Absent where no stream is connected to: the page has nothing about it then. */
+  readonly stream: StreamSources | undefined;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -94,7 +98,10 @@ export class Metrics {
     [],
   );
 
+  readonly #stream: StreamMetrics | undefined;
+
   constructor(sources: MetricSources) {
+    this.#stream = sources.stream && new StreamMetrics(this.#registry, sources.stream);
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
     if (sources.usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
@@ -190,6 +197,8 @@ export class Metrics {
     if (event.name === 'purged') this.#purges.inc({ selector: event.selector });
     else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
+
+  readonly onStreamEvent = (event: StreamEvent): void => this.#stream?.onEvent(event);
 
   readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 

@@ -16,6 +16,7 @@ const parts = [
   'ton',
   'upstream',
   'purge',
+  'stream',
   'proxy',
   'http',
 ];
@@ -32,14 +33,16 @@ const mayImport: Record<string, readonly string[]> = {
   ton: ['errors.ts'],
   upstream: ['errors.ts'],
   purge: [],
-  proxy: ['errors.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
+  stream: ['cache (types)', 'ton (types)'],
+  proxy: ['errors.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream', 'stream (types)'],
   http: ['errors.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],
   telemetry: parts.map((part) => `${part} (types)`),
   'open-redis.ts': [...parts, 'config (types)'],
   'open-indexer.ts': [...parts, 'config (types)'],
-  'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'config', 'telemetry'],
+  'open-stream.ts': [...parts, 'config (types)'],
+  'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts', 'config', 'telemetry'],
   'healthcheck.ts': ['config'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
@@ -51,7 +54,7 @@ const mayImport: Record<string, readonly string[]> = {
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
 const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
-  undici: ['upstream/'],
+  undici: ['upstream/', 'stream/socket.ts'],
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],

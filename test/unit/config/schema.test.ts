@@ -21,7 +21,7 @@ describe('defaults', () => {
   });
 
   test('of lifetimes are the table', () => {
-    const { adjacentGrowing: growing, ...rows } = settings.lifetimes;
+    const { adjacentGrowing: growing, pendingWatched, ...rows } = settings.lifetimes;
     const { adjacentGrowing: growingRow, ...tableRows } = TABLE;
     const inMs = Object.entries(rows).map(([rule, times]) => [
       rule,
@@ -33,6 +33,7 @@ describe('defaults', () => {
       },
     ]);
     expect(Object.fromEntries(inMs)).toEqual(tableRows);
+    expect(pendingWatched).toBe(2000);
     expect(growing).toEqual({
       shortestLifetime: growingRow.shortestLifetimeMs,
       longestLifetime: growingRow.longestLifetimeMs,
@@ -71,13 +72,15 @@ describe('every setting', () => {
 
   test('that is a lifetime has none', () => {
     const policies = listSettings().filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(9 * 4 + 6);
+    expect(policies).toHaveLength(9 * 4 + 6 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter((rule) => rule !== 'adjacentGrowing');
+  const rules = Object.keys(settings.lifetimes).filter(
+    (rule) => rule !== 'adjacentGrowing' && rule !== 'pendingWatched',
+  );
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
   test.each(rules)('of %s is never nothing and never for ever', (rule) => {
@@ -88,6 +91,14 @@ describe('a lifetime', () => {
     }
     expect(problems(rule, { lifetime: '1ms' })).toEqual([]);
     expect(problems(rule, { lifetime: '30d' })).toEqual([]);
+  });
+
+  test('of a watched answer is bounded: events get lost', () => {
+    const watched = (pendingWatched: string) => problemsOf(REQUIRED, { lifetimes: { pendingWatched } });
+    for (const lifetime of ['0s', 'forever', '11s']) {
+      expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.pendingWatched: must be 1ms to 10s/)]);
+    }
+    expect(watched('10s')).toEqual([]);
   });
 
   test('of a growing answer neither, and its shortest is not longer than its longest', () => {
