@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { loadSettings } from './config/load.ts';
 
-/** Docker's own patience is 3 s; a process that takes so long is not well. */
+/** Shorter than the HEALTHCHECK's own timeout of 3 s, so that this program says why it failed. */
 const LIMIT_MS = 2000;
 
 /*
@@ -19,7 +19,7 @@ try {
   process.exit(1);
 }
 
-/** An address that listens everywhere is no address to ask. */
+/** A wildcard address cannot be connected to everywhere: ask the loopback address instead. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (/^[0:]+$/.test(host)) return '[::1]';

@@ -1,3 +1,4 @@
+import { endingAt } from '../instants.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 
 /** What becomes of an answer beside the one that is kept: it takes the place, or why it does not. */
@@ -28,15 +29,8 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
 
 /** The kept answer for one more lifetime, after a regressed one came at `now`; its age goes on. */
 export function extended(kept: Entry, now: number): Entry {
-  const freshUntil = Math.max(kept.freshUntil, now + kept.lifetimeMs);
-  const laterMs = freshUntil - kept.freshUntil;
-  return {
-    ...kept,
-    freshUntil,
-    staleWhileRevalidateUntil: kept.staleWhileRevalidateUntil + laterMs,
-    staleIfErrorUntil: kept.staleIfErrorUntil + laterMs,
-    regressedSince: kept.regressedSince ?? now,
-  };
+  const longer = endingAt(kept, Math.max(kept.freshUntil, now + kept.lifetime));
+  return { ...longer, regressedSince: kept.regressedSince ?? now };
 }
 
 /** Whether the next answer is more or less complete than the kept one. */

@@ -1,8 +1,8 @@
-/** The outcome of `work`, or a rejection once `budgetMs` are over; `signal` then tells the work that nobody waits. */
+/** The outcome of `work`, or a rejection once `budgetMs` are over; `signal` is then aborted, as nobody waits any more. */
 export async function withinBudget<T>(budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const overrun = new AbortController();
   const { promise: overran, reject } = Promise.withResolvers<never>();
-  // When the event loop stalled, the answer may lie unread in the socket as the timer fires: it is read first.
+  // After a stall of the event loop the timer fires before the socket is read, where the answer may already be: read first.
   const timer = setTimeout(() => {
     setImmediate(() => {
       overrun.abort();

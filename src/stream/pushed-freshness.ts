@@ -69,7 +69,7 @@ export class PushedFreshness {
     const isStretched =
       hasRoom &&
       watchable.isAnnounced &&
-      stretchedMs > entry.lifetimeMs &&
+      stretchedMs > entry.lifetime &&
       watch.isQuiet(mark, monotonic()) &&
       this.#isCovered(watch, mark) &&
       isTrusted();
@@ -126,10 +126,10 @@ export class PushedFreshness {
 /** Redis knows nothing of the longer life, so that memory does not ask it before its end. */
 function stretched(copy: Entry & { readonly watched: { readonly mark: number } }, lifetimeMs: number): Entry {
   const { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, watched } = copy;
-  const until = freshUntil - copy.lifetimeMs + lifetimeMs;
+  const until = freshUntil - copy.lifetime + lifetimeMs;
   return {
     ...copy,
-    memoryTtlMs: lifetimeMs,
+    memoryTtl: lifetimeMs,
     freshUntil: until,
     staleWhileRevalidateUntil: until,
     staleIfErrorUntil: Math.max(until, staleIfErrorUntil),

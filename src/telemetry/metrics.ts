@@ -6,8 +6,8 @@ import type { StreamEvent } from '../stream/events.ts';
 import type { OperationName } from '../ton/operations.ts';
 import { StreamMetrics, type StreamSources } from './stream-metrics.ts';
 
-/** What is read when the page is asked for. */
-export interface MetricSources {
+/** What is so now; read each time the page is asked for. */
+export interface GaugeSources {
   readonly memoryBytes: () => number;
   readonly memoryEntries: () => number;
   /** Requests whose answers have not been sent to their clients yet. */
@@ -21,12 +21,17 @@ export interface MetricSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
-  /** A number that only grows. */
-  readonly logLinesDropped: () => number;
+  /** Absent where no stream is connected to. */
+  readonly stream: StreamSources | undefined;
+}
+
+export interface MetricsOptions {
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
-  /** Absent where no stream is connected to: the page has nothing about it then. */
-  readonly stream: StreamSources | undefined;
+  /** Whether there is a stream of events: the page has nothing about it where there is none. */
+  readonly usesStream: boolean;
+  /** A number that only grows. */
+  readonly logLinesDropped: () => number;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -100,11 +105,24 @@ export class Metrics {
 
   readonly #stream: StreamMetrics | undefined;
 
-  constructor(sources: MetricSources) {
-    this.#stream = sources.stream && new StreamMetrics(this.#registry, sources.stream);
+  constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
-    if (sources.usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
+    if (usesStream) this.#stream = new StreamMetrics(this.#registry);
+    if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
+    new Counter({
+      name: 'toncache_log_lines_dropped_total',
+      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(logLinesDropped());
+      },
+    });
+  }
+
+  /** Adds the gauges to the page: once, when the components exist whose state they show. */
+  readGauges(sources: GaugeSources): void {
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
     this.#gauge(
@@ -130,15 +148,7 @@ export class Metrics {
       () => sources.redisClockOffsetMs() / 1000,
     );
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
-    new Counter({
-      name: 'toncache_log_lines_dropped_total',
-      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(sources.logLinesDropped());
-      },
-    });
+    if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {

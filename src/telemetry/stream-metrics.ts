@@ -12,28 +12,15 @@ export interface StreamSources {
 
 /** The counters of the stream, in a registry of another's. */
 export class StreamMetrics {
+  readonly #registers: Registry[];
   readonly #events: Counter<'type'>;
   readonly #missed: Counter;
   readonly #badFrames: Counter;
   readonly #refused: Counter;
 
-  constructor(registry: Registry, sources: StreamSources) {
+  constructor(registry: Registry) {
     const registers = [registry];
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name: `toncache_stream_${name}`,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    gauge('connected', 'Whether the stream is connected to (1).', () => Number(sources.isConnected()));
-    gauge('stretching', 'Whether watched answers live longer than without a stream (1).', () =>
-      Number(sources.isStretching()),
-    );
-    gauge('watches', 'Keys that clients poll and that the stream watches.', sources.watches);
-    gauge('addresses', 'Addresses that are to be subscribed to.', sources.addresses);
+    this.#registers = registers;
     this.#events = new Counter({
       name: 'toncache_stream_events_total',
       help: 'Events that the stream sent, by type.',
@@ -55,6 +42,25 @@ export class StreamMetrics {
       help: 'Errors that the stream answered with, to a subscription or without one.',
       registers,
     });
+  }
+
+  /** Adds the gauges to the page. */
+  readGauges(sources: StreamSources): void {
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name: `toncache_stream_${name}`,
+        help,
+        registers: this.#registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge('connected', 'Whether the stream is connected to (1).', () => Number(sources.isConnected()));
+    gauge('stretching', 'Whether watched answers live longer than without a stream (1).', () =>
+      Number(sources.isStretching()),
+    );
+    gauge('watches', 'Keys that clients poll and that the stream watches.', sources.watches);
+    gauge('addresses', 'Addresses that are to be subscribed to.', sources.addresses);
   }
 
   onEvent(event: StreamEvent): void {

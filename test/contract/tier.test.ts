@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { type Entry, usableUntil } from '../../src/cache/entry.ts';
+import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
+import { usableUntil } from '../../src/instants.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 

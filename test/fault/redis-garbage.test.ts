@@ -7,9 +7,9 @@ import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';
 
 it.each([
-  ['a push that begins with a null', 'a push of no sense'],
-  ['one reply too many', 'a reply to nothing'],
-  ['errors too many', 'a reply to nothing'],
+  ['a push that begins with a null', 'an unexpected push message'],
+  ['one reply too many', 'a reply without a command'],
+  ['errors too many', 'a reply without a command'],
   ['an unknown type', '"&" is no type of RESP'],
   ['arrays too large for any memory', 'a reply has more than 1000000 items'],
 ])('a Redis that says %s is a connection lost once, and made again', async (form, reason) => {

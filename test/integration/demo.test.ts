@@ -32,7 +32,7 @@ class Demo {
   #said = '';
 
   constructor({ args = [], env = {}, nodeArgs = [] }: Settings) {
-    const { REDIS_URL: _, ...inherited } = process.env;
+    const { REDIS_URL: _, NO_COLOR: __, ...inherited } = process.env;
     this.child = spawn(process.execPath, [...nodeArgs, ...COMMAND, ...args], {
       cwd: ROOT,
       env: { ...inherited, FORCE_COLOR: '1', PORT: '0', ADMIN_PORT: '0', PATH: '', ...env },

@@ -58,7 +58,7 @@ function newNetwork(): void {
 /** One more instance, which exchanges when it is told of its connection, and every 20 ms if it polls. */
 function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
   const onEpoch = vi.fn();
-  const records = new PurgeRecords({ tagsOf: () => [], onEpoch, now: () => instance.now() });
+  const records = new PurgeRecords({ onEpoch, now: () => instance.now() });
   const events: PurgeEvent[] = [];
   const instance: Instance = {
     onEpoch,
@@ -134,7 +134,7 @@ describe('a purge', () => {
   });
 
   it('is of this process alone when there is no Redis', async () => {
-    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {}, now: () => 1000 });
+    const records = new PurgeRecords({ onEpoch: () => {}, now: () => 1000 });
     const log = new PurgeLog({ records, shared: undefined, usableMs: 0, now: () => 1000, report: () => {} });
     await log.ready(DAY);
     expect(await log.purge(a)).toEqual({ at: 1000, notReached: undefined });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
+import type { EvictionProblem } from '../../src/redis/ask-server.ts';
+import { readServerTime } from '../../src/redis/ask-server.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import type { EvictionProblem } from '../../src/redis/report-eviction.ts';
-import { readServerTime } from '../../src/redis/server-time.ts';
 import { observedConnection } from '../support/connected-redis.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';

@@ -3,7 +3,7 @@ import { afterAll, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
-import { DELETE_IF_SAME, storeScript } from '../../src/cache/redis-store.ts';
+import { DELETE_IF_SAME, STORE } from '../../src/cache/redis-store.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
@@ -13,7 +13,7 @@ afterAll(() => redis.close());
 const newKey = () => `test:store:${Math.random()}`;
 
 async function storeBytes(key: string, bytes: Buffer, purgedUntil = 0): Promise<string> {
-  return String(await redis.runScript(storeScript(undefined), [key], [bytes, 60_000, purgedUntil]));
+  return String(await redis.runScript(STORE, [key], [bytes, 60_000, purgedUntil]));
 }
 
 async function store(key: string, entry: Entry, purgedUntil = 0): Promise<string> {
@@ -88,28 +88,6 @@ test('a value that is no string gives way', async () => {
   const key = newKey();
   await redis.runScript(`redis.call('LPUSH', KEYS[1], 'rubbish')`, [key], []);
   expect(await store(key, anEntry({ askedAt: NOW }))).toBe('stored');
-});
-
-test('what follows a store runs in its step, whatever became of it', async () => {
-  const key = newKey();
-  const after = {
-    lua: `redis.call('SET', K[1], A[1] .. outcome)`,
-    keys: [`${key}:after`],
-    args: ['was '],
-    abandoned: () => {},
-  };
-  const run = async (entry: Entry) =>
-    String(
-      await redis.runScript(
-        storeScript(after),
-        [key, ...after.keys],
-        [await encodeEntry(entry), 60_000, 0, ...after.args],
-      ),
-    );
-  expect(await run(anEntry({ askedAt: NOW }))).toBe('stored');
-  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was stored');
-  expect(await run(anEntry({ askedAt: NOW - 1 }))).toBe('older');
-  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was older');
 });
 
 test('damaged bytes are deleted, unless others have taken their place', async () => {

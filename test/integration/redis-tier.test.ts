@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { usableUntil } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import { usableUntil } from '../../src/instants.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 

@@ -9,6 +9,7 @@ import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulato
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
 import { verify as runVerify } from '../../src/verify/verify.ts';
+import { compiledCode } from '../support/compile-cache.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,7 +35,8 @@ async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = 
 
 /** Runs the command that `npm run verify` runs, in a process of its own. */
 async function spawnVerify(args: readonly string[], apiKey: string) {
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env: { UPSTREAM_API_KEY: apiKey } });
+  const env = { UPSTREAM_API_KEY: apiKey, ...compiledCode() };
+  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env });
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { exitCode, stdout, stderr };
 }

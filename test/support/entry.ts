@@ -11,12 +11,13 @@ export function anEntry(options: EntryOptions = {}): Entry {
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {
     key: 'v1 mainnet adjacentTransactions hash=AAAA',
+    tags: [],
     body: Buffer.from('{"transactions":[]}'),
     freshUntil: askedAt + 60_000,
     staleWhileRevalidateUntil: askedAt + 70_000,
     staleIfErrorUntil: askedAt + 120_000,
-    memoryTtlMs: 10_000,
-    lifetimeMs: 60_000,
+    memoryTtl: 10_000,
+    lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
     ...options,

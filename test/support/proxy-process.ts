@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { compiledCode } from './compile-cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
@@ -34,7 +35,7 @@ export class ProxyProcess implements AsyncDisposable {
   constructor(environment: Readonly<Record<string, string>>, guardMs = GUARD_MS) {
     this.#child = spawn(process.execPath, COMMAND, {
       cwd: ROOT,
-      env: { PORT: '0', ADMIN_PORT: '0', ...environment },
+      env: { PORT: '0', ADMIN_PORT: '0', ...compiledCode(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const guard = setTimeout(() => this.#child.kill('SIGKILL'), guardMs);

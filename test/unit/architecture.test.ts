@@ -9,6 +9,7 @@ const parts = [
   'errors.ts',
   'redis-url.ts',
   'clock.ts',
+  'instants.ts',
   'admission',
   'redis',
   'coalescing',
@@ -21,28 +22,48 @@ const parts = [
   'http',
 ];
 
+const typesOf = (part: string) => `${part} (types)`;
+
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
 const mayImport: Record<string, readonly string[]> = {
   'errors.ts': [],
   'redis-url.ts': [],
   'clock.ts': [],
+  'instants.ts': [],
   admission: [],
   redis: ['redis-url.ts'],
   coalescing: ['redis'],
-  cache: ['redis'],
-  ton: ['errors.ts'],
+  cache: ['redis', 'instants.ts'],
+  ton: ['errors.ts', 'instants.ts'],
   upstream: ['errors.ts'],
-  purge: [],
+  purge: ['instants.ts'],
   stream: ['cache (types)', 'ton (types)'],
-  proxy: ['errors.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream', 'stream (types)'],
+  proxy: ['errors.ts', 'instants.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream', 'stream (types)'],
   http: ['errors.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],
-  telemetry: parts.map((part) => `${part} (types)`),
-  'open-redis.ts': [...parts, 'config (types)'],
-  'open-indexer.ts': [...parts, 'config (types)'],
-  'open-stream.ts': [...parts, 'config (types)'],
-  'app.ts': [...parts, 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts', 'config', 'telemetry'],
+  telemetry: parts.map(typesOf),
+  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
+  'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-stream.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-proxy.ts': [
+    ...parts,
+    'config',
+    ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts'].map(typesOf),
+  ],
+  'open-public-server.ts': [...parts, ...['config', 'event-hub.ts', 'open-indexer.ts'].map(typesOf)],
+  'app.ts': [
+    ...parts,
+    'event-hub.ts',
+    'open-redis.ts',
+    'open-indexer.ts',
+    'open-stream.ts',
+    'open-proxy.ts',
+    'open-public-server.ts',
+    'config',
+    'telemetry',
+  ],
   'healthcheck.ts': ['config'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
@@ -67,7 +88,7 @@ const environmentPlaces = ['main.ts', 'healthcheck.ts', 'demo/main.ts', 'verify/
 /** Names that say nothing about what is in a folder. */
 const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
 
-const mostLines = 300;
+const mostLines = 250;
 
 const root = new URL('../../', import.meta.url);
 const source = readSource(fileURLToPath(new URL('src', root)));

@@ -24,16 +24,15 @@ class World {
       wall: () => this.wallNow,
       monotonic: () => this.elapsedMs - this.suspendedMs,
       onJump: () => this.jumps++,
-      askServer: hasServer
-        ? async () => {
-            this.asked++;
-            if (this.isAway) throw new Error('not connected to Redis');
-            this.elapsedMs += this.thereMs;
-            const now = this.serverNow;
-            this.elapsedMs += this.backMs;
-            return now;
-          }
-        : undefined,
+    });
+    if (!hasServer) return;
+    this.clock.followServer(async () => {
+      this.asked++;
+      if (this.isAway) throw new Error('not connected to Redis');
+      this.elapsedMs += this.thereMs;
+      const now = this.serverNow;
+      this.elapsedMs += this.backMs;
+      return now;
     });
   }
 

@@ -35,13 +35,14 @@ const body = fc.oneof(
 const entries: fc.Arbitrary<Entry> = fc
   .record({
     key: text,
+    tags: fc.array(fc.stringMatching(/^(seqno|hash|account):[A-Za-z0-9+/=:-]{1,60}$/), { maxLength: 3 }),
     body,
     askedAt: fc.double({ min: 0, max: 4e12, noNaN: true }),
     freshMs: spanMs,
     revalidateMs: spanMs,
     errorMs: spanMs,
-    memoryTtlMs: spanMs,
-    lifetimeMs: spanMs,
+    memoryTtl: spanMs,
+    lifetime: spanMs,
     regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
     completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
@@ -178,14 +179,14 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a stale window that ends before the lifetime', { staleWhileRevalidateUntil: small.freshUntil - 1 }],
     ['with a stale window that never ends', { staleIfErrorUntil: Number.POSITIVE_INFINITY }],
     ['with a stale window that is no number', { staleIfErrorUntil: Number.NaN }],
-    ['with a negative time before Redis', { memoryTtlMs: -1 }],
-    ['with a negative lifetime', { lifetimeMs: -1 }],
-    ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
+    ['with a negative time before Redis', { memoryTtl: -1 }],
+    ['with a negative lifetime', { lifetime: -1 }],
+    ['with an endless lifetime', { lifetime: Number.POSITIVE_INFINITY }],
     ['regressed since a time that is no number', { regressedSince: Number.NaN }],
     ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 4 } }],
     ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
     ['with half a tentative member', { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
-    ['with an endless time before Redis', { memoryTtlMs: Number.POSITIVE_INFINITY }],
+    ['with an endless time before Redis', { memoryTtl: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();
   });

@@ -101,7 +101,7 @@ describe('two answers to one key', () => {
 describe('the copy', () => {
   test('says when Redis is to be asked again, counted from when it was kept', () => {
     const { tier } = tierAt(ASKED_AT + 500);
-    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtlMs: 10_000 }));
+    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtl: 10_000 }));
     expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
   });
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Entry, fingerprints, freshnessOf, HIGHEST_RANK } from '../../../src/cache/entry.ts';
+import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
 import { extended, precedenceOver, REGRESSION_GUARD_MS } from '../../../src/cache/precedence.ts';
+import { freshnessOf } from '../../../src/instants.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
@@ -99,7 +100,7 @@ describe('beside an answer that is kept', () => {
 });
 
 describe('a kept answer that is extended', () => {
-  const kept = anEntry({ askedAt: NOW, lifetimeMs: 60_000 });
+  const kept = anEntry({ askedAt: NOW, lifetime: 60_000 });
   const later = kept.freshUntil + 5000;
 
   test('is fresh for one more lifetime, and stale for as long as before', () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { redisKeyFor } from '../../../src/cache/redis-key.ts';
-import { storeScript } from '../../../src/cache/redis-store.ts';
+import { STORE } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
-import { NodeLost } from '../../../src/redis/node-lost.ts';
+import { NodeLost } from '../../../src/redis/connect.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
@@ -211,11 +211,25 @@ describe('a write', () => {
     tier.set(entry);
     await tier.idle();
     expect(connection.runScript).toHaveBeenCalledWith(
-      storeScript(undefined),
+      STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/)],
       [await encodeEntry(entry), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['stored', async () => 'stored', 'stored'],
+    ['older', async () => 'older', 'kept'],
+    ['regressed', async () => 'regressed', 'kept'],
+    ['rubbish', async () => 'rubbish', 'failed'],
+    ['an error', refuses, 'failed'],
+  ])('ends once, when Redis has answered: %s', async (_, runScript, outcome) => {
+    const { tier } = tierOn({ runScript });
+    const onEnd = vi.fn();
+    expect(tier.set(entry, { purgedUntil: 7, onEnd })).toBe(true);
+    await tier.idle();
+    expect(onEnd.mock.calls).toEqual([[outcome]]);
   });
 
   test('of an entry that is of no more use is not made', async () => {

@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
-import { type Entry, usableUntil } from '../../../src/cache/entry.ts';
+import { describe, expect, test, vi } from 'vitest';
+import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import type { Tier, TierRead } from '../../../src/cache/tier.ts';
+import type { SharedStore, SharedTier, Tier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { usableUntil } from '../../../src/instants.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
@@ -11,9 +12,13 @@ const ENTRY = anEntry({ askedAt: ASKED_AT });
 const { key } = ENTRY;
 
 /** A Redis that holds entries, loses them or fails, and counts what it is asked. */
-class FakeRedis implements Tier {
+class FakeRedis implements SharedTier {
   readonly kept = new Map<string, Entry>();
   failing = false;
+  /** Whether it takes stores. */
+  takes = true;
+  /** Ends the last store that was taken. */
+  onEnd: SharedStore['onEnd'] | undefined;
   reads = 0;
   /** Awaited by each read before it answers. */
   hold: Promise<void> | undefined;
@@ -26,8 +31,10 @@ class FakeRedis implements Tier {
     return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
   }
 
-  set(entry: Entry): boolean {
+  set(entry: Entry, store?: SharedStore): boolean {
+    if (!this.takes) return false;
     if (!this.failing) this.kept.set(entry.key, entry);
+    this.onEnd = store?.onEnd;
     return true;
   }
 }
@@ -46,7 +53,7 @@ describe('before Redis', () => {
   test('memory answers by itself for the time that the entry says, and then Redis is asked first', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs - 1;
+    clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
     clock.now++;
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
@@ -57,9 +64,9 @@ describe('before Redis', () => {
   test('begins anew when Redis still has the entry', async () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     await cache.lookUp(key);
-    clock.now += ENTRY.memoryTtlMs - 1;
+    clock.now += ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key).state).toBe('fresh');
     clock.now++;
     expect(cache.lookInMemory(key).state).toBe('miss');
@@ -71,7 +78,7 @@ describe('before Redis', () => {
     clock.now = ASKED_AT + 30_000;
     expect(cache.lookInMemory(key).state).toBe('miss');
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
-    clock.now += ENTRY.memoryTtlMs - 1;
+    clock.now += ENTRY.memoryTtl - 1;
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
     clock.now++;
     expect(cache.lookInMemory(key).state).toBe('miss');
@@ -90,7 +97,7 @@ describe('before Redis', () => {
     cache.set(ENTRY);
     const newer = anEntry({ askedAt: ASKED_AT + 5000, body: Buffer.from('{"transactions":[{}]}') });
     redis.kept.set(key, newer);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer, tier: 'memory' });
   });
@@ -101,7 +108,7 @@ describe('an entry that Redis has no longer', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
@@ -111,7 +118,7 @@ describe('an entry that Redis has no longer', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs - 1;
+    clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
   });
 });
@@ -121,7 +128,7 @@ describe('a Redis that fails', () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.failing = true;
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
     clock.now += RETRY_MS - 1;
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
@@ -198,7 +205,7 @@ describe('an entry past its lifetime', () => {
   test('is of use as a fallback though Redis would have to be asked about it', () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtlMs;
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(cache.lookForFallback(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
   });
 
@@ -256,6 +263,80 @@ describe('of two answers to one key', () => {
   });
 });
 
+describe('one who waits for an entry to reach Redis', () => {
+  const newer = anEntry({ askedAt: ASKED_AT + 1 });
+  const lessComplete = anEntry({
+    askedAt: ASKED_AT + 2,
+    completeness: { rank: 0, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
+  });
+
+  test.each([
+    ['stored', true],
+    ['kept', true],
+    ['failed', false],
+  ] as const)('is called when Redis has answered: %s', (outcome, isShared) => {
+    const { cache, redis } = cacheAt();
+    const onShared = vi.fn();
+    cache.set(ENTRY, { onShared });
+    expect(onShared).not.toHaveBeenCalled();
+    redis.onEnd?.(outcome);
+    expect(onShared.mock.calls).toEqual([[isShared]]);
+  });
+
+  test('is called when Redis has answered to the kept entry that a regressed answer extended', () => {
+    const { cache, redis } = cacheAt(ASKED_AT + 2);
+    cache.set(newer);
+    const onShared = vi.fn();
+    expect(cache.set(lessComplete, { onShared })).toMatchObject({ outcome: 'regressed' });
+    expect(onShared).not.toHaveBeenCalled();
+    redis.onEnd?.('stored');
+    expect(onShared.mock.calls).toEqual([[true]]);
+  });
+
+  test.each<[string, (world: ReturnType<typeof cacheAt>) => void]>([
+    ['expired', ({ clock }) => Object.assign(clock, { now: usableUntil(ENTRY) })],
+    ['purged', ({ purges }) => Object.assign(purges, { applyBans: () => undefined })],
+    ['superseded', ({ cache }) => cache.set(newer)],
+    ['stored', ({ redis }) => Object.assign(redis, { takes: false })],
+  ])('is called at once when nothing comes to Redis: %s', (outcome, arrange) => {
+    const world = cacheAt(ASKED_AT + 1);
+    arrange(world);
+    const onShared = vi.fn();
+    expect(world.cache.set(ENTRY, { onShared })).toMatchObject({ outcome });
+    expect(onShared.mock.calls).toEqual([[false]]);
+  });
+});
+
+describe('an entry beside which Redis kept a better one', () => {
+  test('leaves memory, which asks Redis for the better one next', async () => {
+    const { cache, redis } = cacheAt();
+    const better = anEntry({ askedAt: ASKED_AT - 1, completeness: { ...ENTRY.completeness, rank: 3 } });
+    cache.set(anEntry({ ...ENTRY, completeness: { ...ENTRY.completeness, rank: 1 } }));
+    redis.kept.set(key, better);
+    redis.onEnd?.('kept');
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toMatchObject({ entry: better, tier: 'redis' });
+  });
+
+  test.each(['stored', 'failed'] as const)('stays in memory otherwise: %s', (outcome) => {
+    const { cache, redis } = cacheAt();
+    cache.set(ENTRY);
+    redis.onEnd?.(outcome);
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
+  });
+
+  test('takes nothing away that memory has got since', () => {
+    const { cache, redis, clock } = cacheAt();
+    cache.set(ENTRY);
+    const { onEnd } = redis;
+    const newer = anEntry({ askedAt: ASKED_AT + 1 });
+    clock.now++;
+    cache.set(newer);
+    onEnd?.('kept');
+    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
+  });
+});
+
 describe('an entry too large for memory', () => {
   const large = anEntry({ body: Buffer.alloc(70_000), askedAt: ASKED_AT });
 
@@ -276,7 +357,7 @@ describe('an entry too large for memory', () => {
 test('a look-up asks Redis once', async () => {
   const { cache, redis, clock } = cacheAt();
   cache.set(ENTRY);
-  for (const instant of [ASKED_AT + 1, ASKED_AT + ENTRY.memoryTtlMs, ENTRY.freshUntil, usableUntil(ENTRY)]) {
+  for (const instant of [ASKED_AT + 1, ASKED_AT + ENTRY.memoryTtl, ENTRY.freshUntil, usableUntil(ENTRY)]) {
     clock.now = instant;
     const before = redis.reads;
     await cache.lookUp(key);
@@ -348,7 +429,7 @@ describe('a purge', () => {
     cache.set(newer);
     // More complete, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
     redis.kept.set(key, ENTRY);
-    clock.now += newer.memoryTtlMs;
+    clock.now += newer.memoryTtl;
     expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'memory' });
     expect(cache.lookForFallback(key)).toMatchObject({ entry: newer });
   });

@@ -22,10 +22,6 @@ export class ManualLoad {
     return this.flights.some(({ signal }) => signal.aborted);
   }
 
-  keep(): void {
-    for (const flight of this.flights) flight.keep();
-  }
-
   depart(): void {
     for (const flight of this.flights) flight.depart();
   }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ACQUIRE, FAIL, RELEASE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
+import { ACQUIRE, FAIL, RELEASE, RENEW, SETTLE } from '../../../src/coalescing/lease-scripts.ts';
 import { type Acquisition, RedisLease } from '../../../src/coalescing/redis-lease.ts';
 
 const LEASE_MS = 1500;
@@ -260,11 +260,13 @@ describe('a lease', () => {
 
   test.each([
     ['released', RELEASE],
+    ['settled', SETTLE],
     ['failed', FAIL],
   ])('that was %s is ended again when that was lost, for as long as it would last', async (how, script) => {
     const lease = await held();
     redis.replies.push(...Array.from({ length: 3 }, () => () => Promise.reject(new Error('lost'))));
     if (how === 'released') lease.release();
+    else if (how === 'settled') lease.settle();
     else lease.fail('why');
     await vi.advanceTimersByTimeAsync(25 + 50);
     expect(redis.ended).toHaveLength(3);

@@ -114,18 +114,7 @@ describe('a waiter who leaves', () => {
     expect(await waits[2]).toMatchObject({ state: 'landed', value: { name: 'late' } });
   });
 
-  test('leaves a kept flight under way, and is told that it had not departed', async () => {
-    const load = new ManualLoad();
-    const leader = new AbortController();
-    const left = join('k', load, leader.signal);
-    load.keep();
-    leader.abort();
-    expect(await left).toEqual({ state: 'left', departed: false, collapsed: false });
-    expect(load.cancelled).toBe(false);
-    load.land({ name: 'kept' });
-  });
-
-  test('is told so even when it had left before it joined', async () => {
+  test('is told that the flight had not departed, even when it had left before it joined', async () => {
     const load = new ManualLoad();
     expect(await join('k', load, AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: false });
     expect(flights.size).toBe(0);

@@ -11,6 +11,7 @@ describe('an answer', () => {
     const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
+      tags: [],
       body: Buffer.from(BLOCK_SET),
       head: {
         status: 200,
@@ -24,8 +25,8 @@ describe('an answer', () => {
       freshUntil,
       staleWhileRevalidateUntil: freshUntil + 600_000,
       staleIfErrorUntil: freshUntil + 86_400_000,
-      memoryTtlMs: 3_600_000,
-      lifetimeMs: 86_400_000,
+      memoryTtl: 3_600_000,
+      lifetime: 86_400_000,
       completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
       regressedSince: undefined,
     });

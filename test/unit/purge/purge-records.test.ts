@@ -1,20 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { freshnessOf } from '../../../src/cache/entry.ts';
+import { freshnessOf } from '../../../src/instants.ts';
 import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const RUNS = { numRuns: 1000 };
 
-/** The tags of an entry are the words of its key. */
 function someRecords({ onEpoch = () => {}, now = Date.now } = {}) {
-  return new PurgeRecords({ tagsOf: (key) => key.split(' '), onEpoch, now });
+  return new PurgeRecords({ onEpoch, now });
 }
 
 function withAll(given: readonly PurgeRecord[]): PurgeRecords {
   const records = someRecords();
   for (const record of given) records.apply(record);
   return records;
+}
+
+/** An entry whose tags are read by this function. */
+function withTags(askedAt: number, tagsOf: () => string[]) {
+  return Object.defineProperty(anEntry({ askedAt }), 'tags', { get: tagsOf });
 }
 
 const hard = (tag: string, at: number): PurgeRecord => ({ tag, soft: false, at });
@@ -28,7 +32,7 @@ const entries = fc
   .map(([words, askedAt, lifetime, swr, sie]) => {
     const freshUntil = askedAt + lifetime;
     return anEntry({
-      key: words.join(' '),
+      tags: words,
       askedAt,
       freshUntil,
       staleWhileRevalidateUntil: freshUntil + swr,
@@ -39,8 +43,8 @@ const entries = fc
 describe('a hard purge', () => {
   test('ends what names its tag and was asked for up to its instant, and nothing else', () => {
     const records = withAll([hard('a', 100)]);
-    expect(records.applyBans(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
-    for (const kept of [anEntry({ key: 'a b', askedAt: 101 }), anEntry({ key: 'b', askedAt: 1 })]) {
+    expect(records.applyBans(anEntry({ tags: ['a', 'b'], askedAt: 100 }))).toBeUndefined();
+    for (const kept of [anEntry({ tags: ['a', 'b'], askedAt: 101 }), anEntry({ tags: ['b'], askedAt: 1 })]) {
       expect(records.applyBans(kept)).toBe(kept);
     }
   });
@@ -51,7 +55,7 @@ describe('a hard purge', () => {
     expect([records.apply(hard(EVERY_ENTRY, 100)), records.apply(hard(EVERY_ENTRY, 99))]).toEqual([true, false]);
     expect(records.apply(hard(EVERY_ENTRY, 100))).toBe(false);
     expect([records.epoch, onEpoch.mock.calls.length]).toEqual([100, 1]);
-    const entry = anEntry({ key: 'a', askedAt: 1 });
+    const entry = anEntry({ tags: ['a'], askedAt: 1 });
     expect(records.applyBans(entry)).toBe(entry);
   });
 
@@ -70,7 +74,7 @@ describe('a hard purge', () => {
 
 describe('a soft purge', () => {
   const entry = anEntry({
-    key: 'a',
+    tags: ['a'],
     askedAt: 100,
     freshUntil: 200,
     staleWhileRevalidateUntil: 210,
@@ -127,7 +131,7 @@ describe('whatever is purged', () => {
         const remaining = withAll(given).applyBans(entry);
         const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
         expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
-        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
+        const named = given.filter(({ tag, soft }) => entry.tags.includes(tag) || (tag === EVERY_ENTRY && soft));
         const purged = named.filter(({ at }) => at >= entry.askedAt);
         if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
         else if (purged.length === 0) expect(remaining).toBe(entry);
@@ -142,9 +146,9 @@ describe('whatever is purged', () => {
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
         if (records.applyBans(entry) !== entry)
-          expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
-        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
-        expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
+          expect(records.purgedUntil(entry)).toBeGreaterThanOrEqual(entry.askedAt);
+        const named = given.filter(({ tag, soft }) => entry.tags.includes(tag) || (tag === EVERY_ENTRY && soft));
+        expect(records.purgedUntil(entry)).toBe(Math.max(0, ...named.map(({ at }) => at)));
       }),
       RUNS,
     );
@@ -163,7 +167,7 @@ describe('whatever is purged', () => {
 
 describe('a purge that is in force', () => {
   const now = 1000.5;
-  const entry = anEntry({ key: 'a', askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
+  const entry = anEntry({ tags: ['a'], askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
 
   test.each([0, 1, 40, 3999, 50_000])(
     'ends the lifetime now when its instant lies %i ms ahead of the clock',
@@ -191,7 +195,7 @@ describe('a purge that is in force', () => {
 
   test('is not put off for long by an entry of a clock that was far ahead', () => {
     const records = someRecords({ now: () => now });
-    records.applyBans(anEntry({ key: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
+    records.applyBans(anEntry({ tags: ['b'], askedAt: now + 1e9, freshUntil: now + 2e9 }));
     expect(records.nextAt({ tag: 'a', soft: true })).toBeLessThan(now + 60_001);
   });
 });
@@ -199,8 +203,8 @@ describe('a purge that is in force', () => {
 describe('an entry that no purge covers', () => {
   test('has its tags read once, and again after the next purge', () => {
     const tagsOf = vi.fn(() => ['a']);
-    const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
-    const entry = anEntry({ askedAt: 10 });
+    const records = someRecords();
+    const entry = withTags(10, tagsOf);
     records.apply(hard('b', 1000));
     for (let time = 0; time < 3; time++) expect(records.applyBans(entry)).toBe(entry);
     expect(tagsOf).toHaveBeenCalledTimes(1);
@@ -222,7 +226,7 @@ describe('when records are trimmed', () => {
 
   test('those of a clock that was far ahead are taken as of the latest instant that can be', () => {
     const onEpoch = vi.fn();
-    const records = new PurgeRecords({ tagsOf: () => [], onEpoch, now: Date.now });
+    const records = new PurgeRecords({ onEpoch, now: Date.now });
     for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);
     records.trim(0, 100);
     records.correctEpoch(70);
@@ -232,15 +236,15 @@ describe('when records are trimmed', () => {
     expect(onEpoch).toHaveBeenCalledTimes(2);
   });
 
-  test('keys are not looked into while there are none', () => {
+  test('tags are not looked up while there are none', () => {
     const tagsOf = vi.fn(() => ['a']);
-    const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
+    const records = someRecords();
     records.apply(hard(EVERY_ENTRY, 1000));
-    records.applyBans(anEntry({ askedAt: 10 }));
+    records.applyBans(withTags(10, tagsOf));
     records.apply(hard('a', 1000));
-    records.applyBans(anEntry({ askedAt: 1001 }));
+    records.applyBans(withTags(1001, tagsOf));
     expect(tagsOf).not.toHaveBeenCalled();
-    records.applyBans(anEntry({ askedAt: 1000 }));
+    records.applyBans(withTags(1000, tagsOf));
     expect(tagsOf).toHaveBeenCalledOnce();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readServerTime } from '../../../src/redis/server-time.ts';
+import { readServerTime } from '../../../src/redis/ask-server.ts';
 
 test('the time of the server is read from seconds and microseconds', async () => {
   const asked: unknown[] = [];
