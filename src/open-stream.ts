@@ -4,7 +4,7 @@ import type { EventHub } from './event-hub.ts';
 import { StreamConnection } from './stream/connection.ts';
 import type { Frame } from './stream/frame.ts';
 import { PushedFreshness } from './stream/pushed-freshness.ts';
-import { socketOpener } from './stream/socket.ts';
+import { type OpenSocket, socketOpener } from './stream/socket.ts';
 import { Subscription } from './stream/subscription.ts';
 import { Ticks } from './stream/ticks.ts';
 import { Trust } from './stream/trust.ts';
@@ -48,6 +48,8 @@ export interface OpenStreamOptions {
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly random: () => number;
+  /** Instead of a WebSocket of the server that the settings name. */
+  readonly open?: OpenSocket;
 }
 
 /** Builds it; `undefined` where no stream is set. */
@@ -61,6 +63,7 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
   const trust = new Trust({ monotonic, report });
   const watches = new Watches({
     maxAddresses,
+    ticks,
     accountsOf: accountsAskedFor,
     onNames: () => subscription.changed(),
     monotonic,
@@ -92,7 +95,7 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
     freshness.onEvent(frame.names, frame.type === 'trace_invalidated');
   };
   const connection = new StreamConnection({
-    open: socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
+    open: options.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
     onUp: () => watches.begin(),
     onDown: () => {

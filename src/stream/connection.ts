@@ -96,8 +96,8 @@ export class StreamConnection {
   }
 
   #ping(): void {
-    this.#socket?.send(JSON.stringify({ operation: 'ping', id: PING_ID }));
     this.#expectFrame();
+    this.#socket?.send(JSON.stringify({ operation: 'ping', id: PING_ID }));
     this.#nextPing = setTimeout(() => this.#ping(), PING_EVERY_MS).unref();
   }
 

@@ -9,6 +9,9 @@ export interface WatchedAnswer {
   readonly isStretched: boolean;
 }
 
+/** A watch that begins. */
+type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
+
 /** When an event came: its tick, epoch and monotonic milliseconds. */
 interface EventInstant {
   readonly tick: number;
@@ -33,8 +36,8 @@ export class Watch {
   answer: WatchedAnswer | undefined;
   /** A refresh of it is under way. */
   isRefreshed = false;
-  /** The tick of the latest event. */
-  eventTick = 0;
+  /** The tick of the latest event; at first that of its beginning, before which no answer counts. */
+  eventTick: number;
   #eventAt = Number.NEGATIVE_INFINITY;
   /** Answers that were asked for before are stale: by ticks here, by instants (epoch ms) in other processes. */
   #outdatedTick = 0;
@@ -43,11 +46,12 @@ export class Watch {
   #settlesUntil = Number.NEGATIVE_INFINITY;
   #later: NodeJS.Timeout | undefined;
 
-  constructor({ call, key, ownNames, askedAt }: Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt'>) {
+  constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
     this.call = call;
     this.key = key;
     this.ownNames = ownNames;
     this.askedAt = askedAt;
+    this.eventTick = eventTick;
   }
 
   /** The mark of the newest answer; 0 before the first. */

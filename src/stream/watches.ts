@@ -1,11 +1,13 @@
 import type { Call } from '../ton/parse-call.ts';
 import { isAccount, WatchedNames } from './names.ts';
 import { POLLED_WITHIN_MS, PolledKeys } from './polled-keys.ts';
+import type { Ticks } from './ticks.ts';
 import { Watch } from './watch.ts';
 
 export interface WatchesOptions {
   /** The most accounts that are watched at once: a provider's limit. */
   readonly maxAddresses: number;
+  readonly ticks: Ticks;
   /** The accounts that a call asks for; other names are known from its answers. */
   readonly accountsOf: (call: Call) => readonly string[];
   /** What is to be subscribed to changed. */
@@ -123,7 +125,13 @@ export class Watches {
   }
 
   #watch(call: Call, key: string, now: number): void {
-    const watch = new Watch({ call, key, ownNames: this.#options.accountsOf(call), askedAt: now });
+    const watch = new Watch({
+      call,
+      key,
+      ownNames: this.#options.accountsOf(call),
+      askedAt: now,
+      eventTick: this.#options.ticks.next(),
+    });
     this.#watches.set(key, watch);
     if (!this.setNames(watch, [])) this.#end(watch);
   }
