@@ -119,7 +119,6 @@ export function createApp(options: AppOptions): App {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       stream?.start();
-      stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port);
       ready = true;

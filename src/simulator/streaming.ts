@@ -87,6 +87,11 @@ export class Streaming {
     for (const subscriber of this.#subscribers) this.#remove(subscriber);
   }
 
+  /** Sends a message as it is to every client. */
+  sayToAll(text: string): void {
+    for (const { socket } of this.#subscribers) socket.send(text);
+  }
+
   /** Sends so many events at once that name an account: of traces that nobody has asked for. */
   flood(account: string, count: number): void {
     for (let n = 0; n < count; n++) {

@@ -27,7 +27,7 @@ export function traceHash(n: number): string {
   return Buffer.alloc(32, n).toString('base64');
 }
 
-export function callFor(query: string): Call {
+function callFor(query: string): Call {
   const operation = findOperation('/api/v3/pendingTraces');
   if (operation === undefined) throw new Error('it is one of them');
   return parseCall(operation, query, {});
