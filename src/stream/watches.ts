@@ -20,6 +20,9 @@ export interface WatchesOptions {
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 1000;
 
+/** The most watches: one of a hash without an answer has no address that a limit would count. */
+const MOST_WATCHES = 10_000;
+
 /**
  * The keys that clients poll, while the connection is up: one that was asked for twice within 2 s is watched until nobody
  * asked for 10 s. Where the server allows no more addresses, those that are not polled give way, the least recently asked
@@ -88,7 +91,7 @@ export class Watches {
     const now = this.#options.monotonic();
     const watch = this.#watches.get(key);
     if (watch !== undefined) watch.askedAt = now;
-    else if (this.#polled.ask(key, now)) this.#watch(call, key, now);
+    else if (this.#polled.ask(key, now) && this.#watches.size < MOST_WATCHES) this.#watch(call, key, now);
   }
 
   /** The watch of a key. */

@@ -47,6 +47,15 @@ describe('a key is watched', () => {
     expect(stream.subscribed).toEqual([account(1), traceHash(9)]);
   });
 
+  test('unless 10 000 are', () => {
+    for (let n = 0; n < 10_001; n++) {
+      const query = `ext_msg_hash=${n.toString(16).padStart(64, '0')}`;
+      stream.ask(query);
+      stream.ask(query);
+    }
+    expect(stream.watches).toBe(10_000);
+  });
+
   test('anew after the connection was lost, and not while it is', () => {
     stream.watch(by(1));
     stream.server.socket.handlers.onClose('reset');
@@ -105,6 +114,25 @@ describe('a subscription', () => {
       vi.advanceTimersByTime(500);
     }
     expect(stream.subscriptions).toHaveLength(1);
+  });
+
+  test('counts anew for a name that was left out of one in between', () => {
+    stream.watch(by(1));
+    stream.watch(by(2));
+    for (let second = 0; second < 12; second++) {
+      stream.ask(by(2));
+      vi.advanceTimersByTime(1000);
+    }
+    stream.server.socket.acknowledge();
+    expect(stream.subscribed).toEqual([account(2)]);
+    stream.ask(by(1));
+    stream.ask(by(1));
+    vi.advanceTimersByTime(50);
+    expect(stream.subscribed).toEqual([account(2), account(1)]);
+    expect(stream.freshMs(stream.answer(by(1)))).toBe(400);
+    expect(stream.freshMs(stream.answer(by(2)))).toBe(2000);
+    stream.server.socket.acknowledge();
+    expect(stream.freshMs(stream.answer(by(1)))).toBe(2000);
   });
 
   test('ends by unsubscribing when nothing is watched any more', () => {
