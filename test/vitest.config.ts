@@ -12,8 +12,8 @@ export default defineConfig({
     // More than cores: most of the time tests wait for a socket, a process or a timer.
     maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 15_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -44,7 +44,7 @@ const answers = fc
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
-test('Redis decides as memory does which of two answers stays', async () => {
+test('the script in Redis keeps the same of two answers as memory does', async () => {
   await fc.assert(
     fc.asyncProperty(answers, answers, async (first, second) => {
       const key = newKey();
@@ -56,7 +56,7 @@ test('Redis decides as memory does which of two answers stays', async () => {
   );
 });
 
-test('what was asked for before a purge is replaced by any answer, and nothing else is', async () => {
+test('an entry requested before a purge is replaced by any answer; others are not', async () => {
   const key = newKey();
   const complete = anEntry({ askedAt: NOW - 1000, body: Buffer.from('complete') });
   const regressed = anEntry({
@@ -76,7 +76,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['a stamp that is no number', (bytes) => tampered(bytes, (copy) => copy.writeDoubleBE(Number.NaN, AT.askedAt))],
   ['a rank that there is not', (bytes) => tampered(bytes, (copy) => copy.writeUInt8(4, AT.rank))],
   ['less than a head', (bytes) => bytes.subarray(0, AT.stringLengths)],
-])('garbage does not stay: %s', async (_, damage) => {
+])('garbage is replaced: %s', async (_, damage) => {
   const key = newKey();
   const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await redis.runScript(`redis.call('SET', KEYS[1], ARGV[1])`, [key], [damage(bytes)]);
@@ -84,13 +84,13 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   expect(await kept(key)).toBe('right');
 });
 
-test('a value that is no string gives way', async () => {
+test('a value that is no string is replaced', async () => {
   const key = newKey();
-  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'rubbish')`, [key], []);
+  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'garbage')`, [key], []);
   expect(await store(key, anEntry({ askedAt: NOW }))).toBe('stored');
 });
 
-test('damaged bytes are deleted, unless others have taken their place', async () => {
+test('damaged bytes are deleted, unless they were replaced meanwhile', async () => {
   const key = newKey();
   const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await storeBytes(key, bytes);

@@ -1,12 +1,12 @@
 import type { Entry } from '../../src/cache/entry.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
 
-/** What `anEntry` may be told; the rest is a small, final answer. */
+/** What `anEntry` may be given; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
   readonly head?: Partial<Entry['head']>;
 }
 
-/** A valid entry, asked for at `askedAt`, fresh for a minute and usable for two unless told otherwise. */
+/** A valid entry, requested at `askedAt`; by default fresh for a minute and usable for two. */
 export function anEntry(options: EntryOptions = {}): Entry {
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {

@@ -27,7 +27,7 @@ export interface Ended {
 export class ProxyProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
-  readonly #told = new EventEmitter<{ line: [] }>();
+  readonly #events = new EventEmitter<{ line: [] }>();
   #output = '';
   #errors = '';
 
@@ -42,12 +42,12 @@ export class ProxyProcess implements AsyncDisposable {
     // `close` comes when all that it has said is there too.
     this.ended = once(this.#child, 'close').then(([code, signal]): Ended => {
       clearTimeout(guard);
-      this.#told.emit('line');
+      this.#events.emit('line');
       return { code, signal };
     });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#output += text;
-      this.#told.emit('line');
+      this.#events.emit('line');
     });
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errors += text;
@@ -93,7 +93,7 @@ export class ProxyProcess implements AsyncDisposable {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         throw new Error(`it ended without saying "${message}":\n${this.#output}${this.#errors}`);
       }
-      await once(this.#told, 'line');
+      await once(this.#events, 'line');
     }
   }
 

@@ -97,20 +97,20 @@ const manifest: { dependencies: Record<string, string> } = JSON.parse(
 );
 
 describe('src', () => {
-  it('was read', () => {
+  it('has files that these tests see', () => {
     expect(source.map(({ path }) => path)).toContain('errors.ts');
   });
 
-  it('has no folder that is missing in the import table', () => {
+  it('has only folders that the import table names', () => {
     const missing = new Set(source.map(({ path }) => placeOf(path)).filter((place) => !mayImport[place]));
     expect([...missing].map((place) => `src/${place}: give it a row in mayImport`)).toEqual([]);
   });
 
-  it('imports only along the table', () => {
+  it('imports only what the table allows', () => {
     expect(violations(againstTable)).toEqual([]);
   });
 
-  it('keeps each package in its place', () => {
+  it('imports each package in its own folder only', () => {
     expect(violations(againstPackagePlaces)).toEqual([]);
   });
 
@@ -132,7 +132,7 @@ describe('src', () => {
     expect(cycles()).toEqual([]);
   });
 
-  it('reads the environment in one place of each program', () => {
+  it('reads the environment in one file of each program', () => {
     const readers = source.filter(({ path }) => !environmentPlaces.includes(path));
     expect(
       readers.flatMap(({ path, environmentReads }) =>
@@ -143,7 +143,7 @@ describe('src', () => {
     ).toEqual([]);
   });
 
-  it('has no folder with a name that says nothing', () => {
+  it('has no folder with an empty name such as utils', () => {
     const unclear = source.filter(({ path }) =>
       path
         .split('/')
@@ -153,7 +153,7 @@ describe('src', () => {
     expect(unclear.map(({ path }) => `src/${path} lies in a folder whose name says nothing`)).toEqual([]);
   });
 
-  it('declares no name with a word that the glossary has replaced', () => {
+  it('declares no name with a retired word', () => {
     const found = source.flatMap(({ path, names }) => {
       const places = [{ name: path.replace(/\.ts$/, ''), line: 1 }, ...names];
       return places.flatMap(({ name, line }) => {
@@ -175,7 +175,7 @@ describe('src', () => {
     ['leastKeys', 'least keys'],
     ['poorerSince', 'poorer'],
     ['isTold', 'told'],
-  ])('knows a replaced word in %s', (name, word) => expect(retiredWordIn(name)).toBe(word));
+  ])('finds the retired word in %s', (name, word) => expect(retiredWordIn(name)).toBe(word));
 
   it.each([
     'rest',
@@ -186,7 +186,7 @@ describe('src', () => {
     'background',
     'restart',
     'interest',
-  ])('takes %s for no replaced word', (name) => expect(retiredWordIn(name)).toBeUndefined());
+  ])('finds no retired word in %s', (name) => expect(retiredWordIn(name)).toBeUndefined());
 
   it(`has no file above ${mostLines} lines`, () => {
     const long = source.filter(({ lines }) => lines > mostLines);

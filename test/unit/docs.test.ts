@@ -1,24 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
+import { PAGES as READERS_PAGES, readPage } from '../support/documented-commands.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'src/README.md',
-  ...readdirSync(new URL('docs/', ROOT))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+const PAGES = [...READERS_PAGES, 'src/README.md'];
 
 const SCRIPTS: Readonly<Record<string, string>> = JSON.parse(readPage('package.json')).scripts;
-
-function readPage(page: string): string {
-  return readFileSync(new URL(page, ROOT), 'utf8');
-}
 
 function withoutCodeBlocks(markdown: string): string {
   return markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
@@ -40,7 +29,7 @@ function anchorsOf(markdown: string): string[] {
   );
 }
 
-/** npm scripts that a page tells its reader to run. */
+/** npm scripts that a page names. */
 function npmScripts(markdown: string): string[] {
   return [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short ?? '');
 }

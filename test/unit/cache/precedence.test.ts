@@ -19,7 +19,7 @@ const ranked = (rank: number, options: Partial<Entry> = {}) => {
   return anEntry({ askedAt: NOW, completeness, ...options });
 };
 
-describe('beside an answer that is kept', () => {
+describe('beside a kept answer', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
     'of rank %i, a later one of rank %i',
     (kept, next) => {
@@ -58,15 +58,15 @@ describe('beside an answer that is kept', () => {
     expect(precedenceOver(ranked(0), listing([], ['a'], { askedAt: NOW - 1 }), NOW + 1)).toBe('replaces');
   });
 
-  test('an equal one that was asked for earlier is older', () => {
+  test('an equally complete one that was requested earlier is superseded', () => {
     expect(precedenceOver(growing(['a']), growing(['a'], { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a more complete one replaces it though it was asked for earlier: it lags behind nothing', () => {
+  test('a more complete one replaces it even if requested earlier: it is not behind', () => {
     expect(precedenceOver(growing(['a']), growing(['a', 'b'], { askedAt: NOW - 1 }), NOW)).toBe('replaces');
   });
 
-  test('a less complete one that was asked for earlier is older, and no regression', () => {
+  test('a less complete one that was requested earlier is superseded, not regressed', () => {
     expect(precedenceOver(ranked(3), ranked(0, { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
@@ -78,7 +78,7 @@ describe('beside an answer that is kept', () => {
     expect(REGRESSION_GUARD_MS).toBe(600_000);
   });
 
-  test('of two answers neither is more complete than the other, or one is', () => {
+  test('of two answers at most one is more complete', () => {
     const answers = fc.record({
       rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
       members: fc.subarray(['a', 'b', 'c']),

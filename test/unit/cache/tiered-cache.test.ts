@@ -49,8 +49,8 @@ function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
 }
 
-describe('before Redis', () => {
-  test('memory answers by itself for the time that the entry says, and then Redis is asked first', async () => {
+describe('the memory TTL', () => {
+  test('lets memory answer alone for as long as the entry says, and then Redis is asked first', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
@@ -61,7 +61,7 @@ describe('before Redis', () => {
     expect(redis.reads).toBe(1);
   });
 
-  test('begins anew when Redis still has the entry', async () => {
+  test('starts again when Redis still has the entry', async () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + ENTRY.memoryTtl;
@@ -72,7 +72,7 @@ describe('before Redis', () => {
     expect(cache.lookInMemory(key).state).toBe('miss');
   });
 
-  test('begins when memory got the entry, be it from Redis long after it was made', async () => {
+  test('starts when memory gets the entry, even from Redis and long after it was made', async () => {
     const { cache, clock, redis } = cacheAt();
     redis.kept.set(key, ENTRY);
     clock.now = ASKED_AT + 30_000;
@@ -84,7 +84,7 @@ describe('before Redis', () => {
     expect(cache.lookInMemory(key).state).toBe('miss');
   });
 
-  test('is of no account without Redis', async () => {
+  test('is ignored when Redis is not configured', async () => {
     const { cacheOfMemory: cache, clock } = cacheAt();
     cache.set(ENTRY);
     clock.now = ENTRY.freshUntil - 1;
@@ -92,7 +92,7 @@ describe('before Redis', () => {
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
   });
 
-  test('takes the entry that another instance refreshed meanwhile', async () => {
+  test('ends with the entry that another instance refreshed meanwhile', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     const newer = anEntry({ askedAt: ASKED_AT + 5000, body: Buffer.from('{"transactions":[{}]}') });
@@ -103,8 +103,8 @@ describe('before Redis', () => {
   });
 });
 
-describe('an entry that Redis has no longer', () => {
-  test('is not answered from memory once Redis was asked: it was purged', async () => {
+describe('an entry that is no longer in Redis', () => {
+  test('is not served from memory once Redis was asked: it was purged', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
@@ -114,7 +114,7 @@ describe('an entry that Redis has no longer', () => {
     expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
   });
 
-  test('is still answered while memory may answer by itself: its write may be under way', async () => {
+  test('is still served within the memory TTL: its write may be under way', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
@@ -124,7 +124,7 @@ describe('an entry that Redis has no longer', () => {
 });
 
 describe('a Redis that fails', () => {
-  test('takes nothing away: memory answers, and for a while without asking again', async () => {
+  test('does not end entries in memory, which answers alone for a while', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.failing = true;
@@ -136,7 +136,7 @@ describe('a Redis that fails', () => {
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
   });
 
-  test('makes nothing live longer than it would', async () => {
+  test('makes no entry live longer', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.failing = true;
@@ -150,7 +150,7 @@ describe('a Redis that fails', () => {
     expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
   });
 
-  test('is a miss for what memory has not', async () => {
+  test('is a miss for entries that are not in memory', async () => {
     const { cache, redis } = cacheAt();
     redis.failing = true;
     expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
@@ -182,7 +182,7 @@ describe('an entry past its lifetime', () => {
     ]);
   });
 
-  test('ends in memory when it ends in Redis, however late memory got it', async () => {
+  test('ends in memory at the same time as in Redis, however late memory got it', async () => {
     const { cache, clock, redis } = cacheAt();
     redis.kept.set(key, ENTRY);
     clock.now = usableUntil(ENTRY) - 1;
@@ -193,7 +193,7 @@ describe('an entry past its lifetime', () => {
     expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
   });
 
-  test('gives way to a fresh one that Redis has', async () => {
+  test('is replaced by a fresh one in Redis', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     clock.now = ENTRY.freshUntil;
@@ -202,14 +202,14 @@ describe('an entry past its lifetime', () => {
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
   });
 
-  test('is of use as a fallback though Redis would have to be asked about it', () => {
+  test('is a fallback after its memory TTL too', () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + ENTRY.memoryTtl;
     expect(cache.lookForFallback(key)).toMatchObject({ state: 'fresh', entry: ENTRY });
   });
 
-  test('is not stored any more', () => {
+  test('is no longer stored', () => {
     const { cache, clock, redis, memory } = cacheAt();
     clock.now = usableUntil(ENTRY);
     expect(cache.set(ENTRY)).toEqual({ outcome: 'expired' });
@@ -221,7 +221,7 @@ describe('of two answers to one key', () => {
   const older = anEntry({ askedAt: ASKED_AT, body: Buffer.from('{"transactions":["older"]}') });
   const newer = anEntry({ askedAt: ASKED_AT + 1, body: Buffer.from('{"transactions":["newer"]}') });
 
-  test('the one that was asked for later stays in both tiers, though the other one lands last', async () => {
+  test('the one that was requested later stays in both tiers, though the other one arrives last', async () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(newer);
     expect(cache.set(older)).toEqual({ outcome: 'superseded', kept: newer });
@@ -229,7 +229,7 @@ describe('of two answers to one key', () => {
     expect(redis.kept.get(key)).toBe(newer);
   });
 
-  test('the one that was asked for later replaces the other', () => {
+  test('the one that was requested later replaces the other', () => {
     const { cache, redis } = cacheAt(ASKED_AT + 2);
     cache.set(older);
     expect(cache.set(newer)).toEqual({ outcome: 'stored' });
@@ -237,7 +237,7 @@ describe('of two answers to one key', () => {
     expect(redis.kept.get(key)).toBe(newer);
   });
 
-  test('the one that memory got while Redis was asked is answered, if it is the newer', async () => {
+  test('the one that memory got while Redis was asked is served if it is newer', async () => {
     const { cache, clock, redis } = cacheAt();
     redis.kept.set(key, older);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -251,7 +251,7 @@ describe('of two answers to one key', () => {
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
   });
 
-  test('a copy that memory got while Redis was asked is not taken away when Redis has none', async () => {
+  test('a copy that memory got while Redis was asked stays when Redis has none', async () => {
     const { cache, redis } = cacheAt();
     const { promise, resolve } = Promise.withResolvers<void>();
     redis.hold = promise;
@@ -340,13 +340,13 @@ describe('an entry beside which Redis kept a better one', () => {
 describe('an entry too large for memory', () => {
   const large = anEntry({ body: Buffer.alloc(70_000), askedAt: ASKED_AT });
 
-  test('is not stored without Redis, and that is told', () => {
+  test('is not stored without Redis, and the result says so', () => {
     const { cacheOfMemory: cache } = cacheAt(ASKED_AT);
     expect(cache.set(large)).toEqual({ outcome: 'too-large' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
   });
 
-  test('is answered from Redis', async () => {
+  test('is served from Redis', async () => {
     const { cache } = cacheAt(ASKED_AT);
     expect(cache.set(large)).toEqual({ outcome: 'stored' });
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
@@ -368,7 +368,7 @@ test('a look-up asks Redis once', async () => {
 describe('a purge', () => {
   const gone = () => undefined;
 
-  test('is the end of an entry for every use, in whichever tier it is', async () => {
+  test('ends an entry for every use, in both tiers', async () => {
     const { cache, memory, redis, purges } = cacheAt();
     cache.set(ENTRY);
     purges.applyBans = gone;
@@ -381,14 +381,14 @@ describe('a purge', () => {
     expect(memory.count).toBe(0);
   });
 
-  test('keeps what was asked for before it from being stored', () => {
+  test('keeps answers from being stored that were requested before it', () => {
     const { cache, memory, redis, purges } = cacheAt();
     purges.applyBans = gone;
     expect(cache.set(ENTRY)).toEqual({ outcome: 'purged' });
     expect([memory.count, redis.kept.size]).toEqual([0, 0]);
   });
 
-  test('of what Redis holds leaves the younger copy in memory', async () => {
+  test('that covers the copy in Redis leaves the later one in memory', async () => {
     const { cache, redis, purges } = cacheAt();
     const younger = anEntry({ askedAt: ASKED_AT + 1 });
     cache.set(younger);
@@ -397,7 +397,7 @@ describe('a purge', () => {
     expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: younger, tier: 'memory' });
   });
 
-  test('that may be unknown here keeps what Redis holds from being used', async () => {
+  test('that may be unknown here keeps entries in Redis from being used', async () => {
     const { cache, redis, purges } = cacheAt();
     redis.kept.set(key, ENTRY);
     purges.isCurrent = false;
@@ -406,7 +406,7 @@ describe('a purge', () => {
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
   });
 
-  test('of all that becomes known while Redis reads is in no key of that read: it is not used', async () => {
+  test('of all that becomes known during a read from Redis makes that read unused', async () => {
     const { cache, redis, purges } = cacheAt();
     redis.kept.set(key, ENTRY);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -418,7 +418,7 @@ describe('a purge', () => {
     expect(await found).toEqual({ state: 'miss' });
   });
 
-  test('that is soft lets what was asked for since replace what Redis holds', async () => {
+  test('that is soft lets a later answer replace the one in Redis', async () => {
     const { cache, clock, redis, purges } = cacheAt();
     const newer = anEntry({
       askedAt: ASKED_AT + 2,
@@ -434,7 +434,7 @@ describe('a purge', () => {
     expect(cache.lookForFallback(key)).toMatchObject({ entry: newer });
   });
 
-  test('that is soft leaves a stale copy, which Redis is not asked about', async () => {
+  test('that is soft leaves a stale copy, for which Redis is not asked', async () => {
     const { cache, clock, purges } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + 1;

@@ -17,7 +17,7 @@ export class ManualLoad {
     return this.#landing.promise;
   };
 
-  /** Whether it was told that nobody waits for it. */
+  /** Whether it was cancelled because it has no waiters. */
   get cancelled(): boolean {
     return this.flights.some(({ signal }) => signal.aborted);
   }

@@ -41,7 +41,7 @@ const entries = fc
   });
 
 describe('a hard purge', () => {
-  test('ends what names its tag and was asked for up to its instant, and nothing else', () => {
+  test('ends the entries that have its tag and were requested up to its instant, and no others', () => {
     const records = withAll([hard('a', 100)]);
     expect(records.applyBans(anEntry({ tags: ['a', 'b'], askedAt: 100 }))).toBeUndefined();
     for (const kept of [anEntry({ tags: ['a', 'b'], askedAt: 101 }), anEntry({ tags: ['b'], askedAt: 1 })]) {
@@ -49,7 +49,7 @@ describe('a hard purge', () => {
     }
   });
 
-  test('of everything is the epoch, which only grows and is told', () => {
+  test('of everything raises the epoch, which only grows, and reports it', () => {
     const onEpoch = vi.fn();
     const records = someRecords({ onEpoch });
     expect([records.apply(hard(EVERY_ENTRY, 100)), records.apply(hard(EVERY_ENTRY, 99))]).toEqual([true, false]);
@@ -59,7 +59,7 @@ describe('a hard purge', () => {
     expect(records.applyBans(entry)).toBe(entry);
   });
 
-  test('that follows another at once is still later', () => {
+  test('that follows another at once is dated later', () => {
     const records = someRecords({ now: () => 99.5 });
     for (const tag of ['a', EVERY_ENTRY]) {
       const [first, second] = [1, 2].map(() => {
@@ -81,7 +81,7 @@ describe('a soft purge', () => {
     staleIfErrorUntil: 240,
   });
 
-  test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their length', (tag) => {
+  test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their lengths', (tag) => {
     expect(withAll([soft(tag, 150)]).applyBans(entry)).toEqual({
       ...entry,
       freshUntil: 150,
@@ -90,18 +90,18 @@ describe('a soft purge', () => {
     });
   });
 
-  test('leaves what is stale already as it is, and what was asked for later', () => {
+  test('leaves entries as they are that are stale already or were requested later', () => {
     expect(withAll([soft('a', 200)]).applyBans(entry)).toBe(entry);
     expect(withAll([soft('a', 99)]).applyBans(entry)).toBe(entry);
   });
 
-  test('does not weaken a hard one', () => {
+  test('does not weaken a hard purge', () => {
     expect(withAll([hard('a', 100), soft('a', 150)]).applyBans(entry)).toBeUndefined();
   });
 });
 
-describe('whatever is purged', () => {
-  test('it comes to the same in any order and any number of times', () => {
+describe('whatever is purged,', () => {
+  test('the result is the same in any order and any number of times', () => {
     fc.assert(
       fc.property(fc.array(record), fc.gen(), entries, (given, gen, entry) => {
         const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
@@ -124,7 +124,7 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('no entry becomes better, and none is fresh after a purge of it', () => {
+  test('no entry lives longer, and none is fresh after a purge of it', () => {
     const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
     fc.assert(
       fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
@@ -141,7 +141,7 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('an entry that it left nothing or less of was asked for before the last purge of its key', () => {
+  test('an entry that a purge ended or shortened was requested before the last purge of its key', () => {
     fc.assert(
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
@@ -154,7 +154,7 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('a hard purge more never leaves more', () => {
+  test('one more hard purge never lengthens the life of an entry', () => {
     fc.assert(
       fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
         const [before, after] = [withAll(given).applyBans(entry), withAll([...given, hard(tag, at)]).applyBans(entry)];
@@ -178,29 +178,26 @@ describe('a purge that is in force', () => {
     },
   );
 
-  test.each([1, 40, 999, 60_000])(
-    'covers an entry that was asked for by a clock that was %i ms ahead then',
-    (ahead) => {
-      for (const isSoft of [true, false]) {
-        const records = someRecords({ now: () => now });
-        const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
-        expect(records.applyBans(early)).toBe(early);
-        const purge = { tag: 'a', soft: isSoft };
-        records.apply({ ...purge, at: records.nextAt(purge) });
-        const left = records.applyBans(early);
-        expect(left === undefined || left.freshUntil <= now).toBe(true);
-      }
-    },
-  );
+  test.each([1, 40, 999, 60_000])('covers an entry that was dated by a clock %i ms ahead', (ahead) => {
+    for (const isSoft of [true, false]) {
+      const records = someRecords({ now: () => now });
+      const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
+      expect(records.applyBans(early)).toBe(early);
+      const purge = { tag: 'a', soft: isSoft };
+      records.apply({ ...purge, at: records.nextAt(purge) });
+      const left = records.applyBans(early);
+      expect(left === undefined || left.freshUntil <= now).toBe(true);
+    }
+  });
 
-  test('is not put off for long by an entry of a clock that was far ahead', () => {
+  test('is not delayed for long by an entry that a clock far ahead has dated', () => {
     const records = someRecords({ now: () => now });
     records.applyBans(anEntry({ tags: ['b'], askedAt: now + 1e9, freshUntil: now + 2e9 }));
     expect(records.nextAt({ tag: 'a', soft: true })).toBeLessThan(now + 60_001);
   });
 });
 
-describe('an entry that no purge covers', () => {
+describe('an entry that no ban covers', () => {
   test('has its tags read once, and again after the next purge', () => {
     const tagsOf = vi.fn(() => ['a']);
     const records = someRecords();
@@ -214,7 +211,7 @@ describe('an entry that no purge covers', () => {
 });
 
 describe('when records are trimmed', () => {
-  test('those before the instant are forgotten, and the epoch never', () => {
+  test('those before the instant are dropped, and the epoch never', () => {
     const records = withAll([hard(EVERY_ENTRY, 1), hard('a', 50), soft('a', 60), hard('b', 59)]);
     records.trim(60);
     expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 1), soft('a', 60)]);
@@ -224,7 +221,7 @@ describe('when records are trimmed', () => {
     expect([records.epoch, records.newest]).toEqual([1, undefined]);
   });
 
-  test('those of a clock that was far ahead are taken as of the latest instant that can be', () => {
+  test('those of a clock that was far ahead are dated back to the latest possible instant', () => {
     const onEpoch = vi.fn();
     const records = new PurgeRecords({ onEpoch, now: Date.now });
     for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);

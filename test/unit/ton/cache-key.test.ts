@@ -33,7 +33,7 @@ describe('the key of a call', () => {
     );
   });
 
-  test('is shared by two calls exactly when they mean the same', () => {
+  test('is shared by two calls exactly when both mean the same', () => {
     let same = 0;
     fc.assert(
       fc.property(meaningPairs, fc.gen(), ([one, other], gen) => {
@@ -51,7 +51,7 @@ describe('the key of a call', () => {
     expect(same).toBeGreaterThan(0);
   });
 
-  test('holds the whole request, so that no two requests can share it', () => {
+  test('holds the whole request, so that different requests never share it', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -90,7 +90,7 @@ describe('the key of a call', () => {
 });
 
 describe('the canonical request', () => {
-  test('is itself when it is parsed again', () => {
+  test('parses to itself', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -102,7 +102,7 @@ describe('the canonical request', () => {
     );
   });
 
-  test('holds in its headers only what arrives unchanged: no outer space, no comma, nothing empty', () => {
+  test('has only header values that arrive unchanged: no outer space, no comma, nothing empty', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);

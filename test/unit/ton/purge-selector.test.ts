@@ -48,7 +48,7 @@ function namesOf(meaning: Meaning): Set<string> {
 }
 
 describe('a purge in any spelling', () => {
-  test('covers exactly the calls that name its value, however they are spelled', () => {
+  test('covers exactly the calls with its value, in any spelling', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), fc.boolean(), (meaning, gen, isSoft) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -64,7 +64,7 @@ describe('a purge in any spelling', () => {
     );
   });
 
-  test('says the canonical value', () => {
+  test('reports the canonical value', () => {
     expect(parsePurge({ account: ACCOUNT_NON_BOUNCEABLE })).toEqual({
       selector: 'account',
       value: ACCOUNT,
@@ -82,7 +82,7 @@ describe('a purge in any spelling', () => {
   });
 });
 
-describe('a body that is none', () => {
+describe('a body that selects nothing', () => {
   const refusal = (body: unknown) => {
     try {
       return parsePurge(body);
@@ -119,7 +119,7 @@ describe('a body that is none', () => {
     [{ all: 'true' }, /^all is not valid/],
     [{ all: true, soft: 'yes' }, /^soft is not valid; accepted: true or false$/],
     [{ all: true, soft: null }, /^soft is not valid/],
-  ])('is refused by the name of its field: %j', (body, message) => {
+  ])('is refused with the name of its field: %j', (body, message) => {
     expect(refusal(body)).toMatch(message);
   });
 });

@@ -1,0 +1,56 @@
+import type { Heard, Lost } from '../overload/connection.ts';
+import { Connections } from '../overload/connections.ts';
+import { hitTarget } from '../peers/targets.ts';
+
+/** The answers to request: numbers from `from` up to, and without, `until`. */
+export interface FillOrder {
+  readonly port: number;
+  readonly indexerPort: number;
+  readonly sizeKb: number;
+  readonly from: number;
+  readonly until: number;
+}
+
+const CONNECTIONS = 32;
+/** Answers that are requested once more afterwards; they must be hits. */
+const CHECKED = 500;
+
+/**
+ * Fills a cache with answers that it does not have yet, and resolves with the bytes of their bodies. Rejects when a request
+ * fails or the cache did not keep the answers.
+ */
+export async function fill({ port, indexerPort, sizeKb, from, until }: FillOrder): Promise<number> {
+  const connections = new Connections(port);
+  const ask = async (number: number) => {
+    const { promise, resolve } = Promise.withResolvers<Heard | Lost>();
+    connections.ask(hitTarget(sizeKb, number), resolve);
+    const heard = await promise;
+    if ('lost' in heard) throw new Error(`no answer: ${heard.lost}`);
+    if (heard.status !== 200) throw new Error(`status ${heard.status}: ${heard.body.slice(0, 100)}`);
+    return heard.body.length;
+  };
+  // The newest block comes first, so that no later one is beyond the head that the proxy knows.
+  let next = until;
+  let bytes = 0;
+  const worker = async () => {
+    while (next > from) {
+      const length = await ask(--next);
+      bytes += length;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+
+  const before = await indexerRequests(indexerPort);
+  const step = Math.max(1, Math.floor((until - from) / CHECKED));
+  let checked = 0;
+  for (let number = from; number < until; number += step, checked++) await ask(number);
+  const missing = (await indexerRequests(indexerPort)) - before;
+  connections.close();
+  if (missing > checked / 100) throw new Error(`${missing} of ${checked} answers were not kept`);
+  return bytes;
+}
+
+async function indexerRequests(port: number): Promise<number> {
+  const told = (await (await fetch(`http://127.0.0.1:${port}/requests`)).json()) as { readonly requests: number };
+  return told.requests;
+}
