@@ -1,7 +1,7 @@
 import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import { addressSpellings } from '../simulator/spellings.ts';
-import { type ClientCall, type Spelling, targetOf } from './client-call.ts';
+import { type ClientCall, type Spelling, targetOf } from './client.ts';
 
 /** What a newcomer is shown. Transaction and masterchain block are final, and stay in the chain's window for long. */
 export interface Examples {

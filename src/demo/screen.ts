@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
-
+import { excerpt } from './check-answer.ts';
 import type { HeardAnswer } from './client.ts';
-import { excerpt } from './first-difference.ts';
 import type { Score, WrongAnswer } from './score.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
