@@ -19,6 +19,8 @@ const START_TIMEOUT_MS = 5000;
 export interface ChosenRedis extends AsyncDisposable {
   /** Undefined for memory alone. */
   readonly url: string | undefined;
+  /** Whether it answered, or was just started. */
+  readonly isThere: boolean;
   /** Which one it is and why, for people. */
   readonly description: string;
 }
@@ -28,10 +30,8 @@ export async function chooseRedis(givenUrl: string | undefined, searchPath: stri
   if (givenUrl !== undefined) {
     const where = `REDIS_URL, ${describeRedisUrl(givenUrl)}`;
     const failure = await whyUnreachable(givenUrl);
-    return foreign(
-      givenUrl,
-      failure === undefined ? where : `${where}, does not answer (${failure}): memory alone until it does`,
-    );
+    if (failure === undefined) return foreign(givenUrl, where, true);
+    return foreign(givenUrl, `${where}, does not answer (${failure}): memory alone until it does`);
   }
   const program = findRedisProgram(searchPath);
   if (program === undefined) {
@@ -41,6 +41,7 @@ export async function chooseRedis(givenUrl: string | undefined, searchPath: stri
     const own = await LocalRedis.start(program);
     return {
       url: `redis://127.0.0.1:${own.port}`,
+      isThere: true,
       description: `redis-server ${program.version} on port ${own.port}, started for the demo (${program.path})`,
       [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
     };
@@ -49,8 +50,8 @@ export async function chooseRedis(givenUrl: string | undefined, searchPath: stri
   }
 }
 
-function foreign(url: string | undefined, description: string): ChosenRedis {
-  return { url, description, [Symbol.asyncDispose]: async () => {} };
+function foreign(url: string | undefined, description: string, isThere = false): ChosenRedis {
+  return { url, isThere, description, [Symbol.asyncDispose]: async () => {} };
 }
 
 async function whyUnreachable(url: string): Promise<string | undefined> {

@@ -76,6 +76,11 @@ export interface HeardAnswer extends ClientAnswer {
   readonly cacheStatus: string;
 }
 
+/** Whether the proxy answered without going forward, by its own word. */
+export function isHit({ cacheStatus }: HeardAnswer): boolean {
+  return /^toncache; hit\b/.test(cacheStatus);
+}
+
 /** What a client of the demo is made from. */
 export interface ClientOptions {
   readonly name: string;

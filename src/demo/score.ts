@@ -1,6 +1,6 @@
 import type { Chain } from '../simulator/chain.ts';
 import { checkAnswer } from './check-answer.ts';
-import type { HeardAnswer } from './client.ts';
+import { type HeardAnswer, isHit } from './client.ts';
 
 /** An answer that was wrong, and why. */
 export interface WrongAnswer {
@@ -55,7 +55,7 @@ export class Score implements Disposable {
   /** Takes an answer in; false when it was wrong. */
   readonly add = (answer: HeardAnswer): boolean => {
     this.#answers++;
-    if (/^toncache; hit\b/.test(answer.cacheStatus)) this.#hits++;
+    if (isHit(answer)) this.#hits++;
     if (this.#standstill.endedSince(answer.sentAt - RECOVERY_MS)) {
       this.#unchecked++;
       return true;

@@ -138,6 +138,19 @@ describe('npm run demo -- --for 2s', () => {
     }
   });
 
+  it('shows that many clients who ask for one block at once cost the indexer one request', () => {
+    expect(said).toMatch(/^ +100 answers, 1 request to the indexer$/m);
+  });
+
+  it('ends with the three commands that one tries next', () => {
+    const commands = [
+      /^ {2}UPSTREAM_URL=\S+ npm start$/m,
+      /^ {2}npm run verify -- \S+$/m,
+      /^ {2}npm run toncache -- explain --offline '\S+'$/m,
+    ];
+    for (const command of commands) expect(said.slice(said.indexOf(RIGHT))).toMatch(command);
+  });
+
   it('writes a line a second', () => {
     const numbers = String.raw`\d+ requests +(?:[\d.]+ %|-) hits +\d+ upstream +\d+ saved in all \([\d.]+ %\)$`;
     expect(said).toMatch(new RegExp(`^ *0:01 +${numbers}`, 'm'));
@@ -180,7 +193,7 @@ describe('npm run demo', () => {
     const preload = `data:text/javascript,${encodeURIComponent(lie)}`;
     const demo = new Demo({ args: ['--for', '1s'], nodeArgs: ['--import', preload] });
     expect(await demo.exitCode).toBe(1);
-    expect(demo.said).toMatch(/^ {2}WRONG ANSWER to scanner \d$/m);
+    expect(demo.said).toMatch(/^ {2}WRONG ANSWER to the demo itself$/m);
     expect(demo.said).toMatch(/asked .*http:\/\/127\.0\.0\.1:\d+\/api\/v3\/masterchainBlockShards\?/);
     expect(demo.said).toMatch(/answered .* 200 \{"blocks":\[\{"workchain":-1,"seqno":1\}\]\}/);
     expect(demo.said).toMatch(/wrong .*the chain never says this; blocks\.0\./);
@@ -260,6 +273,9 @@ describe('the Redis of npm run demo', () => {
     });
     expect(await demo.exitCode).toBe(0);
     expect(demo.said).toMatch(/^ {2}redis {5}REDIS_URL, redis:\/\/[^ ]+$/m);
+    expect(demo.said, 'a second instance answers what the first one stored').toMatch(
+      /^A second instance .*\n\n +GET \S+\n +200 .* toncache; hit; ttl=\d+; detail=redis$/m,
+    );
     expect(demo.said).toContain(RIGHT);
   });
 
