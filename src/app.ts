@@ -8,6 +8,7 @@ import { Clock } from './clock.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { policiesOf } from './config/lifetime-policies.ts';
 import type { Settings } from './config/schema.ts';
+import { createAdminExplain } from './http/admin-explain.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { BodyReader } from './http/body-reader.ts';
@@ -19,8 +20,10 @@ import { openRedis } from './open-redis.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import type { ProxyEvent } from './proxy/events.ts';
+import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
+import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
@@ -159,7 +162,8 @@ export function createApp(options: AppOptions): App {
     monotonic,
     report,
   });
-  const loader = new EntryLoader({
+  const lastLoads = new LastLoads(now);
+  const entryLoader = new EntryLoader({
     cache,
     admission,
     fetcher,
@@ -169,6 +173,7 @@ export function createApp(options: AppOptions): App {
     monotonic,
     report,
   });
+  const loader = lastLoads.remembering(entryLoader);
   const flights = new SingleFlight<Load>({
     collapseWindowMs: coalescing.collapseWindow,
     failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
@@ -220,10 +225,13 @@ export function createApp(options: AppOptions): App {
   });
   publicServer.server.on('drop', metrics.onConnectionRefused);
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const guard = { token, allowedHosts, listensOn };
+  const explained = { network, epoch: purges.epoch, policies: policiesOf(settings), cache, lastLoads, now };
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard: { token, allowedHosts, listensOn }, purge: purges.purge }),
+    purge: createAdminPurge({ guard, purge: purges.purge }),
+    explain: createAdminExplain({ guard, explain: explainWith(explained) }),
     requestTimeoutMs: http.headerTimeout,
     onBug,
   });

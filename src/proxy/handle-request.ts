@@ -7,7 +7,8 @@ import type { Operation } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer, CacheStatus } from './answer.ts';
 import type { Outcome, Report } from './events.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
@@ -33,7 +34,7 @@ export interface RequestHandlerOptions {
   readonly calls: CallMemo;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   readonly refreshStale: RefreshStale;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;

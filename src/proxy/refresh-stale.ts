@@ -1,6 +1,7 @@
 import type { SingleFlight } from '../coalescing/single-flight.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
 /** Refreshes a key in the background. Never throws, and may be called for every stale answer: flights coalesce. */
@@ -8,7 +9,7 @@ export type RefreshStale = (call: Call, key: string) => void;
 
 export interface RefreshStaleOptions {
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   /** How long a refresh may wait for its permit, in milliseconds. */
   readonly timeoutMs: number;
   readonly onBug: (error: unknown) => void;

@@ -56,7 +56,7 @@ const packagePlaces: Record<string, readonly string[]> = {
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'admission/path-breakers.ts'],
+  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
 };
 
 const environmentPlaces = ['main.ts', 'healthcheck.ts', 'demo/main.ts', 'verify/main.ts'];
@@ -214,9 +214,7 @@ function packageOf(specifier: string): string {
 
 /** Each cycle of imports, of types too, once, as `a.ts -> b.ts -> a.ts`. */
 function cycles(): string[] {
-  const imports = new Map(
-    source.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]),
-  );
+  const imports = new Map(source.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]));
   const done = new Set<string>();
   const found: string[] = [];
   const follow = (path: string, trail: readonly string[]): void => {
