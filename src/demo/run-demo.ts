@@ -7,7 +7,7 @@ import { Crowd } from './crowd.ts';
 import { curlLines, type Examples, examplesOf, LOUD, popularAccounts } from './examples.ts';
 import { type FirstSteps, showCoalescing, showHits, showSecondInstance } from './first-steps.ts';
 import { Score } from './score.ts';
-import type { Counts, Screen } from './screen.ts';
+import { type Counts, Screen } from './screen.ts';
 import { type RunningProxy, startProxy } from './start-proxy.ts';
 
 /** How a demo is run. */
@@ -22,7 +22,8 @@ export interface DemoOptions {
   readonly forMs: number;
   /** Aborted to end the demo; its reason, a string, says what ended it. */
   readonly signal: AbortSignal;
-  readonly screen: Screen;
+  /** Where all is written. */
+  readonly out: NodeJS.WriteStream;
 }
 
 /** What the parts of a running demo share. */
@@ -39,7 +40,8 @@ const MOST_SHOWN = 10;
  * and for a bug in it.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
-  const { screen, signal, port, adminPort } = options;
+  const { signal, port, adminPort } = options;
+  const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await chooseRedis(options.redisUrl, options.searchPath));
   const indexer = await simulateIndexer();
@@ -60,7 +62,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
 
   const { publicUrl: proxyUrl, adminUrl } = proxy;
   const startSecond = redis.isThere ? () => startProxy(proxyOptions) : undefined;
-  const running = { ...options, indexer, proxyUrl, score, examples: examplesOf(indexer.chain), startSecond };
+  const running = { ...options, screen, indexer, proxyUrl, score, examples: examplesOf(indexer.chain), startSecond };
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
   screen.table([

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProxyError } from '../errors.ts';
 import type { Explanation } from '../proxy/explain.ts';
+import { readHeaderLines } from '../ton/explain-call.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { parseTarget } from './parse-request.ts';
@@ -31,31 +32,17 @@ export function createAdminExplain({ guard, explain }: AdminExplainOptions): Adm
       sendJson(response, refused.status, { error: refused.error }, refused.headers);
       return;
     }
-    const asked = readQuestion(parseTarget(request.url ?? '').rawQuery);
-    if (asked === undefined) {
+    const parameters = new URLSearchParams(parseTarget(request.url ?? '').rawQuery);
+    const target = parameters.get('target');
+    if (target === null) {
       sendJson(response, 422, { error: `accepted: ${ACCEPTED}` });
       return;
     }
     try {
-      sendJson(response, 200, await explain(asked.target, asked.headers));
+      sendJson(response, 200, await explain(target, readHeaderLines(parameters.getAll('header'))));
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       sendJson(response, 422, { error: error.message });
     }
   };
-}
-
-/** `undefined` for what is no question. */
-function readQuestion(rawQuery: string): { target: string; headers: RequestHeaders } | undefined {
-  const parameters = new URLSearchParams(rawQuery);
-  const target = parameters.get('target');
-  if (target === null) return undefined;
-  const headers: Record<string, string[]> = {};
-  for (const line of parameters.getAll('header')) {
-    const colon = line.indexOf(':');
-    if (colon < 1) return undefined;
-    const name = line.slice(0, colon).trim().toLowerCase();
-    headers[name] = [...(headers[name] ?? []), line.slice(colon + 1).trim()];
-  }
-  return { target, headers };
 }

@@ -42,6 +42,18 @@ export function readPasted(text: string): PastedRequest {
   throw new ProxyError('invalid-request', `nothing is cached at this path; accepted: ${accepted}`);
 }
 
+/** Headers from lines of the form `Name: value`. Throws a {@link ProxyError} `invalid-request` for another line. */
+export function readHeaderLines(lines: readonly string[]): RequestHeaders {
+  const headers: Record<string, string[]> = {};
+  for (const line of lines) {
+    const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined) throw new ProxyError('invalid-request', `a header is not valid; accepted: "Name: value"`);
+    const known = headers[name.toLowerCase()] ?? [];
+    headers[name.toLowerCase()] = [...known, value];
+  }
+  return headers;
+}
+
 /**
  * The inputs of a valid request without which it is the same call, in their order; of equal ones all but the last.
  * Throws what {@link parseCall} throws.

@@ -44,6 +44,7 @@ const mayImport: Record<string, readonly string[]> = {
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
   demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
+  cli: [...parts, 'config', 'main.ts', 'verify', 'demo'],
   // An encoder of spellings that shares nothing with the parser it is held against.
   verify: [...parts, 'config', 'telemetry', 'app.ts', 'simulator', 'demo'],
 };
@@ -59,7 +60,7 @@ const packagePlaces: Record<string, readonly string[]> = {
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
 };
 
-const environmentPlaces = ['main.ts', 'healthcheck.ts', 'demo/main.ts', 'verify/main.ts'];
+const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts'];
 
 /** Names that say nothing about what is in a folder. */
 const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
