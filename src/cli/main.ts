@@ -1,4 +1,8 @@
-import { run } from './run.ts';
+#!/usr/bin/env node
+import '../require-node-24.cjs';
+
+// Loaded after the check: an older Node may not even be able to link the rest.
+const { run } = await import('./run.ts');
 
 const stopping = new AbortController();
 let handlesSignals = false;

@@ -16,8 +16,8 @@ export interface FirstSteps {
 }
 
 /** A single hit in a process that has just started shows the time of the JavaScript compiler: the median is shown. */
-const HITS = 50;
-const WARM_UP = 50;
+const HITS = 20;
+const WARM_UP = 20;
 const AT_ONCE = 100;
 
 const NAME = 'the demo itself';
