@@ -26,7 +26,7 @@ beforeAll(() => {
   setWritable(folder, false);
 }, 900_000);
 
-afterAll(() => removeReadOnly(folder));
+afterAll(() => removeReadOnly(folder), 900_000);
 
 /** The arguments of `node` in a command of the image. */
 function nodeArguments([node, ...args]: readonly string[]): string[] {
