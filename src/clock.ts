@@ -2,27 +2,25 @@
 export interface ClockOptions {
   /** The wall clock of this machine, epoch milliseconds: it may be set, forward or back, at any time. */
   readonly wall: () => number;
-  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
+  /** Monotonic milliseconds, which may stand still while the machine is suspended. */
   readonly monotonic: () => number;
-  /** Asks a server for its time, epoch milliseconds; `undefined` where it cannot be known. Absent where there is none. */
-  readonly askServer?: (() => Promise<number | undefined>) | undefined;
-  /** Called when the time went on, or back, by more than a second: what was dated before says nothing now. */
+  /** Called when the time jumped, forward or back, by more than a second: instants from before are meaningless now. */
   readonly onJump: () => void;
 }
 
-/** Clocks that keep the time are nearer to each other than this. */
+/** A difference larger than this is a jump and no drift. */
 const JUMP_MS = 1000;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
 const ASK_SERVER_EVERY_MS = 10_000;
 
-/** A sample is wrong by half of its round trip at most; above this another one may be the better. */
+/** A sample is off by at most half its round trip; one that took longer than this may be worse than the one before. */
 const SLOW_ROUND_TRIP_MS = 50;
 
 /**
- * The time that instants are dated in: the monotonic clock, and what that is behind the epoch. So nothing lives longer
- * when somebody sets the wall clock back.
+ * The time that instants are dated in: the monotonic clock plus a fixed offset to the epoch. Setting the wall clock back
+ * therefore makes no entry live longer.
  *
  * - Without a server, or before it has answered, the difference is that of the wall clock, measured at the start. It is
  *   measured again each second and corrected when it is off by more than a second: the wall clock was set, or the
@@ -38,9 +36,10 @@ export class Clock {
   readonly #timers: readonly NodeJS.Timeout[];
   #wallOffsetMs: number;
   #offsetMs: number;
+  #serverTime: (() => Promise<number | undefined>) | undefined;
   #knowsServer = false;
 
-  /** Looks at the wall clock every second and asks the server every 10 s; the first time is the caller's to choose. */
+  /** Looks at the wall clock every second. */
   constructor(options: ClockOptions) {
     this.#options = options;
     this.#wallOffsetMs = options.wall() - options.monotonic();
@@ -59,16 +58,27 @@ export class Clock {
     return this.now() - this.#options.wall();
   }
 
-  /** Asks the server for its time: when a connection was made, for it may lead to another server. Never rejects. */
+  /**
+   * Follows a server from now on: it is asked every 10 s, the first time when {@link askServer} is called. `serverTime`
+   * gives its time in epoch milliseconds, or `undefined` where that cannot be known.
+   */
+  followServer(serverTime: () => Promise<number | undefined>): void {
+    this.#serverTime = serverTime;
+  }
+
+  /**
+   * Asks the server for its time. To be called when a connection was made, which may lead to another server. Never
+   * rejects, and does nothing where no server is followed.
+   */
   async askServer(): Promise<void> {
-    const { monotonic, askServer } = this.#options;
+    const { monotonic } = this.#options;
     const sentAt = monotonic();
-    const serverTime = await askServer?.().catch(() => undefined);
+    const serverTime = await this.#serverTime?.().catch(() => undefined);
     if (serverTime === undefined) return;
     const roundTripMs = monotonic() - sentAt;
     const offsetMs = serverTime + roundTripMs / 2 - monotonic();
-    // A slow sample that what is known lies within says nothing new; one that it lies outside of proves it wrong: a
-    // clock was set, or this is another server.
+    // A slow sample that agrees with the known offset is no better than it. One that disagrees proves it wrong: a clock
+    // was set, or this is another server.
     const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
     if (this.#knowsServer && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
     this.#knowsServer = true;
@@ -77,7 +87,7 @@ export class Clock {
     if (jumped) this.#options.onJump();
   }
 
-  /** Looks and asks no more. */
+  /** Stops both timers. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
   }

@@ -20,7 +20,7 @@ export type ErrorCode =
   | 'client-left'
   | 'internal';
 
-/** What else is known of a failure, beside its code and message. */
+/** Details of a failure beside its code and message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The status the indexer answered with, when it answered. */
@@ -36,9 +36,9 @@ export interface ErrorDetails {
 }
 
 /**
- * A failure that a client gets as its answer. Its message is sent to the client: it never holds a secret or another client's
- * words. It has no stack, which was a tenth of the CPU time of a request that is shed (measured): the code says where it
- * comes from, and what is unexpected is its cause and has one.
+ * A failure that a client gets as its answer. Its message is sent to the client, so it never holds a secret or input of
+ * another client. It has no stack: making one was a tenth of the CPU time of a shed request (measured), and the code says
+ * where it comes from. An unexpected error is its `cause`, which has a stack.
  */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
@@ -62,7 +62,7 @@ export class ProxyError extends Error {
     this.allow = details.allow;
   }
 
-  /** The same failure, with the time after which it may be gone. */
+  /** The same failure with another `Retry-After`. */
   withRetryAfter(retryAfterSeconds: number): ProxyError {
     const { code, message, cause, upstreamStatus, apiVersion } = this;
     const body = this.upstreamBody === undefined ? {} : { upstreamBody: this.upstreamBody };
@@ -75,7 +75,7 @@ export class ProxyError extends Error {
     });
   }
 
-  /** Whether the indexer was asked, or would not answer: the code says so. */
+  /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
     return this.code.startsWith('upstream-');
   }

@@ -1,7 +1,7 @@
 import { loadSettings } from './config/load.ts';
 import { adminUrlOf } from './config/own-urls.ts';
 
-/** Docker's own patience is 3 s; a process that takes so long is not well. */
+/** Shorter than the HEALTHCHECK's own timeout of 3 s, so that this program says why it failed. */
 const LIMIT_MS = 2000;
 
 /*

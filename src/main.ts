@@ -9,7 +9,7 @@ const EXIT_CONFIG = 78;
 /** Two signals closer than this are one. */
 const SAME_SIGNAL_MS = 500;
 
-/** How long the reader of a full pipe has to take the last lines of the log. */
+/** How long the reader of a full pipe has for the last lines of the log, in milliseconds. */
 const LAST_LINES_MS = 250;
 
 const { settings, networkIsAssumed, renamed } = readSettings();

@@ -9,16 +9,16 @@ import { RateLimit } from './admission/rate-limit.ts';
 import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
 import type { Settings } from './config/schema.ts';
+import type { EventHub } from './event-hub.ts';
 import { AnswerBodyReader } from './proxy/answer-body-reader.ts';
-import type { ProxyEvent } from './proxy/events.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
-/** How often the process looks at itself, in milliseconds. */
+/** How often the process samples its own memory, in milliseconds. */
 const GUARD_EVERY_MS = 500;
 
-/** The way to the indexer: whoever has a ticket may use the client. */
+/** The way to the indexer: a ticket of an admission is the right to use the client. */
 export interface OpenIndexer {
   /** For the three operations. */
   readonly admission: Admission;
@@ -42,15 +42,16 @@ export interface OpenIndexerOptions {
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly random: () => number;
-  readonly report: (event: ProxyEvent) => void;
+  readonly events: EventHub;
 }
 
 /** Builds it; nothing is connected before the first request. */
 export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
-  const { settings, now, monotonic, report } = options;
+  const { settings, now, monotonic, events } = options;
+  const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
-  const answerBodies = new AnswerBodyReader((error) => report({ name: 'bug', error }));
+  const answerBodies = new AnswerBodyReader(events.reportBug);
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause({
     defaultMs: upstream.pause,
@@ -63,7 +64,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const pathBreakers = new PathBreakers(breakerOptions(options), ({ state }) =>
     report({ name: 'breaker', operation: 'passThrough', state }),
   );
-  // The other half of a client's time is for the answer.
+  // A client may spend half of its time in the backlog; the other half is for the answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
@@ -139,7 +140,7 @@ function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly
   for (const operation of OPERATION_NAMES) {
     const breaker = new Breaker(
       breakerOptions(options),
-      ({ state }) => options.report({ name: 'breaker', operation, state }),
+      ({ state }) => options.events.proxy.report({ name: 'breaker', operation, state }),
       countForAll,
     );
     all.set(operation, [breaker]);
@@ -147,7 +148,7 @@ function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly
   return all;
 }
 
-function openRateLimit({ settings, scripting, monotonic, report }: OpenIndexerOptions): RateLimit | undefined {
+function openRateLimit({ settings, scripting, monotonic, events }: OpenIndexerOptions): RateLimit | undefined {
   const { upstream, redis, network } = settings;
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
@@ -160,7 +161,7 @@ function openRateLimit({ settings, scripting, monotonic, report }: OpenIndexerOp
       failuresToOpen: redis.failuresToOpen,
       openMs: redis.retryAfter,
       now: monotonic,
-      onShared: (isShared) => report({ name: 'rate-shared', shared: isShared }),
+      onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
     });
   return new RateLimit({ perSecond, reserveShared: shared?.reserve, now: monotonic });
 }

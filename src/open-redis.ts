@@ -1,23 +1,22 @@
+import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import { redisKeyFor } from './cache/redis-key.ts';
-import { RedisTier, type RedisTierEvent } from './cache/redis-tier.ts';
+import { RedisTier } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
 import type { Settings } from './config/schema.ts';
+import type { EventHub } from './event-hub.ts';
+import { readServerTime } from './redis/ask-server.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
-import type { EvictionProblem } from './redis/report-eviction.ts';
-import { readServerTime } from './redis/server-time.ts';
-import type { RedisTransition } from './redis/transitions.ts';
-import { SCHEMA_VERSION } from './ton/cache-key.ts';
 
-/** A lease lasts so long without renewal: what a killed instance costs those who wait for it, in milliseconds. */
+/** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
 const LEASE_MS = 1500;
 
-/** Nearly all loads end sooner and cost no renewal; one that is lost, or late by a second, does not lose the lease. */
+/** In milliseconds. Most loads end before the first renewal; a lease survives one renewal that is lost or a second late. */
 const RENEW_EVERY_MS = 500;
 
 /** How long a lease is renewed beyond the timeout of one request, in milliseconds. */
 const LEASE_SPARE_MS = 1000;
 
-/** Never written: in a Cluster it chooses the node whose clock all instances follow. */
+/** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
 const CLOCK_KEY = 'toncache:clock';
 
 /** What the instances on one Redis share. */
@@ -33,26 +32,16 @@ export interface SharedRedis {
   close(): Promise<void>;
 }
 
-/** What it is opened with. */
 export interface OpenRedisOptions {
   readonly settings: Settings;
   /** Epoch milliseconds: what instants are written in. */
   readonly now: () => number;
   readonly monotonic: () => number;
-  readonly report: (event: RedisTierEvent) => void;
-  readonly onTransition: (transition: RedisTransition) => void;
-  readonly onEvictionProblem: (problem: EvictionProblem) => void;
+  readonly events: EventHub;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({
-  settings,
-  now,
-  monotonic,
-  report,
-  onTransition,
-  onEvictionProblem,
-}: OpenRedisOptions): SharedRedis | undefined {
+export function openRedis({ settings, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
@@ -60,8 +49,8 @@ export function openRedis({
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
-    onTransition,
-    onEvictionProblem,
+    onTransition: events.redisTransitions.report,
+    onEvictionProblem: events.evictionProblems.report,
   });
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
@@ -73,7 +62,7 @@ export function openRedis({
     maxPendingWriteBytes: redis.maxPendingWriteSize,
     now,
     monotonic,
-    report,
+    report: events.redisCalls.report,
   });
   const leases = new RedisLease({
     redis: connection,

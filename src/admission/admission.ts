@@ -1,7 +1,7 @@
 import type { Backlog, Priority, Waiter } from './backlog.ts';
 import type { Guard, Pass } from './guard.ts';
 import { HeldSlots } from './held-slots.ts';
-import type { Outcome, Refusal } from './outcome.ts';
+import { isAnswer, isGivenUp, type Outcome, type Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
 
@@ -242,14 +242,4 @@ export class Admission {
       next.start();
     }
   }
-}
-
-function isAnswer(outcome: Outcome): boolean {
-  return (
-    outcome === 'answered' || outcome === 'client-error' || outcome === 'server-error' || outcome === 'rate-limited'
-  );
-}
-
-function isGivenUp(outcome: Outcome): boolean {
-  return outcome === 'timeout' || outcome === 'abandoned';
 }

@@ -20,6 +20,18 @@ export type Outcome =
   | 'abandoned'
   | 'unsent';
 
+/** Whether the indexer answered, well or badly: it is there. */
+export function isAnswer(outcome: Outcome): boolean {
+  return (
+    outcome === 'answered' || outcome === 'client-error' || outcome === 'server-error' || outcome === 'rate-limited'
+  );
+}
+
+/** Whether the request was given up while the indexer may still be working on it. */
+export function isGivenUp(outcome: Outcome): boolean {
+  return outcome === 'timeout' || outcome === 'abandoned';
+}
+
 /** Why a request is not sent to the indexer. */
 export type RefusalReason =
   /** This process has hardly any memory left. */

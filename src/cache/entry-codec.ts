@@ -5,8 +5,15 @@ import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, NO_MEMBERS, own
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** "TNC" and the version of this layout: bytes of another version are of no use to this one, both ways. */
-const MAGIC = 0x54_4e_43_03;
+/**
+ * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis and
+ * of the first bytes of a value, so that entries of another version are misses, both ways. Raise it whenever a key, the
+ * layout, or the meaning of what is stored changes.
+ */
+export const SCHEMA_VERSION = 5;
+
+/** "TNC" and the version. */
+const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
 /** Bodies below this size are stored as they are: compressing them costs more than it saves. */
 const COMPRESS_FROM_BYTES = 1024;
@@ -36,18 +43,21 @@ export const AT = {
   freshUntil: 23,
   staleWhileRevalidateUntil: 31,
   staleIfErrorUntil: 39,
-  memoryTtlMs: 47,
-  lifetimeMs: 55,
+  memoryTtl: 47,
+  lifetime: 55,
   regressedSince: 63,
   rank: 71,
   bodyLength: 72,
   stringLengths: 76,
 } as const;
 
+/** Stands between the tags of an entry; tags hold canonical values, and so no such character. */
+const TAG_SEPARATOR = ' ';
+
 /** Magic and checksum: equal for equal bytes only. */
 export const STAMP_BYTES = AT.flags;
 
-const STRING_COUNT = 7;
+const STRING_COUNT = 8;
 
 /** Bytes before the first string, the members. */
 export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
@@ -69,7 +79,14 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   const { head, body, completeness } = entry;
   const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
   const compressed = packed.byteLength < body.byteLength;
-  const texts = [entry.key, head.contentType, head.apiVersion ?? '', head.etag, head.answerClass];
+  const texts = [
+    entry.key,
+    head.contentType,
+    head.apiVersion ?? '',
+    head.etag,
+    head.answerClass,
+    entry.tags.join(TAG_SEPARATOR),
+  ];
   const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
@@ -84,8 +101,8 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   fixed.writeDoubleBE(entry.freshUntil, AT.freshUntil);
   fixed.writeDoubleBE(entry.staleWhileRevalidateUntil, AT.staleWhileRevalidateUntil);
   fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
-  fixed.writeDoubleBE(entry.memoryTtlMs, AT.memoryTtlMs);
-  fixed.writeDoubleBE(entry.lifetimeMs, AT.lifetimeMs);
+  fixed.writeDoubleBE(entry.memoryTtl, AT.memoryTtl);
+  fixed.writeDoubleBE(entry.lifetime, AT.lifetime);
   fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
   fixed.writeUInt8(completeness.rank, AT.rank);
   fixed.writeUInt32BE(body.byteLength, AT.bodyLength);
@@ -121,13 +138,14 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     if (end > bytes.byteLength) return undefined;
     strings.push(bytes.subarray(start, end));
   }
-  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
+  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass, tags] = strings;
   if (members === undefined || tentative === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
 
   const flags = bytes.readUInt8(AT.flags);
   const regressedSince = bytes.readDoubleBE(AT.regressedSince);
   const entry = {
     key,
+    tags: String(tags).split(TAG_SEPARATOR).filter(Boolean),
     head: {
       status: bytes.readUInt16BE(AT.status),
       contentType: String(contentType),
@@ -140,8 +158,8 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
     freshUntil: bytes.readDoubleBE(AT.freshUntil),
     staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
-    memoryTtlMs: bytes.readDoubleBE(AT.memoryTtlMs),
-    lifetimeMs: bytes.readDoubleBE(AT.lifetimeMs),
+    memoryTtl: bytes.readDoubleBE(AT.memoryTtl),
+    lifetime: bytes.readDoubleBE(AT.lifetime),
     completeness: {
       rank: bytes.readUInt8(AT.rank),
       members: ownFingerprints(members),
@@ -161,7 +179,7 @@ function ownFingerprints(slice: Buffer): Buffer {
 
 // Written so that NaN fails every comparison.
 function makesSense(entry: Omit<Entry, 'body'>): boolean {
-  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtlMs, lifetimeMs } = entry;
+  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtl, lifetime } = entry;
   const { completeness, regressedSince = 0 } = entry;
   const latest = askedAt + MAX_SPAN_MS;
   return (
@@ -174,10 +192,10 @@ function makesSense(entry: Omit<Entry, 'body'>): boolean {
     staleIfErrorUntil >= freshUntil &&
     staleWhileRevalidateUntil <= latest &&
     staleIfErrorUntil <= latest &&
-    memoryTtlMs >= 0 &&
-    memoryTtlMs <= MAX_SPAN_MS &&
-    lifetimeMs >= 0 &&
-    lifetimeMs <= MAX_SPAN_MS &&
+    memoryTtl >= 0 &&
+    memoryTtl <= MAX_SPAN_MS &&
+    lifetime >= 0 &&
+    lifetime <= MAX_SPAN_MS &&
     regressedSince >= 0 &&
     regressedSince <= MAX_EPOCH_MS &&
     completeness.rank <= HIGHEST_RANK &&

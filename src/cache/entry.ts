@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Instants } from '../instants.ts';
 
 /**
  * What the proxy must know of a stored answer to send it again without looking into its body.
@@ -18,28 +19,15 @@ export interface Head {
   readonly maxAgeSeconds: number;
 }
 
-/**
- * A stored answer: immutable bytes with the instants that decide what they are still good for. All instants are epoch
- * milliseconds; `askedAt <= freshUntil`, and both stale windows end at or after `freshUntil`.
- */
-export interface Entry {
+/** A stored answer: immutable bytes with the instants that decide what they are still good for. */
+export interface Entry extends Instants {
   /** The whole canonical key: compared on every read, so that a digest collision or a foreign value is a miss. */
   readonly key: string;
+  /** What the request named, in the words of a purge, such as `seqno:7`: a ban is looked up by these. */
+  readonly tags: readonly string[];
   readonly head: Head;
   /** Shared by all readers, never written to; memory of its own, not a slice of a read chunk. */
   readonly body: Buffer;
-  /** When the indexer was asked: `Age` and "which of two is newer" count from here. */
-  readonly askedAt: number;
-  /** End of the lifetime, which began when the answer was received. */
-  readonly freshUntil: number;
-  /** Until here a stale copy is served at once while one refresh runs (RFC 5861 3). */
-  readonly staleWhileRevalidateUntil: number;
-  /** Until here a stale copy is served when the indexer fails or a request is shed (RFC 5861 4). */
-  readonly staleIfErrorUntil: number;
-  /** How long a memory copy answers before Redis is asked again, in milliseconds. */
-  readonly memoryTtlMs: number;
-  /** How long it was to be fresh, in milliseconds: what it gets once more when a regressed answer comes. */
-  readonly lifetimeMs: number;
   readonly completeness: Completeness;
   /** Since when only regressed answers came; `undefined` while none did. */
   readonly regressedSince: number | undefined;
@@ -64,26 +52,20 @@ export const FINGERPRINT_BYTES = 8;
 /** No fingerprints: most answers list nothing that could be added to, and share this one buffer. */
 export const NO_MEMBERS = Buffer.alloc(0);
 
-/** The members of an answer, each as the first bytes of its SHA-256, one after another. */
+/** A hash of TON in the indexer's spelling: as good as any other SHA-256, and hashed again it would cost a microsecond. */
+const CELL_HASH = /^[A-Za-z0-9+/]{43}=$/;
+
+/** The members of an answer, each as the first bytes of the SHA-256 that it is, or else of its own. */
 export function fingerprints(members: readonly string[]): Buffer {
   if (members.length === 0) return NO_MEMBERS;
-  return Buffer.concat(members.map((it) => hash('sha256', it, 'buffer').subarray(0, FINGERPRINT_BYTES)));
-}
-
-/** What an entry is good for at an instant: the most that holds. */
-export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
-
-/** The freshness of an entry at `now` (epoch ms). Only ever moves forward as `now` grows. */
-export function freshnessOf(entry: Entry, now: number): Freshness {
-  if (now < entry.freshUntil) return 'fresh';
-  if (now < entry.staleWhileRevalidateUntil) return 'stale-while-revalidate';
-  if (now < entry.staleIfErrorUntil) return 'stale-if-error';
-  return 'expired';
-}
-
-/** The instant after which an entry is of no use at all; Redis expiry and the memory copy both end here. */
-export function usableUntil(entry: Entry): number {
-  return Math.max(entry.staleWhileRevalidateUntil, entry.staleIfErrorUntil);
+  const bytes = Buffer.allocUnsafeSlow(FINGERPRINT_BYTES * members.length);
+  let at = 0;
+  for (const member of members) {
+    if (CELL_HASH.test(member)) bytes.write(member, at, FINGERPRINT_BYTES, 'base64');
+    else hash('sha256', member, 'buffer').copy(bytes, at, 0, FINGERPRINT_BYTES);
+    at += FINGERPRINT_BYTES;
+  }
+  return bytes;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { type Entry, usableUntil } from './entry.ts';
+import { usableUntil } from '../instants.ts';
+import type { Entry } from './entry.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
@@ -20,7 +21,7 @@ export interface MemoryTierOptions {
 /** An entry in memory, with the instant from which Redis is to be asked again before it is used. */
 export interface MemoryCopy {
   readonly entry: Entry;
-  /** Epoch ms; starts at `memoryTtlMs` after the entry was kept, and may be moved by whoever has asked Redis. */
+  /** Epoch ms; starts at `memoryTtl` after the entry was kept, and may be moved by whoever has asked Redis. */
   askRedisAt: number;
 }
 
@@ -66,7 +67,7 @@ export class MemoryTier implements Tier {
     if (usableUntil(entry) <= now) return false;
     const kept = this.#copies.peek(entry.key)?.entry;
     if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
-    const copy = { entry, askRedisAt: now + entry.memoryTtlMs };
+    const copy = { entry, askRedisAt: now + entry.memoryTtl };
     this.#copies.set(entry.key, copy);
     return this.#copies.peek(entry.key) === copy;
   }

@@ -1,3 +1,4 @@
+import { endingAt } from '../instants.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 
 /** What becomes of an answer beside the one that is kept: it takes the place, or why it does not. */
@@ -28,15 +29,8 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
 
 /** The kept answer for one more lifetime, after a regressed one came at `now`; its age goes on. */
 export function extended(kept: Entry, now: number): Entry {
-  const freshUntil = Math.max(kept.freshUntil, now + kept.lifetimeMs);
-  const laterMs = freshUntil - kept.freshUntil;
-  return {
-    ...kept,
-    freshUntil,
-    staleWhileRevalidateUntil: kept.staleWhileRevalidateUntil + laterMs,
-    staleIfErrorUntil: kept.staleIfErrorUntil + laterMs,
-    regressedSince: kept.regressedSince ?? now,
-  };
+  const longer = endingAt(kept, Math.max(kept.freshUntil, now + kept.lifetime));
+  return { ...longer, regressedSince: kept.regressedSince ?? now };
 }
 
 /** Whether the next answer is more or less complete than the kept one. */
@@ -48,7 +42,9 @@ type Comparison = 'more' | 'equal' | 'less';
  * invalidated. Where one of them lists nothing (a 404, a block list) the rank decides alone.
  */
 function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
-  const [listed, known] = [listOf(next), listOf(kept)];
+  // Nearly always it is the same list again.
+  const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
+  const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];
   if (listed.all.size > 0 && known.all.size > 0) {
     if (!known.lasting.isSubsetOf(listed.all)) return 'less';
     if (!listed.lasting.isSubsetOf(known.all)) return 'more';
@@ -62,6 +58,8 @@ interface Listed {
   readonly lasting: ReadonlySet<bigint>;
   readonly all: ReadonlySet<bigint>;
 }
+
+const NOTHING: Listed = { lasting: new Set(), all: new Set() };
 
 function listOf({ members, tentative }: Completeness): Listed {
   const lasting = setOf(members);

@@ -12,17 +12,6 @@ export function isStoreOutcome(word: string): word is RedisStoreOutcome {
   return OUTCOMES.some((outcome) => outcome === word);
 }
 
-/** Something that happens in Redis in one step with a store, after it and whatever came of it. */
-export interface AfterStore {
-  /** Lua that finds its own keys and arguments in the tables `K` and `A`. */
-  readonly lua: string;
-  /** In the slot of the entry. */
-  readonly keys: readonly string[];
-  readonly args: readonly (string | Buffer | number)[];
-  /** Called instead when the store never reaches Redis, or fails there. */
-  readonly abandoned: () => void;
-}
-
 /** A stamp that is further ahead than clocks are apart is garbage, and garbage must not stay. */
 const FURTHEST_AHEAD_MS = 60_000;
 
@@ -31,7 +20,7 @@ const FURTHEST_AHEAD_MS = 60_000;
  * KEYS: the entry. ARGV: its bytes, the milliseconds to keep it, the instant up to which what was kept is purged: an
  * entry that was asked for by then is replaced by any other. Damage that only the checksum shows is not seen here: {@link DELETE_IF_SAME} is for whoever reads it.
  */
-const STORE = `
+export const STORE = `
 local bytes, ttlMs, purgedUntil = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local function double(text, at) return (struct.unpack('>d', text, at + 1)) end
 local function setOf(text)
@@ -82,23 +71,8 @@ local function decide()
 end
 local outcome = decide()
 if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
-`;
-
-const STORE_ARGS = 3;
-const STORE_ALONE = `${STORE}return outcome`;
+return outcome`;
 
 /** KEYS: an entry. ARGV: how its bytes began when they were found damaged. */
 export const DELETE_IF_SAME = `
 if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
-
-const scripts = new Map<string, string>();
-
-/** The script of a store with what is to follow it; both are constants of this program, so one string for each is kept. */
-export function storeScript(after: AfterStore | undefined): string {
-  if (after === undefined) return STORE_ALONE;
-  const known = scripts.get(after.lua);
-  if (known !== undefined) return known;
-  const script = `${STORE}local K, A = {unpack(KEYS, 2)}, {unpack(ARGV, ${STORE_ARGS + 1})}\n${after.lua}\nreturn outcome`;
-  scripts.set(after.lua, script);
-  return script;
-}

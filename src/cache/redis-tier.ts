@@ -1,10 +1,11 @@
+import { usableUntil } from '../instants.ts';
 import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
-import { NodeLost } from '../redis/node-lost.ts';
-import { withinBudget } from '../redis/within-budget.ts';
-import { type Entry, ownedBytes, usableUntil } from './entry.ts';
+import { NodeLost } from '../redis/connect.ts';
+import { type Budget, withinBudget } from '../redis/within-budget.ts';
+import { type Entry, ownedBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
-import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, storeScript } from './redis-store.ts';
+import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
@@ -75,7 +76,7 @@ export class RedisTier implements SharedTier {
   async get(key: string): Promise<TierRead> {
     const { budgetMs, report, monotonic } = this.#options;
     const startedAt = monotonic();
-    const read = await through(this.#reads, () => withinBudget(budgetMs, (signal) => this.#read(key, signal)));
+    const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget)));
     const outcome = typeof read === 'string' ? read : read.outcome;
     report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
     if (typeof read === 'string') return { state: 'failed' };
@@ -83,7 +84,7 @@ export class RedisTier implements SharedTier {
     return entry === undefined ? { state: 'absent', stamp } : { state: 'found', entry, stamp };
   }
 
-  set(entry: Entry, how?: SharedStore): boolean {
+  set(entry: Entry, store?: SharedStore): boolean {
     const { maxPendingWrites, maxPendingWriteBytes, report, now } = this.#options;
     const sizeBytes = entry.body.byteLength;
     if (usableUntil(entry) <= now()) {
@@ -96,7 +97,7 @@ export class RedisTier implements SharedTier {
       return false;
     }
     this.#pendingBytes += sizeBytes;
-    const write = this.#write(entry, how).finally(() => {
+    const write = this.#write(entry, store).finally(() => {
       this.#pendingBytes -= sizeBytes;
       this.#pending.delete(write);
     });
@@ -114,10 +115,10 @@ export class RedisTier implements SharedTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, signal: AbortSignal): Promise<Found> {
+  async #read(key: string, budget: Budget): Promise<Found> {
     const redisKey = this.#options.redisKey(key);
     const bytes = await this.#options.connection.getBuffer(redisKey);
-    if (bytes === undefined || signal.aborted) return { outcome: 'absent', stamp: Buffer.alloc(0) };
+    if (bytes === undefined || budget.isOver) return { outcome: 'absent', stamp: Buffer.alloc(0) };
     const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
     const entry = await decodeEntry(bytes, key);
     if (entry === undefined) {
@@ -134,25 +135,20 @@ export class RedisTier implements SharedTier {
     this.#options.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
   }
 
-  async #write(entry: Entry, how: SharedStore | undefined): Promise<void> {
+  async #write(entry: Entry, store: SharedStore | undefined): Promise<void> {
     const { report, monotonic } = this.#options;
     const startedAt = monotonic();
-    const outcome = await through(this.#writes, () => this.#store(entry, how));
+    const outcome = await through(this.#writes, () => this.#store(entry, store?.purgedUntil ?? 0));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
-    if (outcome === 'older' || outcome === 'regressed') how?.onKept();
-    else if (outcome !== 'stored') how?.after?.abandoned();
+    const isKept = outcome === 'older' || outcome === 'regressed';
+    store?.onEnd(outcome === 'stored' ? 'stored' : isKept ? 'kept' : 'failed');
   }
 
-  async #store(entry: Entry, how: SharedStore | undefined): Promise<RedisStoreOutcome> {
+  async #store(entry: Entry, purgedUntil: number): Promise<RedisStoreOutcome> {
     const bytes = await encodeEntry(entry);
     const { connection, redisKey, now } = this.#options;
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
-    const after = how?.after;
-    const reply = await connection.runScript(
-      storeScript(after),
-      [redisKey(entry.key), ...(after?.keys ?? [])],
-      [bytes, ttlMs, how?.purgedUntil ?? 0, ...(after?.args ?? [])],
-    );
+    const reply = await connection.runScript(STORE, [redisKey(entry.key)], [bytes, ttlMs, purgedUntil]);
     const outcome = String(reply);
     if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');
     return outcome;

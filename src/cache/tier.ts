@@ -1,5 +1,4 @@
 import type { Entry } from './entry.ts';
-import type { AfterStore } from './redis-store.ts';
 
 /**
  * The outcome of one look-up in one tier. `failed` is not `absent`: it says nothing about the key, so nothing may be
@@ -24,15 +23,14 @@ export interface Tier {
 export interface SharedStore {
   /** What others kept that was asked for up to here (epoch ms) is purged: this entry replaces it. */
   readonly purgedUntil: number;
-  readonly after: AfterStore | undefined;
-  /** Told when the entry that was kept stayed. */
-  readonly onKept: () => void;
+  /** Called once, when Redis has answered or has failed. `kept`: Redis holds another entry, which stays. */
+  readonly onEnd: (outcome: 'stored' | 'kept' | 'failed') => void;
 }
 
 /** A tier that instances share. */
 export interface SharedTier extends Tier {
   /** `stamp` tells what is read from what another instance puts there later. */
   get(key: string): TierRead | Promise<TierRead>;
-  /** Taken means under way: `how` reports what comes of it, whose `after` is abandoned when nothing comes of it. */
-  set(entry: Entry, how?: SharedStore): boolean;
+  /** Taken means under way: only then `onEnd` is called. */
+  set(entry: Entry, store?: SharedStore): boolean;
 }

@@ -1,8 +1,8 @@
-import { type Entry, type Freshness, freshnessOf, usableUntil } from './entry.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
+import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
-import type { AfterStore } from './redis-store.ts';
-import type { SharedTier } from './tier.ts';
+import type { SharedStore, SharedTier } from './tier.ts';
 
 /**
  * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. `stamp` is there when Redis
@@ -28,8 +28,8 @@ export interface Inspected {
 export interface Purges {
   /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
   applyBans(entry: Entry): Entry | undefined;
-  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
-  purgedUntil(key: string): number;
+  /** What was asked for up to here (epoch ms) with its tags was purged in one way or the other; 0 when nothing was. */
+  purgedUntil(entry: Pick<Entry, 'tags'>): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
 }
@@ -38,8 +38,8 @@ export interface Purges {
 export interface StoreHints {
   /** What the look-up before had found: memory may be too small to hold it. */
   readonly known?: Entry | undefined;
-  /** Runs in Redis with the store, or is abandoned. */
-  readonly after?: AfterStore | undefined;
+  /** Called once: with `true` when Redis holds this entry or a better one, with `false` when nothing has come to Redis. */
+  readonly onShared?: ((isShared: boolean) => void) | undefined;
 }
 
 export interface TieredCacheOptions {
@@ -102,31 +102,30 @@ export class TieredCache {
   }
 
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
-  isPurged({ key, askedAt }: Entry): boolean {
-    return askedAt <= this.#options.purges.purgedUntil(key);
+  isPurged(entry: Entry): boolean {
+    return entry.askedAt <= this.#options.purges.purgedUntil(entry);
   }
 
   /**
    * Stores in both tiers, Redis in the background. A regressed answer is not stored: what is kept lives for
    * one more lifetime.
    */
-  set(entry: Entry, hints: StoreHints = {}): StoreOutcome {
-    const stored = this.#store(entry, hints);
-    if (['expired', 'purged', 'superseded'].includes(stored.outcome)) hints.after?.abandoned();
-    return stored;
-  }
-
-  #store(entry: Entry, { known, after }: StoreHints): StoreOutcome {
+  set(entry: Entry, { known, onShared }: StoreHints = {}): StoreOutcome {
     const { memory, purges, now } = this.#options;
-    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
-    if (purges.applyBans(entry) === undefined) return { outcome: 'purged' };
+    const unstored = (outcome: StoreOutcome): StoreOutcome => {
+      onShared?.(false);
+      return outcome;
+    };
+    if (usableUntil(entry) <= now()) return unstored({ outcome: 'expired' });
+    if (purges.applyBans(entry) === undefined) return unstored({ outcome: 'purged' });
     const kept = this.#keptEntry(entry.key, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
-    if (kept !== undefined && precedence === 'regressed')
-      return { outcome: 'regressed', kept: this.#extend(kept, after) };
-    if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
+    if (kept !== undefined && precedence === 'older') return unstored({ outcome: 'superseded', kept });
+    if (kept !== undefined && precedence === 'regressed') {
+      return { outcome: 'regressed', kept: this.#extend(kept, onShared) };
+    }
     const inMemory = memory.set(entry);
-    const inRedis = this.#share(entry, after);
+    const inRedis = this.#share(entry, onShared);
     return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };
   }
 
@@ -171,22 +170,22 @@ export class TieredCache {
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
   }
 
-  #extend(kept: Entry, after?: AfterStore): Entry {
+  #extend(kept: Entry, onShared?: StoreHints['onShared']): Entry {
     const entry = extended(kept, this.#options.now());
     this.#options.memory.set(entry);
-    this.#share(entry, after);
+    this.#share(entry, onShared);
     return entry;
   }
 
-  #share(entry: Entry, after: AfterStore | undefined): boolean {
+  #share(entry: Entry, onShared: StoreHints['onShared']): boolean {
     const { memory, redis, purges } = this.#options;
-    const purgedUntil = purges.purgedUntil(entry.key);
-    // Another instance has stored better meanwhile: memory learns it when it is asked for next.
-    const onKept = () => {
-      if (memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+    const onEnd: SharedStore['onEnd'] = (outcome) => {
+      // Another instance has stored better meanwhile: memory learns it when it is asked for next.
+      if (outcome === 'kept' && memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+      onShared?.(outcome !== 'failed');
     };
-    const taken = redis?.set(entry, { purgedUntil, after, onKept }) ?? false;
-    if (!taken) after?.abandoned();
+    const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;
+    if (!taken) onShared?.(false);
     return taken;
   }
 

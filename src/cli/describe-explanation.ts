@@ -40,11 +40,11 @@ function describeAnswer({
 function describeLifetimes({ lifetimes }: ExplainedRequest): string {
   const rows = lifetimes.map((policy) => [
     `  ${policy.rule}`,
-    'lifetimeMs' in policy
-      ? duration(policy.lifetimeMs)
-      : `${duration(policy.shortestLifetimeMs)} to ${duration(policy.longestLifetimeMs)}, age / ${policy.ageDivisor}`,
-    duration(policy.staleWhileRevalidateMs),
-    duration(policy.staleIfErrorMs),
+    'lifetime' in policy
+      ? duration(policy.lifetime)
+      : `${duration(policy.shortestLifetime)} to ${duration(policy.longestLifetime)}, age / ${policy.ageDivisor}`,
+    duration(policy.staleWhileRevalidate),
+    duration(policy.staleIfError),
   ]);
   return textTable(['  rule (lifetimes.*)', 'fresh for', 'then stale while revalidating', 'stale if error'], rows);
 }

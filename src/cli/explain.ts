@@ -1,4 +1,3 @@
-import { policiesOf } from '../config/lifetime-policies.ts';
 import type { Settings } from '../config/schema.ts';
 import { ProxyError } from '../errors.ts';
 import { type ExplainedRequest, type Explanation, explainRequest } from '../proxy/explain.ts';
@@ -50,7 +49,7 @@ function explainOffline(text: string, lines: readonly string[], settings: Settin
     return explainRequest(readPasted(text), readHeaderLines(lines), {
       network: settings.network,
       epoch: () => 0,
-      policies: policiesOf(settings),
+      policies: settings.lifetimes,
     });
   } catch (error) {
     if (error instanceof ProxyError) return { error: error.message };

@@ -5,20 +5,12 @@ import { FAIL, RELEASE, RENEW, SETTLE } from './lease-scripts.ts';
 export interface Lease {
   /** Milliseconds until the load under it has to have ended, above 0: the lease is renewed until then and no longer. */
   readonly remainingMs: number;
-  /** The first way: hands over what ends the lease in one step with the store of the entry. Abandoned, it is released. */
-  settle(): Settlement;
+  /** The first way: Redis holds the answer. All who wait look at it. */
+  settle(): void;
   /** The second: the indexer failed, and that is the answer to all who wait. */
   fail(failure: string): void;
   /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
   release(): void;
-}
-
-/** What follows the store of an entry in its step. */
-interface Settlement {
-  readonly lua: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-  readonly abandoned: () => void;
 }
 
 export interface HeldLeaseOptions {
@@ -87,10 +79,9 @@ export class HeldLease implements Lease {
     return Math.max(1, Math.floor(this.#options.longestMs - MARGIN_MS - this.#ageMs));
   }
 
-  settle(): Settlement {
+  settle(): void {
     this.#stop();
-    const { redisKey } = this.#identity;
-    return { lua: SETTLE, keys: leaseKeys(redisKey), args: this.#names, abandoned: () => this.release() };
+    this.#deliver(SETTLE);
   }
 
   fail(failure: string): void {
@@ -105,11 +96,6 @@ export class HeldLease implements Lease {
 
   get #ageMs(): number {
     return this.#options.now() - this.#identity.acquiredAt;
-  }
-
-  get #names(): string[] {
-    const { token, redisKey } = this.#identity;
-    return [token, CHANNEL_PREFIX, redisKey];
   }
 
   async #renew(): Promise<void> {
@@ -136,8 +122,9 @@ export class HeldLease implements Lease {
   }
 
   #deliver(script: string, ...more: readonly (string | number)[]): void {
-    const keys = leaseKeys(this.#identity.redisKey);
-    const send = () => this.#options.redis.runScript(script, keys, [...this.#names, ...more]);
+    const { redisKey, token } = this.#identity;
+    const args = [token, CHANNEL_PREFIX, redisKey, ...more];
+    const send = () => this.#options.redis.runScript(script, leaseKeys(redisKey), args);
     this.#keeper.deliver(send, this.#expiresAt);
   }
 }

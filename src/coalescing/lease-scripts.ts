@@ -69,12 +69,12 @@ local function wakeAll(waiters, prefix, message)
 end`;
 
 /**
- * Follows a store in its step: ends the lease if it is still ours, and wakes all waiters. K: lease, waiters. A: our token,
- * the prefix of channels, the entry's key.
+ * Sent once Redis has answered to the store of the entry: ends the lease if it is still ours, and wakes all waiters in any
+ * case. KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key.
  */
 export const SETTLE = `${IS_HELD_BY}${WAKE_ALL}
-if isHeldBy(K[1], A[1]) then redis.call('DEL', K[1]) end
-wakeAll(K[2], A[2], A[3] .. ' changed')`;
+if isHeldBy(KEYS[1], ARGV[1]) then redis.call('DEL', KEYS[1]) end
+wakeAll(KEYS[2], ARGV[2], ARGV[3] .. ' changed')`;
 
 /** KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key, the failure, how many milliseconds it is kept. */
 export const FAIL = `${IS_HELD_BY}${WAKE_ALL}

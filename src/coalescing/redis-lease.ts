@@ -35,6 +35,10 @@ const POLLS_MS = [25, 50, 100];
  *
  * - Stored before the acquisition. 1. A looks and finds nothing. 2. B stores and ends its lease. 3. A acquires, which looks at
  *   the entry again in its own step: `changed`.
+ * - Died after the store. 1. A stores. 2. A is killed before it ends its lease. 3. B polls, sees another stamp at the entry:
+ *   `changed`. One who comes later finds the entry and asks for no lease while it is fresh.
+ * - Asked between store and end. 1. A stores an answer that is stale already. 2. B, which has seen it, asks for the lease and
+ *   gets `taken`. 3. A ends the lease and wakes B, which looks again and acquires: one round trip later than it could have.
  * - Ended before the wait. 1. B asks for the lease and gets `taken`. 2. A releases before B listens. B's wake is expected before
  *   its request is sent, and the script registers B in the same step in which it sees A's lease: the release finds B.
  * - Wake lost. 1. B waits. 2. A releases; the message is lost with a connection. 3. B polls, with the script that acquires.

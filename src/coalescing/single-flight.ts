@@ -1,14 +1,12 @@
 /** What a load may do with the flight it runs in. */
 export interface Flight {
-  /** Aborted when nobody waits any longer and the flight is not kept. */
+  /** Aborted when nobody waits any longer for a flight that has not departed. */
   readonly signal: AbortSignal;
   /** Whether somebody has joined this flight that another began. */
   isFollowed: boolean;
   /** Called when somebody joins. Set by the load, where it matters who waits. */
   onFollowed?: (() => void) | undefined;
-  /** From here on the flight runs to its end, whoever waits here: others may wait for it too. */
-  keep(): void;
-  /** It is under way upstream, which is waited for from now on: the flight is kept, and its answer is read and stored. */
+  /** It is under way upstream: from here on the flight runs to its end, whoever waits, and its answer is stored. */
   depart(): void;
 }
 
@@ -48,14 +46,13 @@ interface Active<T> {
   readonly abort: AbortController;
   readonly followers: Set<Notify<T>>;
   joinUntil: number;
-  kept: boolean;
   departed: boolean;
   outcome: Outcome<T> | undefined;
 }
 
 /**
  * One load per key in this process. A flight belongs to nobody: a leader that leaves hurts no follower, and every
- * waiter has its own deadline. A flight that is not kept and that nobody waits for is cancelled. A follower costs one
+ * waiter has its own deadline. A flight that has not departed and that nobody waits for is cancelled. A follower costs one
  * promise and one entry in a set.
  */
 export class SingleFlight<T> {
@@ -98,7 +95,7 @@ export class SingleFlight<T> {
       const leave = () => {
         flight.followers.delete(notify);
         resolve({ state: 'left', departed: flight.departed, collapsed });
-        if (flight.followers.size === 0 && !flight.kept && flight.outcome === undefined) this.#cancel(key, flight);
+        if (flight.followers.size === 0 && !flight.departed && flight.outcome === undefined) this.#cancel(key, flight);
       };
       if (flight.outcome !== undefined) {
         notify(flight.outcome);
@@ -121,11 +118,7 @@ export class SingleFlight<T> {
     const own: Flight = {
       signal: abort.signal,
       isFollowed: false,
-      keep: () => {
-        flight.kept = true;
-      },
       depart: () => {
-        flight.kept = true;
         flight.departed = true;
       },
     };
@@ -134,7 +127,6 @@ export class SingleFlight<T> {
       abort,
       followers: new Set(),
       joinUntil: this.#options.now() + this.#options.collapseWindowMs,
-      kept: false,
       departed: false,
       outcome: undefined,
     };

@@ -118,12 +118,12 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** A word that can stand in keys. */
+/** A word that can be part of a cache key. */
 export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
   error: 'must be 1 to 32 of a-z, 0-9 and -, like "mainnet"',
 });
 
-/** What can be sent in a header. */
+/** A value that can be sent in a header. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
 
 /** An address to listen on. */

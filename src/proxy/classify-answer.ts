@@ -26,7 +26,7 @@ export interface ClassifiedAnswer {
  * body of another 4xx or 5xx is kept where it is a JSON object.
  */
 export function classifyAnswer(
-  key: string,
+  identity: Pick<Entry, 'key' | 'tags'>,
   answer: ReadAnswer,
   options: ClassifyOptions,
 ): ClassifiedAnswer | ProxyError {
@@ -62,7 +62,14 @@ export function classifyAnswer(
     maxAgeSeconds,
   };
   const completeness = { rank, members, tentative };
-  const entry = { key, head, body: ownedBytes(answer.body), ...instants, completeness, regressedSince: undefined };
+  const entry = {
+    ...identity,
+    head,
+    body: ownedBytes(answer.body),
+    ...instants,
+    completeness,
+    regressedSince: undefined,
+  };
   return { entry, showsChainAt, gainsByChainTime };
 }
 

@@ -1,5 +1,6 @@
-import { type Entry, type Freshness, freshnessOf, usableUntil } from '../cache/entry.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
 import { cacheKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, type PastedRequest, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';

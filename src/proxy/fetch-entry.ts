@@ -6,6 +6,7 @@ import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { tagsOf } from '../ton/purge-selector.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
@@ -161,7 +162,7 @@ export class EntryFetcher {
     const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer(key, answer, { policies, random, chainAt });
+    const classified = classifyAnswer({ key, tags: tagsOf(call) }, answer, { policies, random, chainAt });
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
       return { ...classified, answer, chainAt };
@@ -188,7 +189,8 @@ export class EntryFetcher {
   #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
     const { cache, report } = this.#options;
     const operation = call.operation.name;
-    const stored = cache.set(entry, { known, after: lease?.settle() });
+    const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
+    const stored = cache.set(entry, { known, onShared });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });

@@ -1,7 +1,8 @@
-import { type Entry, freshnessOf } from '../cache/entry.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
+import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';

@@ -97,8 +97,6 @@ export class EntryLoader {
     if ('reason' in ticket) return this.#shed(call, ticket);
     const acquired = await this.#acquire(key, look, isFirst);
     if (acquired === undefined || acquired.state === 'load') {
-      // Other instances wait for what is loaded under a lease, whoever waits here.
-      if (acquired !== undefined) flight.keep();
       const known = 'entry' in look.found ? look.found.entry : undefined;
       return fetcher.fetch({ call, request, flight, ticket, lease: acquired?.lease, known });
     }

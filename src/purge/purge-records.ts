@@ -1,3 +1,5 @@
+import { endingAt, type Instants } from '../instants.ts';
+
 /** The tag of every entry. A hard record of it is the epoch, which is part of every key. */
 export const EVERY_ENTRY = '*';
 
@@ -15,25 +17,20 @@ export interface PurgeRecord {
   readonly at: number;
 }
 
-/** What a ban is applied to: the instants of an entry (epoch ms), and the key that its tags are read from. */
-export interface Purgeable {
-  readonly key: string;
-  readonly askedAt: number;
-  readonly freshUntil: number;
-  readonly staleWhileRevalidateUntil: number;
-  readonly staleIfErrorUntil: number;
+/** What a ban is applied to: an entry with the tags of its request, {@link EVERY_ENTRY} not among them. */
+export interface Purgeable
+  extends Pick<Instants, 'askedAt' | 'freshUntil' | 'staleWhileRevalidateUntil' | 'staleIfErrorUntil'> {
+  readonly tags: readonly string[];
 }
 
 export interface PurgeRecordsOptions {
-  /** The tags of a key, {@link EVERY_ENTRY} not among them. */
-  readonly tagsOf: (key: string) => readonly string[];
   /** Told when the epoch has grown: all keys made before are of no use any more. */
   readonly onEpoch: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-interface Instants {
+interface Bans {
   hardAt: number;
   softAt: number;
 }
@@ -47,8 +44,8 @@ const NEVER = Number.NEGATIVE_INFINITY;
  */
 export class PurgeRecords {
   readonly #options: PurgeRecordsOptions;
-  readonly #byTag = new Map<string, Instants>();
-  /** Entries that no ban known now touches: reading its tags costs microseconds a hit. */
+  readonly #byTag = new Map<string, Bans>();
+  /** Entries that no ban known now touches: looking up a hundred tags costs microseconds a hit. */
   #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
@@ -96,10 +93,10 @@ export class PurgeRecords {
       return true;
     }
     this.#untouched = new WeakSet();
-    const instants = this.#byTag.get(tag) ?? { hardAt: NEVER, softAt: NEVER };
-    if (soft) instants.softAt = at;
-    else instants.hardAt = at;
-    this.#byTag.set(tag, instants);
+    const bans = this.#byTag.get(tag) ?? { hardAt: NEVER, softAt: NEVER };
+    if (soft) bans.softAt = at;
+    else bans.hardAt = at;
+    this.#byTag.set(tag, bans);
     return true;
   }
 
@@ -112,21 +109,21 @@ export class PurgeRecords {
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
     if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
-    for (const tag of this.#options.tagsOf(entry.key)) {
+    for (const tag of entry.tags) {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
     // A purge that is known is over: its instant may lie ahead of this clock, which only estimates that of Redis.
     const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#options.now());
-    if (endsAt < entry.freshUntil) return endedAt(entry, endsAt);
+    if (endsAt < entry.freshUntil) return endingAt(entry, endsAt);
     this.#untouched.add(entry);
     return entry;
   }
 
-  /** What was asked for up to here (epoch ms) under this key was purged in one way or the other; 0 when nothing was. */
-  purgedUntil(key: string): number {
+  /** What was asked for up to here (epoch ms) with these tags was purged in one way or the other; 0 when nothing was. */
+  purgedUntil({ tags }: Pick<Purgeable, 'tags'>): number {
     if (this.#byTag.size === 0) return 0;
-    const purges = [EVERY_ENTRY, ...this.#options.tagsOf(key)].map((tag) => this.#byTag.get(tag));
+    const purges = [EVERY_ENTRY, ...tags].map((tag) => this.#byTag.get(tag));
     return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
   }
 
@@ -137,10 +134,10 @@ export class PurgeRecords {
   trim(before: number, latest = Number.POSITIVE_INFINITY): void {
     this.#latestAskedAt = Math.min(this.#latestAskedAt, latest);
     const trimmed = (at: number) => (at < before ? NEVER : Math.min(at, latest));
-    for (const [tag, instants] of this.#byTag) {
-      instants.hardAt = trimmed(instants.hardAt);
-      instants.softAt = trimmed(instants.softAt);
-      if (instants.hardAt === instants.softAt && instants.hardAt === NEVER) this.#byTag.delete(tag);
+    for (const [tag, bans] of this.#byTag) {
+      bans.hardAt = trimmed(bans.hardAt);
+      bans.softAt = trimmed(bans.softAt);
+      if (bans.hardAt === bans.softAt && bans.hardAt === NEVER) this.#byTag.delete(tag);
     }
     const newestAt = trimmed(this.#newest?.at ?? NEVER);
     this.#newest = this.#newest && newestAt !== NEVER ? { ...this.#newest, at: newestAt } : undefined;
@@ -171,14 +168,4 @@ export class PurgeRecords {
 
 function isEpoch({ tag, soft }: Omit<PurgeRecord, 'at'>): boolean {
   return tag === EVERY_ENTRY && !soft;
-}
-
-function endedAt<E extends Purgeable>(entry: E, at: number): E {
-  const earlierBy = entry.freshUntil - at;
-  return {
-    ...entry,
-    freshUntil: at,
-    staleWhileRevalidateUntil: entry.staleWhileRevalidateUntil - earlierBy,
-    staleIfErrorUntil: entry.staleIfErrorUntil - earlierBy,
-  };
 }

@@ -33,7 +33,7 @@ export class Purges {
   readonly applyBans = <E extends Purgeable>(entry: E): E | undefined => this.#records.applyBans(entry);
 
   /** See {@link PurgeRecords.purgedUntil}. */
-  readonly purgedUntil = (key: string): number => this.#records.purgedUntil(key);
+  readonly purgedUntil = (entry: Pick<Purgeable, 'tags'>): number => this.#records.purgedUntil(entry);
 
   /** See {@link PurgeLog.isCurrent}. */
   get isCurrent(): boolean {

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { GOOD_AFTER_MS } from './lasting-connections.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
+import { reconnectDelayMs } from './open-client.ts';
 
-/** A connection that only listens never hears that its server hangs: it asks. */
+/** A connection that only listens does not notice that its server hangs, so it sends a PING this often. */
 const PING_EVERY_MS = 500;
 
 /**
@@ -45,11 +45,11 @@ export class ChannelListener {
   #connect(): void {
     const connection = this.#open();
     this.#connection = connection;
-    // Why there is no connection is reported by the one for commands.
+    // The connection for commands reports why there is no connection.
     connection.on('error', () => {});
     connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-      if (!Buffer.isBuffer(message)) throw new Error('a message of no sense');
-      // Later: what a listener throws is a bug of ours, and would be taken for a broken protocol here.
+      if (!Buffer.isBuffer(message)) throw new Error('a published message is not a string');
+      // In a later turn: an error of a listener is a bug of ours, and would be taken for a broken protocol here.
       for (const onMessage of this.#listeners.get(channel.toString()) ?? []) process.nextTick(onMessage, message);
     });
     connection.once('ready', () => void this.#subscribe(connection, [...this.#listeners.keys()]));
@@ -78,7 +78,7 @@ export class ChannelListener {
       const isRight = typeof count === 'number' && count >= channels.length && count <= this.#listeners.size;
       if (!isRight) throw new Error('Redis gave no answer to SUBSCRIBE');
     } catch {
-      // Refused or unanswered: tried again on a new connection.
+      // SUBSCRIBE was refused or not answered: try again on a new connection.
       connection.disconnect();
     }
   }

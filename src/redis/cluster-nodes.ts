@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { rememberAttempts } from './lasting-connections.ts';
 
-/** How often at most the Cluster is asked who holds which slots, while a node fails. */
+/** While a node fails, the Cluster is asked at most this often which node holds which slots. */
 const LOOK_AGAIN_EVERY_MS = 500;
 
 /**
@@ -17,10 +17,10 @@ export function keepNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {
     rememberAttempts(node);
     if (cluster.status !== 'ready' || node.options.readOnly) return;
-    // Later than the command that the node may have been found for, which connects by itself.
+    // In a later turn: a command that is about to be sent to this node connects it by itself.
     setImmediate(() => void tryToConnect(node));
   });
-  // Whoever took over the slots of a lost node is heard of only by asking: no command for them leaves this process.
+  // Ask who took over the slots of a lost node: commands for them are not sent, so no MOVED can say it.
   let askedAt = Number.NEGATIVE_INFINITY;
   cluster.on('node error', () => {
     if (cluster.status !== 'ready' || performance.now() - askedAt < LOOK_AGAIN_EVERY_MS) return;

@@ -1,13 +1,12 @@
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
+import { type EvictionProblem, reportEviction } from './ask-server.ts';
 import { ChannelListener } from './channel-listener.ts';
-import { NodeLost } from './node-lost.ts';
 import { openClient, openSingle } from './open-client.ts';
-import { type EvictionProblem, reportEviction } from './report-eviction.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
-/** What the rest of the program may ask of Redis. Every call settles within the command timeout, and at once while there is no connection. */
+/** Reads. Every call settles within the command timeout, and at once while there is no connection. */
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
@@ -15,7 +14,7 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-/** What those may ask of Redis whose question is a script; a call settles as those of {@link RedisConnection} do. */
+/** Scripts; a call settles as those of {@link RedisConnection} do. */
 export interface RedisScripting {
   /**
    * Runs Lua code of this program and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
@@ -33,13 +32,11 @@ export interface RedisListening {
   listen(channel: string, onMessage: (message: Buffer) => void): void;
 }
 
-/** Whether it can begin. */
 export interface RedisReadiness {
   /** Resolves once Redis was connected, could not be, or the connect timeout passed. Never rejects. */
   ready(): Promise<void>;
 }
 
-/** What `connectRedis` needs to know. */
 export interface ConnectRedisOptions {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
@@ -49,7 +46,7 @@ export interface ConnectRedisOptions {
   /** A call unanswered for this long is rejected, and a connection silent for this long under a call is replaced. */
   readonly commandTimeoutMs: number;
   readonly onTransition?: (transition: RedisTransition) => void;
-  /** Told at most once, after the first connect. */
+  /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
 
@@ -58,7 +55,7 @@ export type ConnectedRedis = RedisConnection & RedisScripting & RedisListening &
 
 /**
  * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
- * while there is none and nothing is sent twice. Throws only for a URL that is none.
+ * while there is none and nothing is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
   const { tlsCa, connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = options;
@@ -98,10 +95,19 @@ function secretsOf(address: RedisAddress): string[] {
   return [address.password, ofSentinels].filter((secret) => secret !== undefined && secret !== '') as string[];
 }
 
-/** What ioredis says about its own options and retries where a connection was lost, or was not there. */
+/** Messages of ioredis about a connection that was lost, or was not there. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
 
-/** Runs a command on a connection. ioredis says the same in words about its options, which tell an operator nothing. */
+/** A node of a Cluster is away: keys of its slots cannot be had, and all others can. */
+export class NodeLost extends Error {
+  override readonly name = 'NodeLost';
+
+  constructor() {
+    super('a node of the Cluster is away');
+  }
+}
+
+/** Runs a command. A lost connection is reported in plain words: those of ioredis are about its own options. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
   if (client.status !== 'ready') throw new Error('not connected to Redis');
   try {
@@ -116,10 +122,10 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
 
 function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  // While it waits for the next attempt there is no socket whose end could be told.
+  // Between two attempts to connect there is no socket, and so no `end` event.
   if (['connecting', 'connect', 'ready'].includes(client.status)) {
     client.once('end', resolve);
-    // Nor is there one while sentinels are looked for.
+    // Nor is there one while it looks for a primary through sentinels.
     setTimeout(resolve, atMostMs).unref();
   } else resolve();
   client.disconnect();

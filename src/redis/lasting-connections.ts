@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 
-/** A connection that lasted so long was a good one. */
+/** A connection that lasted this long was a good one, in milliseconds: the next reconnect delay is the shortest again. */
 export const GOOD_AFTER_MS = 2000;
 
 /**
- * Keeps ioredis from forgetting its attempts the moment a connection is ready, until it has lasted. One that breaks at
- * each command, as before a Redis that answers garbage, would be made anew every 10 ms for ever.
+ * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Before a Redis
+ * that answers garbage each connection breaks at its first command, and would be made anew every 10 ms for ever.
  */
 export function rememberAttempts(client: Redis): void {
   const inside = client as unknown as { retryAttempts: number };

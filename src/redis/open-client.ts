@@ -4,21 +4,23 @@ import type { RedisAddress } from '../redis-url.ts';
 import { keepNodes } from './cluster-nodes.ts';
 import { rememberAttempts } from './lasting-connections.ts';
 import { patchIoredis } from './patch-ioredis.ts';
-import { reconnectDelayMs } from './reconnect-delay.ts';
 
-/** After a failover a new connection finds the new primary; a replica for good must not cost the reads a reconnect each time. */
+const FIRST_DELAY_MS = 10;
+const LONGEST_DELAY_MS = 1000;
+
+/** At most this often a READONLY error makes it reconnect: that finds the new primary after a failover, and is useless before a replica. */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
 /** A LOADING server is asked this often whether it is done. */
 const LONGEST_LOADING_WAIT_MS = 1000;
 
-/** A node of a Cluster that was lost is tried so often, about 6 s; then it is looked for only when a key asks for it. */
+/** Attempts to reconnect to a lost node of a Cluster, about 6 s; then it is connected to only when a key needs it. */
 const NODE_RECONNECTS = 10;
 
 /** MOVED and ASK, and once more of each while slots move. */
 const MOST_REDIRECTIONS = 5;
 
-/** Whom to connect to, and how long that and a command may take. */
+/** The address to connect to, and how long connecting and a command may take. */
 export interface ClientOptions {
   readonly address: RedisAddress;
   /** PEM of the authorities that certificates are held against; with it a Cluster and sentinels are spoken to by TLS. */
@@ -35,7 +37,7 @@ export function openClient(options: ClientOptions): Redis | Cluster {
 
 function openLasting(options: ClientOptions): Redis {
   const client = new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
-  // ioredis would go on in database 0, which is somebody else's.
+  // ioredis would go on in database 0, which belongs to another application.
   client.on('error', ({ message }: Error) => {
     if (message.includes('DB index is out of range')) client.disconnect(true);
   });
@@ -66,10 +68,10 @@ function openCluster(options: ClientOptions): Cluster {
   const cluster = new Cluster([...address.endpoints], {
     redisOptions: { ...secretsOf(options), ...lasting(options), ...tlsOf(options) },
     enableOfflineQueue: false,
-    // Where names are kept, certificates can be held against them; Node looks them up at each connect.
+    // Keep host names: certificates are checked against them, and Node looks them up at each connect.
     dnsLookup: (host, done) => done(null, host),
     maxRedirections: MOST_REDIRECTIONS,
-    // None of these: a command that was lost may have been done, and a miss is better than a wait.
+    // No retries: a command whose connection was lost may have been executed, and a miss is better than a wait.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: commandTimeoutMs,
@@ -90,10 +92,10 @@ function lasting({ connectTimeoutMs, commandTimeoutMs, address }: ClientOptions)
     maxLoadingRetryTime: LONGEST_LOADING_WAIT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    // Who listens subscribes anew on a connection of its own.
+    // ChannelListener subscribes again by itself, on its own connection.
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    // A demoted node of a Cluster says MOVED.
+    // A demoted node of a Cluster answers MOVED, never READONLY.
     reconnectOnError: address.topology === 'cluster' ? null : readOnlyNowAndThen(),
   };
 }
@@ -138,4 +140,10 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
     reconnectedAt = performance.now();
     return true;
   };
+}
+
+/** How long to wait before the `attempt`th reconnect, from 1 up: doubling from 10 ms to 1 s, with as much again by chance. */
+export function reconnectDelayMs(attempt: number): number {
+  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  return delayMs + Math.random() * delayMs;
 }

@@ -3,10 +3,10 @@ import { Command, Redis } from 'ioredis';
 import type { Decoder } from 'ioredis/built/resp/decoder.js';
 import { ReplySyntax } from './reply-syntax.ts';
 
-/** The version whose insides are known here. Another one has to be read first. */
+/** The only version that this patch was written for: check the internals of another one before changing this. */
 const PATCHED_VERSION = '6.0.0';
 
-/** What ioredis has inside of a connection, and gives no other access to. */
+/** Internals of an ioredis connection that have no public access. */
 interface DataHandler {
   readonly redis: {
     readonly stream: { destroy(error: Error): void };
@@ -39,7 +39,7 @@ interface Connector {
   connect(...args: unknown[]): Promise<NodeJS.EventEmitter>;
 }
 
-/** Its modules themselves, whose members are replaced: what `import` gives is a copy of them. */
+/** The CommonJS modules of ioredis, whose members are replaced; `import` would give a copy. */
 const require = createRequire(import.meta.url);
 
 let isPatched = false;
@@ -75,8 +75,8 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   };
   handler.shiftCommand = function () {
     const item = this.redis.commandQueue.shift();
-    if (item === undefined) throw new Error('a reply to nothing');
-    // Late, or the reply to the next command: then all that follow would get those of others.
+    if (item === undefined) throw new Error('a reply without a command');
+    // It is late, or belongs to the next command: then every following command would get the reply of another.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
     return item;
   };
@@ -87,7 +87,7 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   };
 }
 
-/** What is taken for the reply to a command must be that, and nothing else is asked for that comes as a push. */
+/** Checks that pushes are the ones that were asked for: only messages and replies to SUBSCRIBE. */
 function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
   const [kind, ...rest] = Array.isArray(reply)
     ? reply.map((part) => (Buffer.isBuffer(part) ? String(part) : part))
@@ -97,7 +97,7 @@ function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
   const asked = redis.commandQueue.peekFront()?.command;
   const isAnswer = kind === 'subscribe' && asked?.name === kind && asked?.args.includes(channel) && last > 0;
   if (rest.length !== 2 || typeof channel !== 'string' || !(isMessage || isAnswer))
-    throw new Error('a push of no sense');
+    throw new Error('an unexpected push message');
 }
 
 function checkBytesFirst(decoders: { Decoder: typeof Decoder }): void {

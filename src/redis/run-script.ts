@@ -18,7 +18,7 @@ export async function runScript(
   try {
     return await client.callBuffer('evalsha', digestOf(script), ...rest);
   } catch (error) {
-    // Nothing has run: it is not sent twice.
+    // NOSCRIPT means that nothing was executed, so sending it again is safe. Any other failure is not repeated.
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return await client.callBuffer('eval', script, ...rest);
   }

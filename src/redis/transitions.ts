@@ -1,14 +1,14 @@
 import { Cluster, type Redis } from 'ioredis';
 import { connectMasters } from './cluster-nodes.ts';
 
-/** The connection came, or went (or could not be made in the first place). Told once each, not once an attempt. */
+/** The connection was made, or was lost (or could not be made at the start). Reported once per change, not per attempt. */
 export type RedisTransition =
   | { readonly state: 'connected' }
   | { readonly state: 'disconnected'; readonly reason: string };
 
 const NO_REASON = 'connection closed';
 
-/** Tells when a client becomes usable and when it no longer is; a Cluster is while one of its nodes is. */
+/** Reports when a client becomes usable and when it stops being so; a Cluster is usable while one of its nodes is. */
 export function reportTransitions(
   client: Redis | Cluster,
   secrets: readonly string[],
@@ -36,7 +36,7 @@ export function reportTransitions(
   };
   client.on('ready', () => void usable());
   client.on('reconnecting', disconnected);
-  // Of one node; the others may be well.
+  // About one node; the others may be usable.
   client.on('node error', because);
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
     because(error.lastNodeError ?? error);

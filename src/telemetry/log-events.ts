@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
-import type { EvictionProblem } from '../redis/report-eviction.ts';
+import type { EvictionProblem } from '../redis/ask-server.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 
 /** So many good answers in a row mean that the indexer is well again. */
@@ -16,13 +16,20 @@ export class EventLog {
   readonly #logger: Logger;
   #indexer: 'answers' | 'fails' | 'refuses-key' = 'answers';
   #goodInARow = 0;
+  #isClosing = false;
   readonly #openBreakers = new Set<UpstreamOperation>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
+  /** From now on failures of requests are our own end of the connections, and are not logged. */
+  onClosing(): void {
+    this.#isClosing = true;
+  }
+
   readonly onProxyEvent = (event: ProxyEvent): void => {
+    if (this.#isClosing) return;
     // Where the head of the chain is not known, answers live for less time: no client gets a failure.
     if ('operation' in event && event.operation === 'masterchainInfo') return;
     switch (event.name) {

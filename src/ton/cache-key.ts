@@ -1,13 +1,10 @@
 import type { Call } from './parse-call.ts';
 
-/** Raised whenever a key, or the meaning of what is stored under it, changes: entries of another version are misses. */
-export const SCHEMA_VERSION = 3;
-
 /**
  * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
  * instant at which all was purged, 0 for never). The indexer's address is no part of it, so replicas of one chain
  * share entries. Pairs are joined by `&`, which {@link escaped} values do not hold, and names hold neither `=` nor `:`:
- * two requests never have one key.
+ * two requests never have one key. Whoever changes keys raises `SCHEMA_VERSION` of `cache/entry-codec.ts`.
  */
 export function cacheKey(network: string, epoch: number, { operation, request }: Call): string {
   const join =
@@ -16,7 +13,7 @@ export function cacheKey(network: string, epoch: number, { operation, request }:
       name + separator + escaped(value);
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
-  return `${SCHEMA_VERSION} ${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
+  return `${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
 /** Percent-encodes what is not in an address, a hash, a number or an ordinary word: those stand in keys as they are. */

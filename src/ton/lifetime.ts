@@ -1,20 +1,24 @@
+import type { Instants } from '../instants.ts';
 import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 
-/** How long answers of one rule live, in milliseconds; both stale windows begin when the lifetime ends. */
+/**
+ * How long answers of one rule live, in milliseconds, as the settings say it; both stale windows begin when the lifetime
+ * ends.
+ */
 export interface LifetimePolicy {
-  readonly lifetimeMs: number;
+  readonly lifetime: number;
   /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */
-  readonly memoryTtlMs: number;
+  readonly memoryTtl: number;
   /** RFC 5861 3; never longer than the lifetime. */
-  readonly staleWhileRevalidateMs: number;
+  readonly staleWhileRevalidate: number;
   /** RFC 5861 4, and when a request is shed. */
-  readonly staleIfErrorMs: number;
+  readonly staleIfError: number;
 }
 
 /** A growing answer lives a part of its age: the older its youngest child, the less likely another one becomes. */
-export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetimeMs'> {
-  readonly shortestLifetimeMs: number;
-  readonly longestLifetimeMs: number;
+export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
+  readonly shortestLifetime: number;
+  readonly longestLifetime: number;
   /** The lifetime is the age divided by this. */
   readonly ageDivisor: number;
 }
@@ -33,14 +37,7 @@ export interface AnswerInstants {
 }
 
 /** The instants of an entry, and what clients get. */
-export interface Lifetime {
-  readonly askedAt: number;
-  readonly freshUntil: number;
-  readonly staleWhileRevalidateUntil: number;
-  readonly staleIfErrorUntil: number;
-  readonly memoryTtlMs: number;
-  /** From `receivedAt` to `freshUntil`. */
-  readonly lifetimeMs: number;
+export interface Lifetime extends Instants {
   /** The longest that a client may keep the answer after it was sent; 0 for what clients must not keep. */
   readonly maxAgeSeconds: number;
   /** Whether a later {@link AnswerInstants.chainAt} would make the lifetime longer. */
@@ -70,38 +67,38 @@ export function lifetimeOf(
   instants: AnswerInstants,
   random: () => number,
 ): Lifetime {
-  const { lifetimeMs, ...windows } = policyFor(finality, policies, instants);
+  const { lifetime, ...windows } = policyFor(finality, policies, instants);
   const longest = policyFor(finality, policies, { ...instants, chainAt: instants.receivedAt });
-  const jitterMs = lifetimeMs < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetimeMs);
-  const keptMs = lifetimeMs - jitterMs;
+  const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
+  const keptMs = lifetime - jitterMs;
   const freshUntil = instants.receivedAt + keptMs;
   return {
     askedAt: instants.askedAt,
     freshUntil,
-    staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidateMs, lifetimeMs),
-    staleIfErrorUntil: freshUntil + windows.staleIfErrorMs,
-    memoryTtlMs: Math.min(windows.memoryTtlMs, keptMs),
-    lifetimeMs: keptMs,
+    staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidate, lifetime),
+    staleIfErrorUntil: freshUntil + windows.staleIfError,
+    memoryTtl: Math.min(windows.memoryTtl, keptMs),
+    lifetime: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
-    gainsByChainTime: longest.lifetimeMs > lifetimeMs,
+    gainsByChainTime: longest.lifetime > lifetime,
   };
 }
 
 /** How long after it was received an answer can be of any use, in milliseconds. */
 export function longestUseMs({ adjacentGrowing, ...policies }: LifetimePolicies): number {
-  const growing = { ...adjacentGrowing, lifetimeMs: adjacentGrowing.longestLifetimeMs };
+  const growing = { ...adjacentGrowing, lifetime: adjacentGrowing.longestLifetime };
   return Math.max(
     ...[growing, ...Object.values(policies)].map(
-      (policy) => policy.lifetimeMs + Math.max(policy.staleWhileRevalidateMs, policy.staleIfErrorMs),
+      (policy) => policy.lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError),
     ),
   );
 }
 
 function policyFor(finality: Finality, policies: LifetimePolicies, instants: AnswerInstants): LifetimePolicy {
   if (finality.rule !== 'adjacentGrowing') return policies[finality.rule];
-  const { shortestLifetimeMs, longestLifetimeMs, ageDivisor, ...windows } = policies.adjacentGrowing;
+  const { shortestLifetime, longestLifetime, ageDivisor, ...windows } = policies.adjacentGrowing;
   const grownMs = Math.floor(ageOf(finality, instants) / ageDivisor);
-  return { ...windows, lifetimeMs: Math.min(Math.max(grownMs, shortestLifetimeMs), longestLifetimeMs) };
+  return { ...windows, lifetime: Math.min(Math.max(grownMs, shortestLifetime), longestLifetime) };
 }
 
 /**

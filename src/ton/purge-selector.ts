@@ -2,6 +2,7 @@ import { ProxyError } from '../errors.ts';
 import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
 import { seqno } from './parameters.ts';
+import type { Call } from './parse-call.ts';
 
 /** What can be purged: what was asked for by one of these, or everything. */
 export type Selector = 'seqno' | 'hash' | 'account' | 'all';
@@ -50,13 +51,11 @@ export function parsePurge(body: unknown): PurgeRequest {
   return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
 }
 
-/** The tags of a key that {@link cacheKey} made: what its request named, in the words of a purge. */
-export function tagsOfKey(key: string): readonly string[] {
-  const pairs = key.slice(key.indexOf('?') + 1).split('&');
-  return pairs.flatMap((pair) => {
-    const equals = pair.indexOf('=');
-    const selector = equals < 0 ? undefined : SELECTOR_OF[pair.slice(0, equals)];
-    return selector === undefined ? [] : [`${selector}:${pair.slice(equals + 1)}`];
+/** What a call names, in the words of a purge: the tags of its entry. */
+export function tagsOf({ request }: Call): readonly string[] {
+  return request.query.flatMap(([name, value]) => {
+    const selector = SELECTOR_OF[name];
+    return selector === undefined ? [] : [`${selector}:${value}`];
   });
 }
 

@@ -25,7 +25,7 @@ declare module 'autocannon' {
   }
 
   interface Run extends EventEmitter, PromiseLike<Result> {
-    on(event: 'response', told: (client: Client, status: number, bytes: number, ms: number) => void): this;
+    on(event: 'response', listener: (client: Client, status: number, bytes: number, ms: number) => void): this;
   }
 
   export default function autocannon(options: Options): Run;

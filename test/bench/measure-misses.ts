@@ -37,9 +37,9 @@ function timeOf(agent: Agent, url: string, cacheStatus = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     get(url, { agent }, (response) => {
-      const told = String(response.headers['cache-status'] ?? '');
-      if (response.statusCode !== 200 || !told.includes(cacheStatus)) {
-        reject(new Error(`status ${response.statusCode}, ${told}`));
+      const header = String(response.headers['cache-status'] ?? '');
+      if (response.statusCode !== 200 || !header.includes(cacheStatus)) {
+        reject(new Error(`status ${response.statusCode}, ${header}`));
       }
       response.on('end', () => resolve(performance.now() - startedAt)).on('error', reject);
       response.resume();

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { type Entry, usableUntil } from '../../src/cache/entry.ts';
+import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
+import { usableUntil } from '../../src/instants.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
-/** What the suite needs of a tier: itself, a clock to turn, and a way to wait until what was set is kept. */
+/** What the suite needs of a tier: the tier, its clock, and a way to wait until an entry is stored. */
 interface Subject {
   readonly tier: Tier;
   readonly clock: { now: number };
@@ -50,18 +51,18 @@ describe.each([
     await settled();
   };
 
-  test('holds nothing under a key that was never set', async () => {
+  test('has nothing under a key that was never set', async () => {
     expect(await start().tier.get('never set')).toMatchObject({ state: 'absent' });
   });
 
-  test('gives back what was set, to the last byte and instant', async () => {
+  test('returns an entry with the same bytes and instants as it was set', async () => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now, body: Buffer.from([0, 255, 10, 13, 0xc3, 0x28]) });
     await keep(subject, entry);
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
-  test.each([0, 1, 1023, 1024, 100_000, 1_500_000])('gives back a body of %d bytes', async (size) => {
+  test.each([0, 1, 1023, 1024, 100_000, 1_500_000])('returns a body of %d bytes', async (size) => {
     const subject = start();
     const entry = anEntry({
       askedAt: subject.clock.now,
@@ -71,7 +72,7 @@ describe.each([
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
-  test('gives back an absence with its status, and no API version where there was none', async () => {
+  test('returns an absence with its status, and no API version where there was none', async () => {
     const subject = start();
     const entry = anEntry({
       askedAt: subject.clock.now,
@@ -81,7 +82,7 @@ describe.each([
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
   });
 
-  test('holds an entry until the instant when it is of no more use', async () => {
+  test('keeps an entry until its stale windows are over', async () => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now });
     await keep(subject, entry);
@@ -91,7 +92,7 @@ describe.each([
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
-  test('does not take an entry that is of no more use', async () => {
+  test('does not store an entry whose stale windows are over', async () => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now });
     subject.clock.now = usableUntil(entry);
@@ -100,7 +101,7 @@ describe.each([
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
-  test('replaces an entry by one that was asked for later', async () => {
+  test('replaces an entry by one that was requested later', async () => {
     const subject = start();
     const earlier = anEntry({ askedAt: subject.clock.now, body: Buffer.from('earlier') });
     const later = anEntry({ askedAt: subject.clock.now + 1, body: Buffer.from('later') });
@@ -109,7 +110,7 @@ describe.each([
     expect(await subject.tier.get(later.key)).toMatchObject({ state: 'found', entry: later });
   });
 
-  test('holds under each key what was last set under it, and nothing under the others', async () => {
+  test('keeps under each key what was last set there, and nothing under other keys', async () => {
     const key = fc.oneof(fc.constantFrom('a', 'A', 'a ', 'a{b}', '{a}b', ''), fc.string({ unit: 'grapheme' }));
     const sets = fc.array(fc.record({ key, body: fc.uint8Array({ maxLength: 2000 }) }), { maxLength: 20 });
     await fc.assert(

@@ -11,7 +11,7 @@ const ALL = JSON.stringify({ all: true });
 let proxy: RunningProxy;
 
 async function start(env: Readonly<Record<string, string>> = {}, headerTimeout = 10_000): Promise<void> {
-  // Nobody listens on port 1: what is purged needs no indexer.
+  // No program listens on port 1: a purge needs no indexer.
   proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env, overrides: { http: { headerTimeout } } });
 }
 
@@ -21,7 +21,7 @@ function post(headers: Asking['headers'] = JSON_TYPE, body = ALL): Promise<Answe
   return proxy.askAdmin('/purge', { method: 'POST', headers, body });
 }
 
-/** Bytes out, bytes in: what a client of ours would not send. */
+/** Bytes out, bytes in: for requests that an HTTP client would not send. */
 async function raw(head: readonly string[], body = ALL): Promise<string> {
   const { hostname, port } = new URL(proxy.adminUrl);
   const socket = connect(Number(port), hostname);
@@ -43,7 +43,7 @@ async function expectRefused({ status, headers, text }: Answered, expected: numb
 }
 
 describe('POST /purge on loopback', () => {
-  it('purges, and says what', async () => {
+  it('purges, and reports what', async () => {
     await start();
     const before = Date.now();
     const { status, headers, text } = await post(JSON_TYPE, '{"seqno":"0062000000","soft":true}');
@@ -53,7 +53,7 @@ describe('POST /purge on loopback', () => {
     expect(await proxy.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
   });
 
-  it('takes the content type with its parameters', async () => {
+  it('accepts the content type with parameters', async () => {
     await start();
     expect((await post({ 'Content-Type': 'Application/JSON; charset=utf-8' })).status).toBe(200);
   });
@@ -71,7 +71,7 @@ describe('POST /purge on loopback', () => {
     await expectRefused(await post(JSON_TYPE, body), status);
   });
 
-  it('takes 4096 bytes and no more, sent in pieces too', async () => {
+  it('accepts 4096 bytes and no more, sent in pieces too', async () => {
     await start();
     const padded = (length: number) => ALL.padEnd(length, ' ');
     const chunked = async (length: number) => {
@@ -90,7 +90,7 @@ describe('POST /purge on loopback', () => {
     expect(await chunked(4096)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('does not wait for a body that does not come', async () => {
+  it('does not wait for a body that is not sent', async () => {
     await start({}, 200);
     const { hostname, port } = new URL(proxy.adminUrl);
     const socket = connect(Number(port), hostname);
@@ -141,7 +141,7 @@ describe('a web page', () => {
     'a@127.0.0.1',
     '127.0.0.1:x',
     '',
-  ])('cannot purge by a name that is pointed here: %j', async (host) => {
+  ])('cannot purge by a host name that it points here: %j', async (host) => {
     await start();
     expect(await asJson(host)).toMatch(/^HTTP\/1\.1 (421|400) /);
     expect(await purges()).toBe(0);
@@ -169,14 +169,14 @@ describe('a web page', () => {
 
 describe('a host', () => {
   it.each(['127.0.0.1:9464', '10.0.0.7', '[::1]:9464', '[fd00::7]', 'localhost', 'LOCALHOST:9464'])(
-    'that no name can be pointed at is accepted: %s',
+    'that needs no DNS is accepted: %s',
     async (host) => {
       await start();
       expect(await asJson(host)).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
 
-  it('is accepted by its name if that is configured, in any case, and no other', async () => {
+  it('is accepted by a configured name, in any case, and by no other', async () => {
     await start({ ADMIN_ALLOWED_HOSTS: 'Toncache.internal, toncache-0' });
     for (const host of ['toncache.internal:9464', 'TONCACHE.INTERNAL', 'toncache-0']) {
       expect([host, await asJson(host, `Origin: http://${host}`)]).toEqual([
@@ -190,7 +190,7 @@ describe('a host', () => {
 });
 
 describe('a token', () => {
-  it('has to be brought when there is one, on loopback too', async () => {
+  it('is required when ADMIN_TOKEN is set, on loopback too', async () => {
     await start({ ADMIN_TOKEN: TOKEN });
     for (const authorization of [undefined, TOKEN, `Basic ${TOKEN}`, 'Bearer', `Bearer ${TOKEN}x`, 'Bearer x']) {
       const answered = await post(
@@ -206,21 +206,21 @@ describe('a token', () => {
     expect(JSON.stringify(proxy.log)).not.toContain(TOKEN);
   });
 
-  it('does not open the port to web pages', async () => {
+  it('does not let web pages purge', async () => {
     await start({ ADMIN_TOKEN: TOKEN });
     const headers = { ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` };
     await expectRefused(await post({ ...headers, Origin: 'https://evil.example' }), 403);
     expect(await asJson('evil.example', `Authorization: Bearer ${TOKEN}`)).toMatch(/^HTTP\/1\.1 421 /);
   });
 
-  it('has to be set where others than this machine reach the port', async () => {
+  it('must be configured where other machines can reach the port', async () => {
     await start({ ADMIN_HOST: '0.0.0.0' });
     const answered = await post();
     await expectRefused(answered, 403);
     expect(answered.text).toMatch(/set ADMIN_TOKEN/);
   });
 
-  it('is enough there', async () => {
+  it('is sufficient there', async () => {
     await start({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: TOKEN });
     expect((await post({ ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` })).status).toBe(200);
     expect((await post()).status).toBe(401);

@@ -38,7 +38,7 @@ describe('the admin port', () => {
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
   });
 
-  it('counts the connections that were one too many', async () => {
+  it('counts the connections that were refused', async () => {
     await using small = await startProxy({
       upstreamUrl: world.indexer.url,
       overrides: { http: { maxConnections: 1 } },
@@ -52,7 +52,7 @@ describe('the admin port', () => {
     holder.destroy();
   });
 
-  it('serves nothing else: not the API, and no other method', async () => {
+  it('serves neither the API nor any other method', async () => {
     for (const target of ['/', newestBlock(world), '/healthz/x']) {
       expect((await world.proxy.askAdmin(target)).status).toBe(404);
     }
@@ -67,7 +67,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
   let proxy: RunningProxy;
 
   beforeEach(async () => {
-    // Nobody listens on port 1 of this machine, so both connections are refused.
+    // No program listens on port 1 of this machine, so both connections are refused.
     const nowhere = '127.0.0.1:1';
     proxy = await startProxy({ upstreamUrl: `http://${nowhere}`, env: { REDIS_URL: `redis://${nowhere}` } });
   });
@@ -83,7 +83,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
     ).toBeGreaterThanOrEqual(4);
   });
 
-  it('says from the begin whether Redis is used', async () => {
+  it('says from the start whether Redis is used', async () => {
     const { text } = await proxy.askAdmin('/metrics');
     for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 1\n`);
   });

@@ -67,7 +67,7 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
     expect(world.forwarded[0]?.headers['accept-encoding']).toMatch(/gzip.*br|br.*gzip/);
   });
 
-  it('come whole however they are framed and however slowly they come', async () => {
+  it('are complete however they are framed and however slowly they come', async () => {
     const direct = await world.askIndexer(parentOfSettled(world));
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1_000, pauseMs: 1 });
     expect((await world.ask(parentOfSettled(world))).digest).toBe(direct.digest);
@@ -101,13 +101,13 @@ describe('bodies', () => {
     }
   });
 
-  it('of errors of the indexer pass as they are too', async () => {
+  it('of errors of the indexer are not changed either', async () => {
     const body = '{ "error" : "out of \\u0073orts", "code":500 }\n';
     world.indexer.faults.inject({ kind: 'answer', status: 500, body });
     expect(await world.ask(unknownTransaction())).toMatchObject({ status: 500, text: body });
   });
 
-  it('that claim to be compressed and are not make no answer', async () => {
+  it('that claim to be compressed and are not are no answer', async () => {
     const headers = { 'Content-Encoding': 'gzip' };
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: '{"traces":[]}', headers }, { times: 1 });
     const cutShort = gzipSync(Buffer.from('{"traces":[]}')).subarray(0, -9);

@@ -21,7 +21,7 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('tells a miss that was stored, then a hit with its tier and what is left of its lifetime', async () => {
+  it('shows a miss that was stored, then a hit with its tier and remaining lifetime', async () => {
     const target = parentOfSettled(world);
     expect((await world.ask(target)).cache).toEqual({ fwd: 'miss', 'fwd-status': 200, stored: true });
     expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 3_600, detail: 'memory' });
@@ -29,13 +29,13 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 3_589, detail: 'memory' });
   });
 
-  it('tells of an absence what the indexer said', async () => {
+  it('shows the status of the indexer for an absence', async () => {
     const target = unknownTransaction();
     expect((await world.ask(target)).cache).toEqual({ fwd: 'miss', 'fwd-status': 404, stored: true });
     expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: 0, detail: 'memory' });
   });
 
-  it('tells by a negative ttl that a hit is stale, and of the answer after it that it is not', async () => {
+  it('shows a stale hit by a negative ttl, and the next answer as fresh', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(HOUR_MS + 5_000);
@@ -44,14 +44,14 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     expect((await world.untilFresh(target)).cache).toMatchObject({ ttl: 3_600 });
   });
 
-  it('tells that it went forward with a stale answer at hand', async () => {
+  it('shows fwd=stale when the indexer was asked while a stale answer was cached', async () => {
     const target = pendingTrace(world);
     await world.ask(target);
     world.advance(900);
     expect((await world.ask(target)).cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
 
-  it('tells of a stale answer in place of a failure what the failure was', async () => {
+  it('shows the failure for a stale answer that is served in its place', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(2 * HOUR_MS);
@@ -61,7 +61,7 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 500, ttl: -3600, detail: 'upstream-error' });
   });
 
-  it('tells of a stale answer in place of a shed request that nothing was forwarded', async () => {
+  it('shows that nothing was forwarded for a stale answer in place of a shed request', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(2 * HOUR_MS);
@@ -72,7 +72,7 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     expect(cache).toEqual({ hit: true, ttl: -3600, detail: expect.stringMatching(/^(memory|redis)$/) });
   });
 
-  it('tells who waited for the request of another', async () => {
+  it('shows which requests were collapsed into another', async () => {
     const target = childrenOfSettled(world);
     const gate = world.indexer.hold();
     const leader = await world.proxy.sendIn(target);
@@ -86,14 +86,14 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('tells of a failure what the indexer said, and why nothing was stored', async () => {
+  it('shows the status of the indexer for a failure, and why nothing was stored', async () => {
     world.indexer.faults.inject(failed(500));
     const { status, cache } = await world.ask(unknownTransaction());
     expect(status).toBe(500);
     expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 500, detail: 'upstream-error' });
   });
 
-  it('tells of a failure without an answer that it went forward', async () => {
+  it('shows that a failure without an answer was forwarded', async () => {
     world.indexer.faults.inject({ kind: 'reset' });
     const { status, cache } = await world.ask(unknownTransaction());
     expect(status).toBe(502);
@@ -108,7 +108,7 @@ describe('Cache-Status', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('is on every answer, and never claims what did not happen', async () => {
+  it('is on every answer, and shows only what happened', async () => {
     const replies = [
       await world.ask('/api/v3/unheardOf'),
       await world.ask('/healthz'),
@@ -132,7 +132,7 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('is on 304 and on the answer to HEAD as well', async () => {
+  it('is on 304 and on answers to HEAD as well', async () => {
     const target = nothingPending();
     const missed = await world.ask(target, { headers: { 'If-None-Match': '*' } });
     expect([missed.status, missed.cache]).toEqual([304, { fwd: 'miss', 'fwd-status': 200, stored: true }]);
@@ -140,7 +140,7 @@ describe('Cache-Status', () => {
     expect([hit.status, hit.cache]).toEqual([304, { hit: true, ttl: 0, detail: 'memory' }]);
   });
 
-  it('tells of a request that was shed that it was not forwarded', async () => {
+  it('shows that a shed request was not forwarded', async () => {
     world.indexer.faults.inject(rateLimited('json', '30'));
     const first = await world.ask(unknownTransaction());
     expect([first.status, first.cache]).toMatchObject([503, { fwd: 'miss', 'fwd-status': 429 }]);

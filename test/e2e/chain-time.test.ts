@@ -54,12 +54,12 @@ describe.each(WORLDS)('an indexer that is an hour behind ($dialect, $tiers)', (k
     world.advanceTo(second.finalizedAt);
     expect(hashesIn(await world.askIndexer(target))).toContain(second.hash);
     const committedAt = world.now;
-    for (let told = first; !told.includes(second.hash); ) {
+    for (let shown = first; !shown.includes(second.hash); ) {
       world.catchUp((speed - 1) * POLL_MS);
       world.advance(POLL_MS);
       expect(world.now - committedAt).toBeLessThanOrEqual(VISIBLE_WITHIN_MS);
       const reply = await world.ask(target);
-      told = hashesIn(reply);
+      shown = hashesIn(reply);
       if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) await world.untilFresh(target);
     }
   });
@@ -79,7 +79,7 @@ describe('the head of the chain', () => {
     return world.ask(target);
   }
 
-  it('is asked for once in 10 s at most', async () => {
+  it('is asked for at most once in 10 s', async () => {
     world = await World.start(ANY_WORLD);
     for (let second = 0; second < 25; second++) {
       expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
@@ -88,7 +88,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(3);
   });
 
-  it('is not asked for where it would change nothing', async () => {
+  it('is not asked for when it would change nothing', async () => {
     world = await World.start(ANY_WORLD);
     await world.ask(parentOfSettled(world));
     await world.ask(pendingTrace(world));
@@ -98,7 +98,7 @@ describe('the head of the chain', () => {
     await askForChildren(HOUR_MS);
     expect(world.headsAsked).toBe(1);
     world.advance(60_000);
-    // Old enough for the longest lifetime by what is known.
+    // Old enough for the longest lifetime, by the known chain time.
     await askForChildren(20 * HOUR_MS);
     expect(world.headsAsked).toBe(1);
   });
@@ -115,7 +115,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(1);
   });
 
-  it('is waited for no longer than it may take, and the shortest lifetime holds meanwhile', async () => {
+  it('is waited for no longer than its timeout, and the shortest lifetime applies meanwhile', async () => {
     world = await World.start(ANY_WORLD);
     const gate = world.indexer.hold('masterchainInfo');
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
@@ -130,7 +130,7 @@ describe('the head of the chain', () => {
     ['is not offered', { kind: 'answer', status: 404, body: '<html>' }],
     ['is no head', garbage('html')],
     ['is reset', { kind: 'reset' }],
-  ])('and where it %s, the newest time in any answer counts, and nothing is logged', async (_, fault) => {
+  ])('when the indexer %s, gives way to the newest time in any answer, and nothing is logged', async (_, fault) => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(fault, { operation: 'masterchainInfo' });
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });

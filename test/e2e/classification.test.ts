@@ -6,7 +6,7 @@ import { ANY_WORLD, World } from './world.ts';
 const BLOCK_SET = 4711;
 const NOW = 1_700_000_000;
 
-/** What is left of the lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
+/** The remaining lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
 const SECONDS = { final: 86_400, 'final page': 600, parent: 3_600, settled: 1, live: 0, growing: 3_600 } as const;
 
 const master = { workchain: -1, shard: '8000000000000000', seqno: BLOCK_SET };
@@ -80,7 +80,7 @@ const TRACES: readonly Case[] = [
   ['a trace without transactions', {}, { traces: [{ trace_id: 'x' }] }, 'live'],
 ];
 
-describe('an answer is classified by what stands in it, where it stands', () => {
+describe('an answer is classified by its content', () => {
   let world: World;
 
   beforeAll(async () => {
@@ -102,7 +102,7 @@ describe('an answer is classified by what stands in it, where it stands', () => 
     isClassified(targetOf('masterchainBlockShards', { seqno: BLOCK_SET, ...query }), body, as),
   );
 
-  it('a masterchain block that may be incomplete lives for 400 ms, and is of no use after that', async () => {
+  it('a masterchain block that may be incomplete lives for 400 ms, and is never served after that', async () => {
     const target = targetOf('masterchainBlockShards', { seqno: BLOCK_SET, limit: 999 });
     const body = JSON.stringify({ blocks: [shard, shard] });
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });

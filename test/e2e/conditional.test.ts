@@ -74,7 +74,7 @@ describe.each(WORLDS)('entity tags before indexer $dialect, $tiers', (kind) => {
     expect(headers).not.toHaveProperty('content-type');
   });
 
-  it('are classified on a miss as well, after the indexer was asked', async () => {
+  it('are compared on a miss as well, after the indexer answered', async () => {
     const target = newestBlock(world);
     const { headers } = await world.ask(target);
     await using other = await world.addProxy({ env: { NETWORK: someNetwork() } });
@@ -90,7 +90,7 @@ describe('If-None-Match', () => {
     world = await World.start(ANY_WORLD);
   });
 
-  it('is classified only where the answer would be 200', async () => {
+  it('is evaluated only where the answer would be 200', async () => {
     const absent = unknownTransaction();
     const { headers } = await world.ask(absent);
     for (const given of ['*', headers.etag ?? '*']) {
@@ -103,7 +103,7 @@ describe('If-None-Match', () => {
     expect((await inquire(unknownTransaction(), '*')).status).toBe(502);
   });
 
-  it('is classified on live and empty answers too, though no cache may keep them', async () => {
+  it('is evaluated for live and empty answers too, though no cache may keep them', async () => {
     for (const target of [pendingTrace(world), nothingPending()]) {
       const { headers } = await world.ask(target);
       const again = await inquire(target, headers.etag ?? '');

@@ -7,7 +7,7 @@ import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import { answersOf, childrenOf } from '../support/transaction-answers.ts';
+import { answersOf, parentOf } from '../support/transaction-answers.ts';
 import { parseCacheStatus } from './cache-status.ts';
 
 const KEYS = 10;
@@ -26,13 +26,13 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** What the servers refused, in their own words: `command` or `channel`, and which. */
 async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
-  const told = servers.map(async ({ port }) => {
+  const perServer = servers.map(async ({ port }) => {
     const admin = adminOf(port, certificate);
     const entries = (await admin.call('acl', 'log')) as string[][];
     admin.disconnect();
     return entries.map((entry) => `${entry[entry.indexOf('reason') + 1]} ${entry[entry.indexOf('object') + 1]}`);
   });
-  return (await Promise.all(told)).flat();
+  return (await Promise.all(perServer)).flat();
 }
 
 /** Three instances, all that they share, and nothing to complain about. */
@@ -41,7 +41,7 @@ async function works(redisUrl: string): Promise<void> {
     redisUrl,
     env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000' },
   });
-  const targets = Array.from({ length: KEYS }, (_, index) => childrenOf(1, index));
+  const targets = Array.from({ length: KEYS }, (_, index) => parentOf(1, index));
   const replies = await Promise.all(targets.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   expect(fleet.asked).toBe(KEYS);
@@ -60,7 +60,7 @@ async function works(redisUrl: string): Promise<void> {
   for (const proxy of fleet.proxies.slice(0, 3)) {
     await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
   }
-  await fleet.get(0).ask(childrenOf(1, 0));
+  await fleet.get(0).ask(parentOf(1, 0));
   expect(fleet.asked).toBe(KEYS + 1);
   for (const proxy of fleet.proxies) {
     // Never exactly 0 once the server's clock was read.
@@ -77,7 +77,7 @@ describe.each([
     'redis-cluster',
   ],
 ] as const)('a user with the least rights, by TLS, to %s', (_, start, scheme) => {
-  it('is enough for all that instances share', async () => {
+  it('is enough for everything that instances share', async () => {
     await using redis = await start();
     await works(redis.url.replace(`${scheme}://`, `${scheme}://${CREDENTIALS}@`));
     expect(await refusals('servers' in redis ? redis.servers : [redis])).toEqual([]);
@@ -88,7 +88,7 @@ it('docs/fleet.md names the least rights that a Redis user needs', async () => {
   expect((await readFile('docs/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
 });
 
-it('a user that may use no channel waits by looking', async () => {
+it('an instance whose user may use no channel polls', async () => {
   const rights = LEAST_RIGHTS.replace('&toncache:* ', '');
   await using redis = await startRedis({ certificate, args: [...BOUNDED, ...redisUser(rights)] });
   await works(redis.url.replace('rediss://', `rediss://${CREDENTIALS}@`));

@@ -1,14 +1,14 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
-import { Fleet, someChildren, someMessage, told } from '../support/fleet.ts';
+import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 
 /** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
 const PATIENT = { coalescing: { collapseWindow: 60_000 } };
 
-/** An indexer that keeps its answers back until it is told to give them, the oldest first. */
+/** An indexer that holds its answers until the test releases them, the oldest first. */
 class Held {
   readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
 
@@ -31,19 +31,21 @@ async function leases(fleet: Fleet): Promise<string[]> {
 }
 
 describe('300 clients of three instances', () => {
-  it('cost the indexer one request for a cold key, every time', async () => {
+  it('cause one request to the indexer for a cold key, every time', async () => {
     await using fleet = await Fleet.start(async () => {
       await after(400);
       return children('a');
     });
     for (let time = 1; time <= 4; time++) {
-      expect(told(await fleet.ask(someChildren(), 300))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+      expect(distinctAnswers(await fleet.ask(someChildren(), 300))).toEqual([
+        `200 ${JSON.stringify(children('a').body)}`,
+      ]);
       expect(fleet.asked).toBe(time);
     }
     expect(await leases(fleet)).toEqual([]);
   });
 
-  it('cost it one for a key that failed, and all get the failure, also within its failure TTL', async () => {
+  it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } },
@@ -54,12 +56,12 @@ describe('300 clients of three instances', () => {
     await fleet.untilAsked(1);
     await Promise.all([1, 2].map((skip) => expect.poll(() => followers(fleet)).toBeGreaterThanOrEqual(skip)));
     held.give(NO_DATABASE);
-    expect(told(await asking)).toEqual(['500 {"error":"no database"}']);
-    expect(told([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
+    expect(distinctAnswers(await asking)).toEqual(['500 {"error":"no database"}']);
+    expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
   });
 
-  it('say how they were answered: one by the indexer, the others of its instance with it, all others by Redis', async () => {
+  it('get a Cache-Status that says how: one from the indexer, others collapsed into it, all others from Redis', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, { overrides: PATIENT });
     const asking = fleet.ask(someChildren(), 30);
@@ -69,7 +71,7 @@ describe('300 clients of three instances', () => {
     const statuses = (await asking).map(({ headers }) => String(headers['cache-status']).replace(/ttl=\d+/, 'ttl=n'));
     const count = (wanted: RegExp) => statuses.filter((it) => wanted.test(it)).length;
     expect(count(/^toncache; fwd=miss; fwd-status=200; stored$/)).toBe(1);
-    // Whoever comes a moment later finds it in memory.
+    // A request a moment later finds it in memory.
     const others = count(
       /^toncache; (?:fwd=miss; fwd-status=200; stored; collapsed|hit; ttl=n; detail=(?:redis|memory))$/,
     );
@@ -83,8 +85,8 @@ async function followers(fleet: Fleet): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-describe('what the holder of a lease came to by itself', () => {
-  it('is the answer to its own clients alone, and exactly one other instance loads', async () => {
+describe('a refusal by the holder of a lease itself', () => {
+  it('goes to its own clients only, and exactly one other instance loads', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(
       async (target) => {
@@ -102,7 +104,7 @@ describe('what the holder of a lease came to by itself', () => {
     });
     await fleet.add(PATIENT);
     await fleet.add(PATIENT);
-    // The burst is spent by the call that brings the pause; the next one waits for the rate with its lease in hand.
+    // The burst is used up by the call that brings the pause; the next one waits for the rate while it holds its lease.
     const pausing = limited.ask(someMessage());
     const target = someChildren();
     const refused = limited.ask(target);
@@ -113,11 +115,11 @@ describe('what the holder of a lease came to by itself', () => {
     expect([status, headers['cache-status']]).toEqual([503, 'toncache; detail=overloaded']);
     await fleet.untilAsked(2);
     held.give(children('a'));
-    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
 
-  it('is its end: when it is closed, exactly one other instance loads, at once', async () => {
+  it('by its shutdown lets exactly one other instance load, at once', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
@@ -135,55 +137,45 @@ describe('what the holder of a lease came to by itself', () => {
     await fleet.untilAsked(2);
     held.give(children('late'));
     held.give(children('a'));
-    expect(told(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
 
-  it('is its end also while its load waits for the rate, and nobody waits for it', async () => {
-    await using fleet = await Fleet.start(() => children('a'), {
-      instances: 0,
-      env: { UPSTREAM_TIMEOUT: '5min' },
-    });
+  it('is its end: when all its clients leave while it waits for the rate, exactly one other instance loads', async () => {
+    let asked = 0;
+    const answer = (target: string) => {
+      if (!target.startsWith('/api/v3/pendingTraces')) return children('before');
+      asked++;
+      return pendingTrace('a');
+    };
+    await using fleet = await Fleet.start(answer, { instances: 0 });
     const slow = { requestsPerSecond: 1, timeout: 300_000 };
-    const holder = await fleet.add({ ...PATIENT, upstream: slow, http: { drain: 100 } });
-    const other = await fleet.add(PATIENT);
+    const holder = await fleet.add({ ...PATIENT, upstream: slow, admission: { patience: 300_000 } });
+    await fleet.add(PATIENT);
+    await fleet.add(PATIENT);
     await holder.ask(someChildren());
-    const target = someChildren();
+    const seen = new Set<string>();
+    const untilSeen = (count: number) =>
+      expect
+        .poll(async () => (await leases(fleet)).reduce((all, lease) => all.add(lease), seen).size, { interval: 5 })
+        .toBe(count);
+    // These are before it in the queue for the rate: there is time to leave.
+    const before = Array.from({ length: 5 }, () => send(holder.url, someChildren()));
+    await untilSeen(5);
+    const target = someMessage();
     const lone = send(holder.url, target);
-    await expect.poll(() => leases(fleet)).toHaveLength(1);
+    await untilSeen(6);
+    const others = fleet.ask(target, 20, 1);
+    await expect.poll(() => followers(fleet)).toBe(2);
     lone.leave();
-    const asking = other.ask(target);
-    await fleet.untilFollowed(other, 1);
-    await holder.close();
-    expect((await asking).status).toBe(200);
+    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
+    expect(asked).toBe(1);
+    for (const { leave } of before) leave();
   });
 });
 
-describe('a load that others wait for', () => {
-  it('is not cancelled when all its own clients leave', async () => {
-    await using fleet = await Fleet.start(() => children('a'), { instances: 0 });
-    const holder = await fleet.add({
-      ...PATIENT,
-      upstream: { requestsPerSecond: 1, timeout: 20_000 },
-      admission: { patience: 20_000 },
-    });
-    const other = await fleet.add(PATIENT);
-    await holder.ask(someChildren());
-    // These are before it in the queue for the rate: there is time to leave.
-    const before = [holder.ask(someChildren()), holder.ask(someChildren())];
-    await expect.poll(() => leases(fleet), { interval: 5 }).toHaveLength(2);
-    const known = await leases(fleet);
-    const target = someChildren();
-    const lone = send(holder.url, target);
-    await expect.poll(async () => (await leases(fleet)).filter((it) => !known.includes(it))).toHaveLength(1);
-    lone.leave();
-    const { status, headers } = await other.ask(target);
-    expect([status, headers['cache-status']]).toEqual([200, expect.stringMatching(/detail=redis$/)]);
-    await Promise.all(before);
-    expect(fleet.asked).toBe(4);
-  });
-
-  it('is held by nobody who waits for a permit', async () => {
+describe('a load that other instances wait for', () => {
+  it('has no lease while it waits for a slot', async () => {
     const held = new Held();
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
       instances: 0,
@@ -225,7 +217,7 @@ describe('live answers', () => {
     return { asked: fleet.asked, ms: performance.now() - startedAt };
   }
 
-  it('of three instances cost the indexer no more than those of one', async () => {
+  it('of three instances cause no more requests than those of one', async () => {
     const alone = await polled(1);
     const together = await polled(3);
     // One a lifetime, however many ask; the last one may just have begun.

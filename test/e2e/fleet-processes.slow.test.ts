@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { someChildren, told } from '../support/fleet.ts';
+import { distinctAnswers, someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
 import { answeringJson, asksForHead, children, type JsonAnswer } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
@@ -16,7 +16,7 @@ const PATIENT = {
   coalescing: { collapseWindow: '1min' },
 };
 
-/** Of the 3 s in which those who wait for a killed instance have their answer, ten times as much. */
+/** Ten times the 3 s within which clients that wait for a killed instance get their answer. */
 const TAKEN_OVER_GUARD_MS = 30_000;
 
 /** More than two leases without a renewal. */
@@ -31,7 +31,7 @@ afterAll(() => rm(dir, { recursive: true }));
 
 const ANSWER = `200 ${JSON.stringify(children('a').body)}`;
 
-/** Processes on one Redis, and an indexer that answers the n-th request when it is told to. */
+/** Processes on one Redis, and an indexer that answers the n-th request when the test says so. */
 class ProcessFleet implements AsyncDisposable {
   readonly upstream: ScriptedUpstream;
   readonly network: string;
@@ -121,7 +121,7 @@ class ProcessFleet implements AsyncDisposable {
   }
 }
 
-describe('of three processes', () => {
+describe('among three processes', () => {
   it('one asks the indexer for a cold key of 300 clients, every time', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' });
     for (let time = 0; time < 10; time++) {
@@ -129,7 +129,7 @@ describe('of three processes', () => {
       const replies = Array.from({ length: 300 }, (_, client) => ask(fleet.get(client % 3).url, target));
       await fleet.untilAsked(time + 1);
       setTimeout(() => fleet.give(time, children('a')), 400);
-      expect(told(await Promise.all(replies))).toEqual([ANSWER]);
+      expect(distinctAnswers(await Promise.all(replies))).toEqual([ANSWER]);
       expect(fleet.asked).toBe(time + 1);
     }
   });
@@ -140,12 +140,12 @@ describe('of three processes', () => {
     await fleet.untilRenewedAt(LONG_LOAD_MS);
     expect(fleet.asked).toBe(1);
     fleet.give(0, children('a'));
-    expect(told(await Promise.all(others))).toEqual([ANSWER]);
+    expect(distinctAnswers(await Promise.all(others))).toEqual([ANSWER]);
     expect(await own).toMatchObject({ status: 200 });
     expect(fleet.asked).toBe(1);
   });
 
-  it('one takes over when the holder was stopped, and nothing that this one does later counts', async () => {
+  it('one takes over when the holder was stopped, and nothing that the stopped one does later counts', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '30s' });
     const target = someChildren();
     const { own, others } = await fleet.loadAtTheFirst(target);
@@ -154,16 +154,16 @@ describe('of three processes', () => {
     fleet.give(0, children());
     await fleet.untilAsked(2);
     fleet.give(1, children('a'));
-    expect(told(await Promise.all(others))).toEqual([ANSWER]);
+    expect(distinctAnswers(await Promise.all(others))).toEqual([ANSWER]);
     fleet.get(0).signal('SIGCONT');
     await own;
     for (const { url } of fleet.processes) {
-      await expect.poll(async () => told([await ask(url, target)])).toEqual([ANSWER]);
+      await expect.poll(async () => distinctAnswers([await ask(url, target)])).toEqual([ANSWER]);
     }
     expect(fleet.asked).toBe(2);
   });
 
-  it('one takes over at once when the holder was told to end', async () => {
+  it('one takes over at once when the holder gets a signal to end', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '5min' });
     const target = someChildren();
     const { own, others } = await fleet.loadAtTheFirst(target);
@@ -172,7 +172,7 @@ describe('of three processes', () => {
     await fleet.untilAsked(2);
     expect(await own).toMatchObject({ status: 503 });
     fleet.give(1, children('a'));
-    expect(told(await Promise.all(others))).toEqual([ANSWER]);
+    expect(distinctAnswers(await Promise.all(others))).toEqual([ANSWER]);
     expect(fleet.asked).toBe(2);
     expect(await fleet.get(0).ended).toEqual({ code: 0, signal: null });
   });
@@ -190,7 +190,7 @@ describe('60 clients of three processes that wait for a fourth', () => {
       fleet.get(0).signal('SIGKILL');
       await fleet.untilAsked(2);
       fleet.give(1, children('a'));
-      expect(told(await Promise.all(others))).toEqual([ANSWER]);
+      expect(distinctAnswers(await Promise.all(others))).toEqual([ANSWER]);
       expect(performance.now() - killedAt).toBeLessThan(TAKEN_OVER_GUARD_MS);
       expect(fleet.asked).toBe(2);
     },

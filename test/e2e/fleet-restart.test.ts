@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { SCHEMA_VERSION } from '../../src/ton/cache-key.ts';
+import { SCHEMA_VERSION } from '../../src/cache/entry-codec.ts';
 import { Fleet, someChildren } from '../support/fleet.ts';
 import { children } from '../support/json-upstream.ts';
 
@@ -44,7 +44,7 @@ it('a new instance answers 200 keys from Redis and asks the indexer for none', a
 describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('beside instances of schema version %i', (version) => {
   const ofVersion = (key: string) => key.replace(`toncache:${SCHEMA_VERSION}:`, `toncache:${version}:`);
 
-  it('entries are misses both ways, and stay side by side', async () => {
+  it('entries of either version are misses for the other, and both stay', async () => {
     const [target = ''] = await fill(1);
     expect(await keysOf(version)).toEqual([]);
     const [ours = ''] = await keysOf(SCHEMA_VERSION);
@@ -62,7 +62,7 @@ describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('beside instances of sch
     expect(fleet.asked).toBe(2);
   });
 
-  it('no load waits for theirs, and no lease of theirs is touched', async () => {
+  it('loads do not wait for those of the other version, and its leases stay untouched', async () => {
     const [target = ''] = await fill(1);
     const [ours = ''] = await keysOf(SCHEMA_VERSION);
     await redis.del(ours);

@@ -30,7 +30,7 @@ describe('a request whose body is encoded', () => {
     'Transfer-Encoding: gzip, chunked',
     'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked',
     'Transfer-Encoding: GZIP,chunked',
-  ])('with %j is refused with 501, and nothing after it is read', async (header) => {
+  ])('with %j is refused with 501, and no later bytes are read', async (header) => {
     for (const [method, path] of [
       ['GET', target],
       ['POST', '/api/v3/estimateFee'],
@@ -42,7 +42,7 @@ describe('a request whose body is encoded', () => {
     }
   });
 
-  it('is refused before what follows it is even counted', async () => {
+  it('is refused before later bytes are even counted', async () => {
     const invalid = () => proxy.metric('toncache_requests_total', { outcome: 'invalid' });
     const before = await invalid();
     const hidden = 'GET /api/v3/masterchainBlockShards?seqno=x HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -52,7 +52,7 @@ describe('a request whose body is encoded', () => {
   });
 
   it.each(['gzip', 'xchunked', 'identity', 'chunked, gzip', 'chunked, identity, chunked'])(
-    'that ends otherwise than in chunks, or is in them twice (%s), is refused once',
+    'that does not end in chunked, or has it twice (%s), is refused once',
     async (encoding) => {
       const bytes = `GET ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}\r\n\r\n${SMUGGLED}`;
       const answers = await statuses(bytes);
@@ -61,7 +61,7 @@ describe('a request whose body is encoded', () => {
     },
   );
 
-  it('in chunks alone is served', async () => {
+  it('in chunks only is served', async () => {
     for (const encoding of ['chunked', 'Chunked']) {
       const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: ${encoding}\r\n\r\n`;
       expect(await statuses(`${head}0\r\n\r\n`)).toEqual([200]);

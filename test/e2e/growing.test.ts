@@ -9,7 +9,7 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 const LONGEST_WHILE_REVALIDATING_MS = 30_000;
 const ABSENT_MS = 300;
-// No divisor of the lifetimes: what is stale for no time at all has a ttl of 0, as what is fresh for less than a second.
+// No divisor of the lifetimes: an answer that has just become stale has a ttl of 0, like one that is fresh for less than 1 s.
 const STEP_MS = 230;
 const WATCHED_MS = 15_000;
 
@@ -17,7 +17,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** By the table of lifetimes, without jitter: how long children may be told of that are `ageMs` old. */
+/** By the table of lifetimes, without jitter: how long an answer with children that are `ageMs` old is fresh. */
 function lifetimeAt(ageMs: number): number {
   return Math.min(Math.max(Math.floor(ageMs / 10), SHORTEST_MS), LONGEST_MS);
 }
@@ -40,42 +40,45 @@ function headOf(instant: number): Fault {
 }
 
 describe.each(WORLDS)('children that appear later, before indexer $dialect, $tiers', (kind) => {
-  it.each(['out', undefined])('are never kept from clients beyond the window (direction %s)', async (direction) => {
-    world = await World.start({ ...kind, chain: { lateShare: 1 } });
-    const parent = parentWithLateChild();
-    world.advanceTo(parent.finalizedAt);
-    const query = direction === undefined ? {} : { direction };
-    const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
-    const until = world.now + WATCHED_MS;
-    let served: string[] = [];
-    let stale = 0;
-    for (; world.now < until; world.advance(STEP_MS)) {
-      const reply = await world.ask(target);
-      served = hashesIn(reply);
-      const missing = parent.children.filter(
-        ({ hash, finalizedAt }) => finalizedAt <= world.now && !served.includes(hash),
-      );
-      for (const child of missing) {
-        const others = parent.children.filter(({ hash }) => served.includes(hash));
-        const newestMs = Math.max(parent.now, ...others.map(({ now }) => now)) * 1000;
-        // What was served was asked for before the child was there, so it was no older than this.
-        const lifetime = lifetimeAt(child.finalizedAt - newestMs);
-        const allowedMs =
-          reply.status === 404 ? ABSENT_MS : lifetime + Math.min(lifetime, LONGEST_WHILE_REVALIDATING_MS);
-        expect(world.now - child.finalizedAt).toBeLessThan(allowedMs);
+  it.each(['out', undefined])(
+    'are never hidden from clients for longer than the window (direction %s)',
+    async (direction) => {
+      world = await World.start({ ...kind, chain: { lateShare: 1 } });
+      const parent = parentWithLateChild();
+      world.advanceTo(parent.finalizedAt);
+      const query = direction === undefined ? {} : { direction };
+      const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
+      const until = world.now + WATCHED_MS;
+      let served: string[] = [];
+      let stale = 0;
+      for (; world.now < until; world.advance(STEP_MS)) {
+        const reply = await world.ask(target);
+        served = hashesIn(reply);
+        const missing = parent.children.filter(
+          ({ hash, finalizedAt }) => finalizedAt <= world.now && !served.includes(hash),
+        );
+        for (const child of missing) {
+          const others = parent.children.filter(({ hash }) => served.includes(hash));
+          const newestMs = Math.max(parent.now, ...others.map(({ now }) => now)) * 1000;
+          // What was served was asked for before the child was there, so it was no older than this.
+          const lifetime = lifetimeAt(child.finalizedAt - newestMs);
+          const allowedMs =
+            reply.status === 404 ? ABSENT_MS : lifetime + Math.min(lifetime, LONGEST_WHILE_REVALIDATING_MS);
+          expect(world.now - child.finalizedAt).toBeLessThan(allowedMs);
+        }
+        if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) {
+          stale++;
+          await world.untilFresh(target);
+        }
       }
-      if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) {
-        stale++;
-        await world.untilFresh(target);
-      }
-    }
-    for (const { hash } of parent.children) expect(served).toContain(hash);
-    expect(stale).toBeGreaterThan(0);
-    // It was worth it: far fewer requests than there were questions.
-    expect(world.forwarded.length).toBeLessThan(WATCHED_MS / STEP_MS / 2);
-  });
+      for (const { hash } of parent.children) expect(served).toContain(hash);
+      expect(stale).toBeGreaterThan(0);
+      // It was worth it: far fewer requests than there were questions.
+      expect(world.forwarded.length).toBeLessThan(WATCHED_MS / STEP_MS / 2);
+    },
+  );
 
-  it('are looked for less and less often', async () => {
+  it('are requested from the indexer less and less often', async () => {
     world = await World.start(kind);
     const target = childrenOfSettled(world);
     const { text, cache } = await world.ask(target);
@@ -137,7 +140,7 @@ describe('the lifetime of children', () => {
     expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
   });
 
-  it('counts their age by the chain in the indexer, however far it is behind', async () => {
+  it('counts their age from the chain time of the indexer, however far it is behind', async () => {
     world = await World.start(ANY_WORLD);
     await world.leap(hour);
     const target = await answered(bodyWith(row(hour + 100 * second)));
@@ -147,7 +150,7 @@ describe('the lifetime of children', () => {
   it.each([
     ['a day ahead', 24 * hour],
     ['a day behind', -24 * hour],
-  ])('does not count on the clock of the machine that the indexer runs on: %s', async (_, skewMs) => {
+  ])("does not depend on the clock of the indexer's machine: %s", async (_, skewMs) => {
     world = await World.start(ANY_WORLD);
     const young = await answered(bodyWith(row(2 * second)), new Date(world.now + skewMs).toUTCString());
     expect((await world.ask(young)).cache).toMatchObject({ hit: true, ttl: 1 });
@@ -155,14 +158,14 @@ describe('the lifetime of children', () => {
     expect((await world.ask(old)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
-  it('is bounded by our own clock, whatever time the head of the chain tells', async () => {
+  it('is bounded by our own clock, whatever time the head of the chain shows', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(headOf(world.now + 30 * minute), { operation: 'masterchainInfo' });
     const target = await answered(bodyWith(row(100 * second)));
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
-  it('is as short as can be where the head tells a time that no chain can have reached', async () => {
+  it('is the shortest one where the head shows a time that no chain can have reached', async () => {
     world = await World.start(ANY_WORLD);
     await world.leap(hour);
     world.indexer.faults.inject(headOf(world.now + 24 * hour), { operation: 'masterchainInfo' });
@@ -173,7 +176,7 @@ describe('the lifetime of children', () => {
   it.each([
     [0, 1 * second],
     [100 * second, 10 * second],
-  ])('is at most twice as long while they are refreshed: %i ms old, %i ms', async (ageMs, lifetimeMs) => {
+  ])('including the stale window is at most twice as long: %i ms old, %i ms', async (ageMs, lifetimeMs) => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(ageMs)));
     world.indexer.faults.inject(failed(500));
@@ -183,7 +186,7 @@ describe('the lifetime of children', () => {
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale', ttl: -lifetimeMs / second });
   });
 
-  it('is at most half a minute longer while they are refreshed, and ten minutes when that fails', async () => {
+  it('is extended by the stale windows by at most 30 s while they are refreshed, and 10 min when that fails', async () => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(10 * hour)));
     world.indexer.faults.inject({ kind: 'reset' });

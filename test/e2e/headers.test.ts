@@ -46,14 +46,14 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
     world = await World.start(kind);
   });
 
-  it('let clients keep what is final for an hour, and what can grow for its lifetime', async () => {
+  it('let clients keep final answers for an hour, and growing ones for their lifetime', async () => {
     const controls = async (target: string) => (await world.ask(target)).headers['cache-control'];
     expect(await controls(newestBlock(world))).toBe(`public, max-age=${kind.dialect === 'spec' ? 600 : 3600}`);
     expect(await controls(parentOfSettled(world))).toBe('public, max-age=3600');
     expect(await controls(childrenOfSettled(world))).toMatch(/^public, max-age=[1-3]$/);
   });
 
-  it('let clients keep nothing that is live, absent or wrong', async () => {
+  it('let clients keep no live answer, absence or error', async () => {
     const targets = [
       pendingTrace(world),
       finalizedTrace(world),
@@ -72,7 +72,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
     expect((await world.ask(unknownTransaction())).headers['cache-control']).toBe('no-store');
   });
 
-  it('name in Vary exactly what the operation reads', async () => {
+  it('name in Vary exactly the headers that the operation reads', async () => {
     const forPending = ['x-actions-version', 'x-no-address-book', 'x-no-metadata'];
     const cases: [string, string[]][] = [
       [pendingTrace(world), forPending],
@@ -102,7 +102,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
     expect((await world.ask('/api/v3/pendingTraces')).headers).not.toHaveProperty('x-api-version');
   });
 
-  it('hold nothing else of what the indexer sends', async () => {
+  it('hold no other header of the indexer', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     const headers = {
@@ -142,7 +142,7 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('count Age from when the indexer was asked', async () => {
+  it('count Age from the request to the indexer', async () => {
     const target = parentOfSettled(world);
     const gate = world.indexer.hold();
     const sending = await world.proxy.sendIn(target);
@@ -164,7 +164,7 @@ describe('headers', () => {
     world = await World.start(ANY_WORLD);
   });
 
-  it('let clients keep what is old as long as what is new, and never longer than it is fresh', async () => {
+  it('let clients keep an old final answer as long as a new one, and never longer than it is fresh', async () => {
     const target = newestBlock(world);
     const control = async () => {
       const { headers } = await world.ask(target);
@@ -181,7 +181,7 @@ describe('headers', () => {
     expect(await control()).toBe('86400: public, max-age=0');
   });
 
-  it('let clients keep no answer that is served in place of a failure', async () => {
+  it('let clients keep no stale answer that is served in place of a failure', async () => {
     const target = newestBlock(world);
     const { etag } = (await world.ask(target)).headers;
     await world.leap(25 * HOUR_MS);
@@ -206,7 +206,7 @@ describe('headers', () => {
     expect((await world.ask(other)).cache).not.toMatchObject({ hit: true });
   });
 
-  it('tell clients the shortened lifetime where it was shortened', async () => {
+  it('have the shortened lifetime as max-age', async () => {
     await using shortened = await world.addProxy({ random: () => 0.999999 });
     const { seqno } = settledParent(world);
     const page = targetOf('masterchainBlockShards', { seqno, limit: 1 });
@@ -222,7 +222,7 @@ describe('headers', () => {
     expect([status, headers['x-api-version']]).toEqual([500, TRAITS[ANY_WORLD.dialect].apiVersion]);
   });
 
-  it('have a request id wherever memory did not answer, and another each time', async () => {
+  it('have a new request id on every answer that is no memory hit', async () => {
     const target = newestBlock(world);
     const replies = [
       await world.ask(target),
@@ -238,7 +238,7 @@ describe('headers', () => {
     expect((await world.ask(target)).headers).not.toHaveProperty('x-request-id');
   });
 
-  it('have a request id on the answer to a preflight, which is no memory hit', async () => {
+  it('have a request id on the answer to a preflight too', async () => {
     const { headers } = await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' });
     expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
   });
@@ -263,7 +263,7 @@ describe('headers', () => {
     expect([id].flat()).not.toContain(headers['x-request-id']);
   });
 
-  it('do not let a client go past the cache', async () => {
+  it('do not let a client bypass the cache', async () => {
     const target = newestBlock(world);
     await world.ask(target);
     for (const headers of [

@@ -6,7 +6,7 @@ import { inputTable, type Row } from './inputs/table.ts';
 import { KNOWN_DIFFERENCES, REFUSED_IN_OWN_WORDS } from './known-differences.ts';
 import { World } from './world.ts';
 
-/** What is compared of an answer: the rest of the headers is the proxy's own. */
+/** What is compared of an answer; all other headers are set by toncache. */
 interface Compared {
   readonly status: number;
   readonly type: string | undefined;
@@ -25,11 +25,11 @@ function compared({ status, headers, digest }: Answered): Compared {
   return { status, type: headers['content-type'], digest };
 }
 
-function told({ row, indexer, toncache }: Outcome): string {
+function describeOutcome({ row, indexer, toncache }: Outcome): string {
   return `${indexer.status} -> ${toncache.status} ${row.name}`;
 }
 
-it('has at least 500 inputs', () => {
+it('the table has at least 500 inputs', () => {
   expect(ROWS.length).toBeGreaterThanOrEqual(500);
 });
 
@@ -52,24 +52,24 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('are answered by toncache as by the indexer, byte for byte, but for known differences', () => {
+  it('are answered by toncache as by the indexer, byte for byte, except for known differences', () => {
     const unlisted = differing.filter(({ row, indexer, toncache }) => {
       const isRefused = indexer.status === REFUSED_IN_OWN_WORDS && toncache.status === REFUSED_IN_OWN_WORDS;
       return !isRefused && !known.some(({ rows }) => rows.test(row.name));
     });
-    expect(unlisted.map(told)).toEqual([]);
+    expect(unlisted.map(describeOutcome)).toEqual([]);
   });
 
-  it.each(known)('differ where that is known, status $status: $reason', ({ rows, status }) => {
+  it.each(known)('differ as documented, status $status: $reason', ({ rows, status }) => {
     const named = outcomes.filter(({ row }) => rows.test(row.name));
     expect(named).not.toEqual([]);
     const mended = named.filter((outcome) => !differing.includes(outcome) || outcome.toncache.status !== status);
-    expect(mended.map(told)).toEqual([]);
+    expect(mended.map(describeOutcome)).toEqual([]);
   });
 
   it('are refused by both in the same form, where both refuse them', () => {
     const refused = outcomes.filter(({ indexer, toncache }) => indexer.status === 422 && toncache.status === 422);
     expect(refused).not.toEqual([]);
-    expect(refused.filter(({ indexer, toncache }) => indexer.type !== toncache.type).map(told)).toEqual([]);
+    expect(refused.filter(({ indexer, toncache }) => indexer.type !== toncache.type).map(describeOutcome)).toEqual([]);
   });
 });

@@ -82,7 +82,7 @@ describe.each(WORLDS)('lifetimes before indexer $dialect, $tiers', (kind) => {
 
   const rows = ROWS.filter(({ only }) => only === undefined || only(kind));
 
-  it.each(rows)('$name: fresh for its lifetime, and not longer', async ({ target, status = 200, ...times }) => {
+  it.each(rows)('$name: fresh for its lifetime, and no longer', async ({ target, status = 200, ...times }) => {
     const asked = target(world);
     const first = await world.ask(asked);
     expect(first).toMatchObject({ status, cache: { fwd: 'miss', stored: true } });
@@ -115,16 +115,19 @@ describe.each(WORLDS)('lifetimes before indexer $dialect, $tiers', (kind) => {
     },
   );
 
-  it.each(rows)('$name: not served stale longer than that', async ({ target, lifetime, whileRevalidating }) => {
-    const asked = target(world);
-    await world.ask(asked);
-    await world.leap(lifetime + whileRevalidating);
-    expect((await world.ask(asked)).cache).toMatchObject({ fwd: expect.any(String), stored: true });
-    expect(world.forwardedFor(asked)).toHaveLength(2);
-  });
+  it.each(rows)(
+    '$name: not served stale for longer than its window',
+    async ({ target, lifetime, whileRevalidating }) => {
+      const asked = target(world);
+      await world.ask(asked);
+      await world.leap(lifetime + whileRevalidating);
+      expect((await world.ask(asked)).cache).toMatchObject({ fwd: expect.any(String), stored: true });
+      expect(world.forwardedFor(asked)).toHaveLength(2);
+    },
+  );
 
   it.each(rows.filter(({ ifError }) => ifError > 0))(
-    '$name: served in place of a failure for its time, and not longer',
+    '$name: served in place of a failure for its window, and no longer',
     async ({ target, lifetime, ifError }) => {
       const asked = target(world);
       const { digest } = await world.ask(asked);
@@ -149,7 +152,7 @@ describe.each(WORLDS)('lifetimes before indexer $dialect, $tiers', (kind) => {
     },
   );
 
-  it('are shortened by up to a tenth, from 10 s up', async () => {
+  it('of 10 s and more are shortened by up to a tenth', async () => {
     await using proxy = await world.addProxy({ random: () => 0.999999, env: { NETWORK: someNetwork() } });
     const [absent, parent] = [unknownTransaction(), parentOfSettled(world)];
     for (const target of [absent, parent]) await world.ask(target, {}, proxy);

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, failed, rateLimited } from '../../src/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
@@ -24,7 +24,7 @@ async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> 
   world = await World.start({ ...ANY_WORLD, proxy });
 }
 
-/** Everything that has come to the indexer; nobody but the proxy asks it here. */
+/** All requests at the indexer; here only the proxy sends any. */
 const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
 
 /** A raw connection to the public port on which these bytes were sent. */
@@ -51,10 +51,10 @@ async function untilNoticed(): Promise<void> {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('what is passed through when nobody has asked for it', () => {
+describe('pass-through when it is not configured', () => {
   beforeEach(() => start({ env: { PASSTHROUGH: 'off' } }));
 
-  it('is nothing: 404, and preflight allows no POST', async () => {
+  it('is off: other paths are 404, and preflight allows no POST', async () => {
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
       expect(await world.ask(INFO, { method })).toMatchObject({ status: 404 });
     }
@@ -65,10 +65,10 @@ describe('what is passed through when nobody has asked for it', () => {
   });
 });
 
-describe('what is passed through', () => {
+describe('a request that is passed through', () => {
   beforeEach(() => start());
 
-  it('is answered with what the indexer says, and is never stored', async () => {
+  it('gets the answer of the indexer, which is never stored', async () => {
     const truth = await world.askIndexer(INFO);
     for (let asked = 0; asked < 2; asked++) {
       const { status, text, headers, cache } = await world.ask(INFO);
@@ -86,7 +86,7 @@ describe('what is passed through', () => {
     expect(arrived()).toHaveLength(3);
   });
 
-  it('is answered as the indexer answers when that is a refusal', async () => {
+  it('gets the refusal of the indexer', async () => {
     expect(await world.ask('/api/v3/noSuchThing')).toMatchObject({
       status: 404,
       text: '{"error":"Cannot find this path"}',
@@ -96,7 +96,7 @@ describe('what is passed through', () => {
     expect(arrived()).toHaveLength(3);
   });
 
-  it.each(['GET', 'HEAD'])('goes byte for byte: %s', async (method) => {
+  it.each(['GET', 'HEAD'])('is sent byte for byte: %s', async (method) => {
     for (const target of [
       '/api/v3/transactionsByMasterchainBlock?seqno=1&limit=256&offset=0&sort=asc',
       "/api/v3/%41b-._~!$&'()*+,;=:@/c/?a=%2F%00&b[]=+&b[]=%20&&=&?#".slice(0, -1),
@@ -107,7 +107,7 @@ describe('what is passed through', () => {
     }
   });
 
-  it('goes to the configured indexer whatever host a request names', async () => {
+  it('is sent to the configured indexer whatever Host it has', async () => {
     const received = await world.proxy.exchange(
       [
         'GET http://evil.example:1/api/v3/masterchainInfo HTTP/1.1',
@@ -132,7 +132,7 @@ describe('what is passed through', () => {
       '/api/v3/%zz',
     ],
     ...['/api/v3/x\\y', '/api/v3/..;/x', 'http://h/api/v3/../x', '/api/v3/x?\\'],
-  ])('is refused where it could be read in two ways: %s', async (target) => {
+  ])('is refused when servers could read it differently: %s', async (target) => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       const received = await world.proxy.exchange(
         head(`${method} ${target}`, ...(method === 'POST' ? ['Content-Length: 0'] : [])),
@@ -148,12 +148,12 @@ describe('what is passed through', () => {
     '/x/../api/v3/y',
     '*',
     '/%61pi/v3/x',
-  ])('does not hold another path: %s is 404', async (target) => {
+  ])('has a path under /api/v3/: %s is 404', async (target) => {
     expect(statuses(await world.proxy.exchange(head(`GET ${target}`)))).toEqual(['404']);
     expect(arrived()).toEqual([]);
   });
 
-  it('is told to browsers: preflight allows POST and Content-Type', async () => {
+  it('is allowed to browsers: preflight allows POST and Content-Type', async () => {
     const { status, headers } = await world.ask(MESSAGE, {
       method: 'OPTIONS',
       headers: { Origin: 'https://wallet.example', 'Access-Control-Request-Method': 'POST' },
@@ -165,7 +165,7 @@ describe('what is passed through', () => {
     expect(arrived()).toEqual([]);
   });
 
-  it.each(['DELETE', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('is not asked for by %s: 405 with Allow', async (method) => {
+  it.each(['DELETE', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('is refused with %s: 405 with Allow', async (method) => {
     const { status, headers } = await world.ask(INFO, { method });
     expect(status).toBe(405);
     expect(headers['allow']?.split(/, */).sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
@@ -191,7 +191,7 @@ describe('what is passed through', () => {
     expect(arrived()).toEqual([]);
   });
 
-  it('leaves cached operations to the cache: POST is not passed on for them', async () => {
+  it('is not for a cached operation: their POST is not passed on', async () => {
     for (const target of ['/api/v3/pendingTraces', '/API/v3/masterchainblockshards/', '/api/v3/adjacentTransactions']) {
       expect(await world.ask(target, { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
     }
@@ -202,7 +202,7 @@ describe('what is passed through', () => {
 describe('bodies of requests that are passed through', () => {
   beforeEach(() => start());
 
-  it.each([0, 1, 65_536, MIB])('go byte for byte: %d bytes', async (bytes) => {
+  it.each([0, 1, 65_536, MIB])('are sent byte for byte: %d bytes', async (bytes) => {
     const body = randomBytes(bytes >> 1)
       .toString('hex')
       .padEnd(bytes, 'x');
@@ -217,31 +217,31 @@ describe('bodies of requests that are passed through', () => {
     expect(arrived()).toHaveLength(2);
   });
 
-  it('are not taken above 1 MiB by Content-Length: 413, and the connection is used on or closed', async () => {
+  it('are refused above 1 MiB by Content-Length: 413, and the connection is kept or closed', async () => {
     const body = 'x'.repeat(MIB + 1);
     const received = await world.proxy.exchange(
       [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', `Content-Length: ${body.length}`, '', body].join('\r\n') +
         head(`GET ${INFO}`),
     );
     expect(['413', '413,200']).toContain(statuses(received).join());
-    // The simulated indexer has the same bound: this one is ours.
+    // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
     expect(arrived().map(({ method }) => method)).not.toContain('POST');
   });
 
-  it('are not taken above 1 MiB in chunks: 413, and the connection is used on or closed', async () => {
+  it('are refused above 1 MiB in chunks: 413, and the connection is kept or closed', async () => {
     const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
     const received = await world.proxy.exchange(
       [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked', '', ''].join('\r\n') +
         `${chunk.repeat(17)}0\r\n\r\n${head(`GET ${INFO}`)}`,
     );
     expect(['413', '413,200']).toContain(statuses(received).join());
-    // The simulated indexer has the same bound: this one is ours.
+    // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
     expect(arrived().map(({ method }) => method)).not.toContain('POST');
   });
 
-  it('are refused before they come when they say that they are too large', async () => {
+  it('are refused before they are sent when Content-Length is too large', async () => {
     const socket = await open(
       [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', `Content-Length: ${MIB + 1}`, '', ''].join('\r\n'),
     );
@@ -250,7 +250,7 @@ describe('bodies of requests that are passed through', () => {
     socket.destroy();
   });
 
-  it('that break off are no bug, and nothing is sent', async () => {
+  it('that break off are not reported as a bug, and nothing is sent', async () => {
     for (const framing of ['Content-Length: 100\r\n\r\nhalf', 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
       const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
       await untilNoticed();
@@ -262,7 +262,7 @@ describe('bodies of requests that are passed through', () => {
     expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
   });
 
-  it('are sent on only when they are whole', async () => {
+  it('are sent only once they are complete', async () => {
     const socket = await open(
       `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{"boc":`,
     );
@@ -273,7 +273,7 @@ describe('bodies of requests that are passed through', () => {
     expect(arrived()).toMatchObject([{ body: Buffer.from('{"boc":"AAAA"}') }]);
   });
 
-  it('of GET and HEAD stay here, and what follows on the connection is a request of its own', async () => {
+  it('of GET and HEAD are not sent, and bytes that follow on the connection are the next request', async () => {
     for (const method of ['GET', 'HEAD']) {
       const smuggled = head(`GET ${MESSAGE}?smuggled`);
       const received = await world.proxy.exchange(
@@ -289,7 +289,7 @@ describe('bodies of requests that are passed through', () => {
   });
 });
 
-describe('requests that two servers could cut in two ways', () => {
+describe('requests that two servers could delimit differently', () => {
   beforeEach(() => start());
 
   const lines = (...headers: string[]) => [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', ...headers].join('\r\n');
@@ -316,7 +316,7 @@ describe('requests that two servers could cut in two ways', () => {
     ['a chunk that is longer than it says', `${lines('Transfer-Encoding: chunked')}\r\n\r\n1\r\nabc\r\n0\r\n\r\n`],
     ['no host', [`POST ${MESSAGE} HTTP/1.1`, 'Content-Length: 0', '', ''].join('\r\n')],
     ['a space in the target', head(`GET ${INFO} x`)],
-  ])('are answered 400 and go nowhere: %s', async (_, bytes) => {
+  ])('are answered 400 and not sent: %s', async (_, bytes) => {
     const received = await world.proxy.exchange(bytes);
     expect(statuses(received)).toEqual(['400']);
     expect(arrived()).toEqual([]);
@@ -325,7 +325,7 @@ describe('requests that two servers could cut in two ways', () => {
 });
 
 describe('headers', () => {
-  it("of the client go along, its key too, but not the connection's and no cookies", async () => {
+  it('of the client are sent, its key too, but no connection headers and no cookies', async () => {
     await start();
     const received = await world.proxy.exchange(
       [
@@ -360,7 +360,7 @@ describe('headers', () => {
     expect(headers['connection'] ?? 'keep-alive').toBe('keep-alive');
   });
 
-  it('that any client may send never look like an indexer that cannot be reached', async () => {
+  it('of any client are never mistaken for an indexer that cannot be reached', async () => {
     await start();
     const odd = [
       '__proto__: 1',
@@ -394,7 +394,7 @@ describe('headers', () => {
     expect(statuses(received).at(-1)).toBe('200');
   });
 
-  it("of the indexer come back, but not the connection's, no cookies, and none that are ours to say", async () => {
+  it('of the indexer are returned, but no connection headers, no cookies, and none that toncache sets', async () => {
     await start();
     world.indexer.faults.inject({
       kind: 'answer',
@@ -423,7 +423,7 @@ describe('headers', () => {
     ['bytes of no text', '200 OK', 'X-Odd: \xff\xfe'],
     ['a status below all', '042 Odd', 'X-Odd: 1'],
     ['a switch of protocols', '101 Switching Protocols', 'Upgrade: x'],
-  ])('of the indexer that are odd get an answer and leave no connection behind: %s', async (_, status, header) => {
+  ])('of the indexer that are odd still give an answer and leave no connection open: %s', async (_, status, header) => {
     await start();
     await using upstream = await startScriptedUpstream(
       (socket) => void socket.write(`HTTP/1.1 ${status}\r\n${header}\r\nContent-Length: 2\r\n\r\n{}`, 'latin1'),
@@ -439,7 +439,7 @@ describe('keys', () => {
   const OURS = 'of-the-proxy';
   const keys = () => arrived().map(({ headers }) => headers['x-api-key']);
 
-  it('of clients go only where they are passed through, ours only where it is cached', async () => {
+  it('of clients are sent only with passed-through requests, and ours only with cached operations', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     const headers = { 'X-Api-Key': 'of-the-client' };
     await world.ask(newestBlock(world), { headers });
@@ -451,7 +451,7 @@ describe('keys', () => {
   });
 
   it.each(['/api/v3/pending%54races', '/api/v3/%70endingTraces/'])(
-    'of clients do not reach a cached operation under another spelling of its path: %s',
+    'of clients are not sent to a cached operation under another spelling of its path: %s',
     async (path) => {
       await start();
       const query = nothingPending().split('?')[1] ?? '';
@@ -460,7 +460,7 @@ describe('keys', () => {
     },
   );
 
-  it('of ours go along with PASSTHROUGH_SHARED_KEY=on for those who bring none', async () => {
+  it('of toncache are sent with PASSTHROUGH_SHARED_KEY=on for clients without one', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } });
     await world.ask(INFO);
@@ -468,7 +468,7 @@ describe('keys', () => {
     expect(keys()).toEqual(['of-the-client', OURS, OURS]);
   });
 
-  it('never come back in an answer, a log or a metric', async () => {
+  it('never appear in an answer, a log or a metric', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     world.indexer.faults.inject({ kind: 'reset' });
     const replies = [
@@ -479,7 +479,7 @@ describe('keys', () => {
     for (const secret of [OURS, 'of-the-client', 'in-the-query']) expect(said).not.toContain(secret);
   });
 
-  it('of a client that are used up stop nobody else', async () => {
+  it('of one client that are used up do not stop others', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).toMatchObject({ status: 429 });
@@ -487,7 +487,7 @@ describe('keys', () => {
   });
 
   it.each(['api_key=of-the-client', 'limit=1&api%5Fkey=of-the-client'])(
-    'of a client in the query count like the header: %s',
+    'of a client in the query count like those in the header: %s',
     async (query) => {
       await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
       world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
@@ -497,7 +497,7 @@ describe('keys', () => {
     },
   );
 
-  it('of nobody, on a shared address that is used up, stop nothing that goes with ours', async () => {
+  it('that are missing, on a shared address that is used up, do not stop requests with our key', async () => {
     await start({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('text', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO)).toMatchObject({ status: 429 });
@@ -505,8 +505,8 @@ describe('keys', () => {
   });
 });
 
-describe('an indexer that fails what is passed through', () => {
-  it.each(['GET', 'POST'])('is asked exactly once: %s and a reset', async (method) => {
+describe('an indexer that fails passed-through requests', () => {
+  it.each(['GET', 'POST'])('gets exactly one request: %s and a reset', async (method) => {
     await start();
     // A connection that is kept is where clients are tempted to try again.
     await world.ask(INFO);
@@ -524,7 +524,7 @@ describe('an indexer that fails what is passed through', () => {
   });
 
   it.each(['content-length', 'chunked'] as const)(
-    'and cuts its answer short, %s: the client is not told that it is whole',
+    'and cuts its answer short, %s: the client sees that it is incomplete',
     async (framing) => {
       await start();
       world.indexer.faults.inject({ kind: 'cut', framing });
@@ -534,14 +534,14 @@ describe('an indexer that fails what is passed through', () => {
     },
   );
 
-  it('by not being there is answered 502', async () => {
+  it('because it cannot be reached becomes 502', async () => {
     await start();
     await world.indexer.close();
     expect(await world.ask(INFO)).toMatchObject({ status: 502, headers: { 'cache-control': 'no-store' } });
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
   });
 
-  it('by silence is answered 504', async () => {
+  it('by not answering becomes 504', async () => {
     await start({ env: { UPSTREAM_TIMEOUT: '300ms' } });
     world.indexer.faults.inject({ kind: 'hang' });
     expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
@@ -557,7 +557,7 @@ describe('an indexer that fails what is passed through', () => {
     ['204', { kind: 'answer', status: 204, body: '' }, 204],
     ['304', { kind: 'answer', status: 304, body: '' }, 304],
   ] as readonly (readonly [string, Extract<Fault, { kind: 'answer' }>, number])[])(
-    'is passed on as it is: %s',
+    'is passed on unchanged: %s',
     async (_, fault, status) => {
       await start();
       world.indexer.faults.inject(fault);
@@ -567,15 +567,15 @@ describe('an indexer that fails what is passed through', () => {
   );
 });
 
-describe('the bound on what the indexer has in hand', () => {
+describe('the slots of pass-through', () => {
   const LARGE = 32 * MIB;
   /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
   const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
   const waiting = async (count: number) =>
-    vi.waitFor(async () => expect(await world.proxy.metric('toncache_upstream_queued')).toBe(count), { interval: 5 });
+    expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
 
-  it('holds for what is passed through by itself, and 503 with Retry-After is for those beyond the queue', async () => {
+  it('are separate from those of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
     await start({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
     const gate = world.indexer.hold();
     const first = [await world.proxy.sendIn(INFO), await world.proxy.sendIn(INFO)];
@@ -596,15 +596,15 @@ describe('the bound on what the indexer has in hand', () => {
     expect(world.indexer.requests.maxInHand).toBe(3);
   });
 
-  it('is not passed by clients that leave: their queries go on', async () => {
+  it('stay taken when clients leave: their queries continue', async () => {
     await start({ overrides: most(2) });
     world.indexer.hold();
     for (let client = 0; client < 6; client++) {
       const before = arrived().length;
       const sent = await world.proxy.sendIn(INFO);
-      await vi.waitFor(async () => {
-        expect(arrived().length - before + (await world.proxy.metric('toncache_upstream_queued'))).toBeGreaterThan(0);
-      });
+      await expect
+        .poll(async () => arrived().length - before + (await world.proxy.metric('toncache_upstream_queued')))
+        .toBeGreaterThan(0);
       sent.leave();
       await sent.answer.catch(() => {});
       await untilNoticed();
@@ -612,7 +612,7 @@ describe('the bound on what the indexer has in hand', () => {
     expect(world.indexer.requests.inHand).toBeLessThanOrEqual(2);
   });
 
-  it('is not used up by clients that do not read what they asked for', async () => {
+  it('are not used up by clients that do not read their answers', async () => {
     await start({ overrides: most(1) });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
     const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
@@ -622,7 +622,7 @@ describe('the bound on what the indexer has in hand', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('is another than the bound on answers on their way to clients', async () => {
+  it('are limited apart from the answers on their way to clients', async () => {
     await start({ overrides: { passThrough: { maxTransfers: 2 } } });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
     const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
@@ -633,7 +633,7 @@ describe('the bound on what the indexer has in hand', () => {
     await expect.poll(async () => (await world.ask(INFO)).status).toBe(200);
   });
 
-  it('is not used up by clients that take their time to send a body', async () => {
+  it('are not used up by clients that send a body slowly', async () => {
     await start({ overrides: most(1) });
     const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{`);
     expect((await world.ask(INFO)).status).toBe(200);
@@ -643,7 +643,7 @@ describe('the bound on what the indexer has in hand', () => {
     expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
   });
 
-  it('has its slot back when the client leaves in the queue, or in the middle of an answer', async () => {
+  it('are returned when the client leaves in the queue, or in the middle of an answer', async () => {
     await start({ overrides: { passThrough: { maxConcurrency: 1 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
@@ -659,22 +659,22 @@ describe('the bound on what the indexer has in hand', () => {
     await once(socket, 'readable');
     socket.destroy();
     expect((await world.ask(INFO)).status).toBe(200);
-    await vi.waitFor(async () => expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0));
-    await vi.waitFor(() => expect(world.indexer.requests.inHand).toBe(0));
+    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
-  it('and a client that leaves before the answer ends the request to the indexer', async () => {
+  it('are held when a client leaves before the answer, and its request to the indexer ends', async () => {
     await start();
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     const sent = send(world.proxy.url, INFO);
     await world.indexer.requests.arrived(1);
     sent.leave();
-    await vi.waitFor(() => expect(world.indexer.requests.inHand).toBe(0));
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
   it.each(['content-length', 'chunked'] as const)(
-    'large answers come whole, %s, and wait where they are for a client that reads slowly',
+    'stay taken by large answers (%s) until slow clients have read them, to the last byte',
     async (framing) => {
       await start();
       world.indexer.faults.inject({ kind: 'huge', bytes: LARGE, framing });
@@ -683,7 +683,7 @@ describe('the bound on what the indexer has in hand', () => {
       sending.pause();
       await world.indexer.requests.arrived(2);
       for (let time = 0; time < 20; time++) await world.proxy.ask('/no/such/path');
-      // The indexer still has what nobody has taken.
+      // The indexer still holds the bytes that the client has not read.
       expect(world.indexer.requests.inHand).toBe(1);
       const received = await buffer(sending);
       const reply = await world.ask(INFO);
@@ -697,7 +697,7 @@ describe('bodies of clients', () => {
   const unfinished = (bytes: number, headers = `Content-Length: ${bytes}`) =>
     `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
 
-  it('take a bounded amount of memory: a body that would take more is refused, and what has none goes on', async () => {
+  it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
     await start({ overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } } });
     const stalled = [await open(unfinished(MIB)), await open(unfinished(0, 'Transfer-Encoding: chunked'))];
     await untilNoticed();
@@ -712,7 +712,7 @@ describe('bodies of clients', () => {
       .toBe(200);
   });
 
-  it('have the deadline of a whole request', async () => {
+  it('must arrive within the deadline of a whole request', async () => {
     await start({ overrides: { http: { headerTimeout: 200 } } });
     const socket = await open(unfinished(10));
     expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
@@ -721,7 +721,7 @@ describe('bodies of clients', () => {
 });
 
 describe('a path that fails', () => {
-  it('is refused by its circuit breaker whatever its query, and no other path with it', async () => {
+  it('is refused by its circuit breaker with any query, and no other path is', async () => {
     await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
     world.indexer.faults.inject(failed(500), { operation: 'masterchainInfo' });
     const ask = (time: number) => world.ask(`${INFO}?time=${time}`);

@@ -11,7 +11,7 @@ describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) 
     world = await World.start(kind);
   });
 
-  it('takes the three paths in any case, with or without a trailing slash, for the same', async () => {
+  it('treats the three paths alike in any case, with or without a trailing slash', async () => {
     for (const target of [newestBlock(world), childrenOfSettled(world), nothingPending()]) {
       const before = world.forwarded.length;
       const [path = '', query = ''] = target.split('?');
@@ -81,7 +81,7 @@ describe('the public port', () => {
     expect(world.forwarded).toEqual([]);
   });
 
-  it('lets browsers read the headers that it exposes, on answers and on errors', async () => {
+  it('exposes its headers to browsers, on answers and on errors', async () => {
     const asked = [
       world.ask(newestBlock(world), { headers: { Origin: 'https://wallet.example' } }),
       world.ask('/api/v3/pendingTraces'),
@@ -134,7 +134,7 @@ describe('the public port', () => {
     expect(world.forwarded).toEqual([]);
   });
 
-  it('takes a target in absolute form (RFC 9112 3.2.2)', async () => {
+  it('accepts a target in absolute form (RFC 9112 3.2.2)', async () => {
     const target = newestBlock(world);
     const wire = await world.proxy.exchange(
       `GET http://api.example${target} HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n`,
@@ -143,7 +143,7 @@ describe('the public port', () => {
     expect((await world.ask(target)).cache).toMatchObject({ hit: true });
   });
 
-  it('writes no byte of a body for HEAD and 304, so that the connection can go on', async () => {
+  it('writes no body for HEAD and 304, so that the connection stays usable', async () => {
     const target = newestBlock(world);
     const { headers } = await world.ask(target);
     const wire = await world.proxy.exchange(

@@ -94,7 +94,7 @@ describe('a purge over two instances', () => {
     expect((await ask(other, target, asking)).cache).toMatchObject({ hit: true, detail: 'redis' });
   }
 
-  it('of a seqno is the end of every page of it, and of no other masterchain block, everywhere', async () => {
+  it('of a seqno ends every page of that masterchain block, and of no other, everywhere', async () => {
     const targets = [blockSet(), blockSet({ limit: '2' }), blockSet({ sort: 'asc' })];
     const foreign = targetOf('masterchainBlockShards', { seqno: seqno - 1 });
     for (const target of [...targets, foreign]) await known(target);
@@ -134,7 +134,7 @@ describe('a purge over two instances', () => {
     }
   });
 
-  it('of everything is the end of all that is stored, in both tiers, and a second one again', async () => {
+  it('of everything ends all entries in both tiers, and a second one does so again', async () => {
     const targets = [blockSet(), blockSet({ limit: '2' })];
     for (let time = 1; time <= 2; time++) {
       for (const target of targets) await known(target);
@@ -161,7 +161,7 @@ describe('a purge over two instances', () => {
     expect(indexer.requests.total).toBe(1);
   });
 
-  it('of everything that is soft leaves stale answers', async () => {
+  it('of everything that is soft leaves the answers stale', async () => {
     await known(blockSet());
     await purged(one, { all: true, soft: true });
     expect((await ask(one, blockSet())).cache['ttl']).toBeLessThan(0);
@@ -177,7 +177,7 @@ describe('a purge over two instances', () => {
       ] as const) {
         for (const body of [{ all: true }, { seqno }]) {
           await ask(skewed, blockSet());
-          // What is asked for while the clock of Redis says that it was before the purge is not kept.
+          // An answer requested while the clock of Redis shows a time before the purge is not stored.
           await expect
             .poll(async () => (await ask(skewed, blockSet())).cache['ttl'], { interval: 100 })
             .toBeGreaterThan(0);
@@ -197,7 +197,7 @@ describe('a purge over two instances', () => {
     for (const proxy of [one, other]) expect((await ask(proxy, target)).status).toBe(502);
   });
 
-  it('is not undone by a flight that was under way: its answer is asked for again', async () => {
+  it('is not undone by a flight that was under way: the indexer is asked again', async () => {
     const target = blockSet();
     const gate = indexer.hold();
     const { answer: early } = await other.sendIn(target);
@@ -212,7 +212,7 @@ describe('a purge over two instances', () => {
     expect(indexer.requests.total).toBe(2);
   });
 
-  it('is not undone by a flight that purge after purge overtakes: who came after the last asks anew', async () => {
+  it('is not undone by a flight that several purges overtake: a client after the last one starts a new load', async () => {
     const target = blockSet();
     let gate = indexer.hold();
     const { answer: early } = await one.sendIn(target);
@@ -244,7 +244,7 @@ describe('a purge over two instances', () => {
     expect((await ask(await addProxy(), target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
-  it('is said in the log once where it was asked for, and once where it was followed', async () => {
+  it('is logged once where it was requested, and once where it was applied', async () => {
     await purged(one, { seqno });
     await untilFollowed(other);
     expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno, soft: false }]);
@@ -254,7 +254,7 @@ describe('a purge over two instances', () => {
 });
 
 describe('while Redis is away', () => {
-  it('this instance is purged, the answer says what was not, and the others follow when Redis is back', async () => {
+  it('this instance is purged, the answer says that the others are not, and they follow when Redis is back', async () => {
     const [one, other] = [await addProxy(), await addProxy()];
     const target = blockSet();
     for (const proxy of [one, other]) await ask(proxy, target);
@@ -270,7 +270,7 @@ describe('while Redis is away', () => {
     expect((await ask(other, target)).cache).toMatchObject({ fwd: 'miss' });
   });
 
-  it('an answer that was asked for before a purge and stored after it does not come back', async () => {
+  it('an answer that was requested before a purge and stored after it is not served', async () => {
     const one = await addProxy();
     const target = blockSet();
     await ask(one, target);

@@ -50,7 +50,7 @@ export function parentOfSettled(world: World): string {
   return targetOf('adjacentTransactions', { hash: child?.hash ?? '', direction: 'in' });
 }
 
-/** A hash that nobody has heard of: 404 from adjacentTransactions. */
+/** A hash that does not exist: 404 from adjacentTransactions. */
 export function unknownTransaction(): string {
   return targetOf('adjacentTransactions', { hash: someHash() });
 }
@@ -75,7 +75,7 @@ export function finalizedTrace(world: World): string {
   return targetOf('pendingTraces', { ext_msg_hash: externalHash });
 }
 
-/** A message that nobody has sent: an empty list. */
+/** A message that was never sent: an empty list. */
 export function nothingPending(): string {
   return targetOf('pendingTraces', { ext_msg_hash: someHash() });
 }

@@ -43,7 +43,7 @@ describe.each([
   ['down', (redis: RedisServer) => redis.kill(), (redis: RedisServer) => redis.restart()],
   ['hung', (redis: RedisServer) => redis.pause(), (redis: RedisServer) => redis.resume()],
 ])('a start while Redis is %s', (_, fell, comeBack) => {
-  it('costs one connect timeout at most, is said once, and Redis is used when it comes', async () => {
+  it('takes one connect timeout at most, is reported once, and Redis is used when it comes', async () => {
     await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
     await fell(redis);
     const connectTimeout = 1500;
@@ -62,7 +62,7 @@ describe.each([
 describe('a Redis that fills up', () => {
   const FILLS_UP = /nothing that keeps Redis from filling up.*set maxmemory and an eviction policy such as allkeys-lru/;
 
-  it('is warned of once, with what to do, however often it is connected to', async () => {
+  it('causes one warning that says what to do, however often it is connected to', async () => {
     await using redis = await startRedis();
     await using proxy = await start(redis.url);
     await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);
@@ -73,7 +73,7 @@ describe('a Redis that fills up', () => {
     expect(warnings(proxy).filter((it) => FILLS_UP.test(it))).toHaveLength(1);
   });
 
-  it('is warned of once for all masters of a Cluster', async () => {
+  it('causes one warning for all masters of a Cluster', async () => {
     await using cluster = await startRedisCluster({ args: ['--maxmemory', '100mb'] });
     await using proxy = await start(cluster.url);
     await untilStoredInRedis(proxy);

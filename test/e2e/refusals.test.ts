@@ -10,7 +10,7 @@ const OTHER_HASH = encodeURIComponent(someHash());
 /** As many of the shortest spelling as a head of 16 KiB holds. */
 const MOST_OF_A_HEAD = Array.from({ length: 368 }, () => Buffer.from(someHash(), 'base64').toString('base64url'));
 
-/** What is asked, and the parameter that the answer must name. */
+/** The request, and the parameter that the error must name. */
 const REFUSED: readonly (readonly [target: string, name: string])[] = [
   // Missing.
   ['masterchainBlockShards', 'seqno'],
@@ -100,7 +100,7 @@ const REFUSED_HEADERS: readonly (readonly [name: string, value: string | readonl
   ['X-No-Address-Book', 'yes, true'],
 ];
 
-describe.each(DIALECTS)('what cannot be right, before indexer %s', (dialect) => {
+describe.each(DIALECTS)('a request that cannot be valid, before indexer %s', (dialect) => {
   let world: World;
 
   beforeAll(async () => {
@@ -124,9 +124,9 @@ describe.each(DIALECTS)('what cannot be right, before indexer %s', (dialect) => 
     expect(world.forwarded).toEqual([]);
   }
 
-  it.each(REFUSED)('is answered 422 and goes nowhere: %s', (target, name) => isRefused(target, name));
+  it.each(REFUSED)('is answered 422 and not sent: %s', (target, name) => isRefused(target, name));
 
-  it.each(REFUSED_HEADERS)('is answered 422 and goes nowhere: %s: %s', (name, value) =>
+  it.each(REFUSED_HEADERS)('is answered 422 and not sent: %s: %s', (name, value) =>
     isRefused(`pendingTraces?account=0:${HEX}`, name, { [name]: value }),
   );
 
@@ -136,7 +136,7 @@ describe.each(DIALECTS)('what cannot be right, before indexer %s', (dialect) => 
   });
 });
 
-describe('what is just right', () => {
+describe('a value at the limit', () => {
   let world: World;
 
   beforeAll(async () => {
@@ -170,7 +170,7 @@ describe('what is just right', () => {
     },
   );
 
-  it.each(['v1,v2', '', ' v2'])('reaches the indexer whole: supported_action_types=%j', async (word) => {
+  it.each(['v1,v2', '', ' v2'])('reaches the indexer unchanged: supported_action_types=%j', async (word) => {
     const target = targetOf('pendingTraces', { ext_msg_hash: someHash(), supported_action_types: word });
     expect((await world.ask(target)).status).toBe(200);
     expect(world.forwarded.at(-1)?.target).toBe(target);

@@ -37,7 +37,7 @@ let blockSets = 0;
 /** A masterchain block by a spelling of its own: pages are keys of their own. */
 const someBlock = () => `/api/v3/masterchainBlockShards?seqno=${BLOCK_SET}&limit=${500 + ++blockSets}`;
 
-/** What is kept, the regressed answer, and when the former is too old to be served. */
+/** The kept answer, the regressed answer, and when the kept one is too old to be served. */
 const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ['a 404 after children', someChildren, children('a', 'b'), NOT_FOUND, 1 * HOUR + MINUTE],
   ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
@@ -60,7 +60,7 @@ const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ],
 ];
 
-/** Where it stays within ten minutes of them: nothing is kept that long by itself. */
+/** A setting with which the entry is kept for ten minutes: by default none is kept that long. */
 const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());
@@ -85,7 +85,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(second.age).toBe(tooOldMs / 1000);
     expect(await regressedAnswers(operationOf(target), other())).toBe(1);
     expect(fleet.asked).toBe(2);
-    // It is extended: for one more lifetime nobody asks again.
+    // It is extended: for one more lifetime no request reaches the indexer.
     await leap(HOUR - 1);
     for (const proxy of fleet.proxies) {
       expect(await ask(target, proxy)).toMatchObject({ status: 200, text: first.text, cache: { hit: true } });
@@ -93,7 +93,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(fleet.asked).toBe(2);
   });
 
-  it('gives way to an answer that has all of it and more', async () => {
+  it('is served no longer once a more complete answer comes', async () => {
     const target = someChildren();
     answer = children('a', 'b');
     await ask(target);
@@ -104,7 +104,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
 
-  it('is none that lists a pending child more, nor one that lacks it when it was invalidated', async () => {
+  it('is not one with an additional pending child, nor one without it after it was invalidated', async () => {
     const target = someChildren();
     answer = children('a');
     await ask(target);
@@ -121,7 +121,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await regressedAnswers('adjacentTransactions', other())).toBe(0);
   });
 
-  it('is served where nothing was kept, and replaced by any that is more complete', async () => {
+  it('is served where nothing was cached, and replaced by any that is more complete', async () => {
     const target = someChildren();
     answer = NOT_FOUND;
     expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
@@ -130,7 +130,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
   });
 
-  it('is told of a trace: one that ends disappears at once', async () => {
+  it('never applies to traces: one that ends disappears at once', async () => {
     const target = someMessage();
     answer = pendingTrace('a', 'b');
     await ask(target);
@@ -144,7 +144,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   });
 });
 
-describe('an answer in the background', () => {
+describe('the answer to a refresh', () => {
   beforeEach(async () => {
     now = START;
     fleet = await Fleet.start(() => answer, { instances: 1, now: () => now });
@@ -163,7 +163,7 @@ describe('an answer in the background', () => {
   });
 });
 
-describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers for ten minutes, %s', (tiers) => {
+describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes of regressed answers, %s', (tiers) => {
   beforeEach(async () => {
     // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
     now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
@@ -178,7 +178,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers 
     },
   });
 
-  it('are believed, and not before', async () => {
+  it('the indexer is believed, and not before', async () => {
     const target = someChildren();
     answer = young('a', 'b');
     await ask(target);
@@ -195,26 +195,26 @@ describe.each(['memory alone', 'memory and Redis'] as const)('regressed answers 
     expect(await ask(target, await fleet.add())).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
   });
 
-  it('are counted anew after one that was not regressed', async () => {
+  it('the time starts anew after an answer that was not regressed', async () => {
     const target = someChildren();
     const full = young('a', 'b');
     answer = full;
     await ask(target);
     const startedAt = now;
     for (await leap(2_000); now < startedAt + 2 * REGRESSION_GUARD_MS; await leap(10_000)) {
-      // For long enough to be asked for: what is kept is extended by up to two minutes in the end.
+      // Long enough for a request to reach the indexer: the kept entry is extended by up to two minutes in the end.
       answer = (now - startedAt) % (REGRESSION_GUARD_MS / 2) < 130_000 ? full : NOT_FOUND;
       expect((await ask(target)).status).toBe(200);
     }
   });
 });
 
-describe('an answer that was asked for earlier than what is kept, and comes later', () => {
+describe('an answer that was requested before the kept one, and comes later', () => {
   it.each([
     ['is as complete', children('b', 'a')],
     ['is less complete', children('a')],
     ['is a 404', NOT_FOUND],
-  ])('is told to nobody: it %s', async (_, earlier) => {
+  ])('is served to no client: it %s', async (_, earlier) => {
     const waiting: ((given: JsonAnswer) => void)[] = [];
     now = START;
     const hold = () => new Promise<JsonAnswer>((resolve) => waiting.push(resolve));

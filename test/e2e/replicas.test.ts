@@ -39,7 +39,7 @@ async function childrenSeen(proxy: RunningProxy, { hash }: Transaction): Promise
 }
 
 describe.each(WORLDS)('an indexer that was an hour behind and catches up, dialect $dialect, $tiers', (kind) => {
-  it('has its new children seen within 1.5 s, though they executed an hour ago', async () => {
+  it('shows new children within 1.5 s, though they executed an hour ago', async () => {
     world = await World.start(kind);
     indexer = await startIndexer({ dialect: kind.dialect, chain: new Chain(CHAIN), now: () => world.now });
     const parent = growing(indexer.chain);
@@ -56,7 +56,7 @@ describe.each(WORLDS)('an indexer that was an hour behind and catches up, dialec
     for (let waitedMs = 0; waitedMs <= 1_500 && seen.length < all.length; waitedMs += STEP_MS) {
       world.advance(STEP_MS);
       seen = await childrenSeen(proxy, parent);
-      // What is refreshed in the background is there at the next question.
+      // The refreshed answer is there at the next request.
       await expect.poll(() => indexer.requests.inHand).toBe(0);
     }
     expect(seen.toSorted()).toEqual(all);
@@ -64,7 +64,7 @@ describe.each(WORLDS)('an indexer that was an hour behind and catches up, dialec
 });
 
 describe('replicas behind one address, one of which lags', () => {
-  it('take back no child that was seen', async () => {
+  it('never hide a child that was shown before', async () => {
     world = await World.start(ANY_WORLD);
     const [chain, lagging] = [new Chain(CHAIN), new Chain(CHAIN)];
     indexer = await startIndexer({ chain, replicaChains: [lagging], now: () => world.now });

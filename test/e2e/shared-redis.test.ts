@@ -45,7 +45,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     return [...blockSets, ...parents];
   }
 
-  it('makes a new instance answer without asking the indexer, byte for byte', async () => {
+  it('lets a new instance answer without asking the indexer, byte for byte', async () => {
     const targets = lastingTargets();
     const known: Reply[] = [];
     // One after the other: what an indexer may be asked at once is another matter.
@@ -93,7 +93,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target, {}, back)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
-  it('holds each variant by itself', async () => {
+  it('holds each variant as an entry of its own', async () => {
     const target = childrenOfSettled(world);
     const bare = { headers: { 'X-No-Address-Book': 'true' } };
     const [whole, without] = [await world.ask(target), await world.ask(target, bare)];
@@ -104,7 +104,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target, {}, other)).digest).toBe(whole.digest);
   });
 
-  it('forgets every key by itself, after its lifetime and the longer stale window', async () => {
+  it('expires every key after its lifetime and the longer stale window', async () => {
     const cases: [string, number][] = [
       // The transactions of a masterchain block are a page, its blocks are final.
       [newestBlock(world), dialect === 'spec' ? 70 * MINUTE : 48 * HOUR],
@@ -128,7 +128,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     }
   });
 
-  it('is not outlived by a copy in memory', async () => {
+  it('keeps an entry at least as long as memory keeps its copy', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(10 * MINUTE - 1);
@@ -153,7 +153,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect(world.forwarded).toHaveLength(lasting.length);
   });
 
-  it('gives no answer a second life: what an instance finds there ends when it would have ended', async () => {
+  it('does not extend a lifetime: an entry that an instance finds there ends when it would have ended', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(0.5 * HOUR);
@@ -175,7 +175,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target, {}, late)).status).toBe(502);
   });
 
-  it('tells a new instance of a stale answer that it is stale, and the new instance refreshes it', async () => {
+  it('gives a new instance a stale answer as stale, and the new instance refreshes it', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(HOUR + 5_000);
@@ -187,7 +187,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('gives a new instance what to say when the indexer is down', async () => {
+  it('gives a new instance stale answers when the indexer is down', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(2 * HOUR);
@@ -198,7 +198,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect(reply).toMatchObject({ status: 200, cache: { fwd: 'stale', ttl: -3600 } });
   });
 
-  it('says of a new answer that a stale one was at hand', async () => {
+  it('lets a new answer be marked fwd=stale when it holds a stale one', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(2 * HOUR);
@@ -207,7 +207,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target, {}, late)).cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
 
-  it('takes an answer that is too large for memory', async () => {
+  it('stores an answer that is too large for memory', async () => {
     await using small = await world.addProxy({ env: { MEMORY_MAX_SIZE: '1MiB', NETWORK: someNetwork() } });
     world.indexer.faults.inject({ kind: 'huge', bytes: 100_000 });
     const target = targetOf('masterchainBlockShards', { seqno: sendTrace(world).transactions[0]?.seqno ?? 0 });

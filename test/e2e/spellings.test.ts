@@ -119,7 +119,7 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
     expect(asked).toBe(targetOf('masterchainBlockShards', { seqno, limit: 50, offset: 0 }));
   });
 
-  it('of both directions are one request: what is neither in nor out selects nothing', async () => {
+  it('of both directions are one request: any value but in and out selects both', async () => {
     const { hash } = settledParent(world);
     const encoded = encodeURIComponent(hash);
     const words = ['', 'both', '--', 'IN', 'all', '%zz', 'both&direction=--'];
@@ -141,7 +141,7 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
     }
   });
 
-  it('are never mistaken for another request: what is omitted stays omitted', async () => {
+  it('are never mistaken for another request: an omitted parameter stays omitted', async () => {
     const seqno = world.indexer.chain.headSeqno;
     const { hash } = settledParent(world);
     const targets = [
@@ -177,8 +177,8 @@ describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
   });
 });
 
-describe('spellings that an indexer does not read', () => {
-  it('are answered all the same: unpadded base64 before indexer 1.2', async () => {
+describe('spellings that an indexer does not accept', () => {
+  it('are answered in spite of that: unpadded base64 before indexer 1.2', async () => {
     world = await World.start({ ...ANY_WORLD, dialect: '1.2' });
     const { base64, base64urlUnpadded } = hashSpellings(Buffer.from(settledParent(world).hash, 'base64'));
     const direct = await world.askIndexer(`/api/v3/adjacentTransactions?hash=${base64urlUnpadded}`);

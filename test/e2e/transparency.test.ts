@@ -121,7 +121,7 @@ describe.each(WORLDS)('the proxy before indexer $dialect, $tiers', (kind) => {
 
   const whims = fc.array(fc.nat(1000), { minLength: 5, maxLength: 25 });
 
-  it('gives to any question, however it is written, the answer of the indexer to its canonical form', async () => {
+  it('answers any request, in any spelling, as the indexer answers its canonical form', async () => {
     await fc.assert(
       fc.asyncProperty(questions, whims, whims, async (asked, first, second) => {
         const { headers } = asked;

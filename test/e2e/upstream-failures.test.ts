@@ -11,7 +11,7 @@ import {
 import { newestBlock, nothingPending, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 
-/** Failures are asked for again at once, so that what is never cached can be seen to be asked for. */
+/** Failed loads are repeated at once, so that each request shows whether an answer was cached. */
 const WITHOUT_FAILURE_TTL: WorldProxyOptions = { overrides: { coalescing: { failureTtl: 0 } } };
 
 function errorIn(text: string): unknown {
@@ -74,7 +74,7 @@ describe.each(DIALECTS)('failures of indexer %s', (dialect) => {
       expect(await world.ask(target)).toMatchObject({ cache: { fwd: 'miss', stored: true } });
       expect(world.forwarded).toHaveLength(asked + 1);
     }
-    // Nobody followed a redirect.
+    // The redirect was not followed.
     expect(world.indexer.requests.count('masterchainInfo')).toBe(0);
   });
 });
@@ -92,7 +92,7 @@ describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind
     ['plain text', rateLimited('text', '7'), 7],
     ['JSON without Retry-After', rateLimited('json'), 1],
     ['plain text without Retry-After', rateLimited('text'), 1],
-  ])('gets no request for that long: %s', async (_, fault, seconds) => {
+  ])('gets no requests for that long: %s', async (_, fault, seconds) => {
     const hit = newestBlock(world);
     await world.ask(hit);
     const limit = world.indexer.faults.inject(fault);
@@ -127,7 +127,7 @@ describe('failures', () => {
 
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('are the answer to their key for the failure TTL, and the indexer is asked once', async () => {
+  it('answer their key for the failure TTL, and the indexer is asked once', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(failed(500), { times: 1 });
     const target = unknownTransaction();
@@ -138,7 +138,7 @@ describe('failures', () => {
     expect(world.forwarded).toHaveLength(2);
   });
 
-  it('of the key are one clear line in the log, and none about the client', async () => {
+  it('of the API key are one clear line in the log, without data of the client', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_API_KEY: 'wrong-key' } } });
     world.indexer.faults.inject(refusedKey(401));
     for (let client = 0; client < 5; client++) expect((await world.ask(unknownTransaction())).status).toBe(502);
@@ -147,7 +147,7 @@ describe('failures', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-key');
   });
 
-  it('are 504 when no answer comes in time, and 502 when there is no connection', async () => {
+  it('become 504 when no answer comes in time, and 502 when there is no connection', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_TIMEOUT: '150ms' } } });
     world.indexer.faults.inject({ kind: 'hang' });
     const late = await world.ask(unknownTransaction());

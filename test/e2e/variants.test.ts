@@ -27,7 +27,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     world = await World.start(kind);
   });
 
-  it('are entries of their own, each with the answer that the indexer itself gives', async () => {
+  it('make entries of their own, each with the answer of the indexer', async () => {
     const target = fullTrace();
     const variants: [string, Asking][] = [
       ['', {}],
@@ -52,7 +52,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     expect(world.forwarded).toHaveLength(variants.length);
   });
 
-  it('are one in their header and query spellings, and in each writing of a flag', async () => {
+  it('are one entry as header or query parameter, and in each spelling of a flag', async () => {
     const target = fullTrace();
     const alike: [string, Asking][][] = [
       [
@@ -96,7 +96,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     }
   });
 
-  it('reach the indexer in a form that it understands: several action types', async () => {
+  it('are sent in a form that the indexer understands: several action types', async () => {
     const target = fullTrace();
     const repeated = '&supported_action_types=contract_call&supported_action_types=ton_transfer';
     const direct = await world.askIndexer(target + repeated);
@@ -104,7 +104,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     expect((await world.ask(target + repeated)).digest).toBe(direct.digest);
   });
 
-  it('count only where they are read', async () => {
+  it('count only for operations that read them', async () => {
     const adjacent = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
     const blockSet = newestBlock(world);
     const plain = await world.ask(adjacent);
@@ -120,7 +120,7 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     expect(world.forwarded).toHaveLength(3);
   });
 
-  it('are all that is told: unknown parameters, keys, timeouts and cookies stay here', async () => {
+  it('are all that is sent: unknown parameters, keys, timeouts and cookies are not', async () => {
     const target = fullTrace();
     await world.ask(target);
     const noise = '&_=1700000000000&include_actions=true&x_timeout=1&api_key=secret&traceId=1&limit=many&%5F=%FF';
@@ -148,14 +148,14 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
   });
 });
 
-describe('the key of the proxy', () => {
+describe('UPSTREAM_API_KEY', () => {
   const key = 'our-own-key';
 
   beforeEach(async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_API_KEY: key } } });
   });
 
-  it('goes to the indexer in place of any client key, and to no client', async () => {
+  it('is sent to the indexer in place of any client key, and to no client', async () => {
     const asking = { headers: { 'X-Api-Key': 'of-a-client' } };
     const replies = [await world.ask(newestBlock(world), asking), await world.ask('/api/v3/pendingTraces', asking)];
     expect(world.forwarded.map(({ headers }) => headers['x-api-key'])).toEqual([key]);
@@ -163,13 +163,13 @@ describe('the key of the proxy', () => {
     expect(JSON.stringify(world.proxy.log)).not.toContain(key);
   });
 
-  it('is the same for all clients: their own keys make no entries', async () => {
+  it('is the same for all clients: their own keys make no entries of their own', async () => {
     for (const name of ['one', 'two']) await world.ask(newestBlock(world), { headers: { 'X-Api-Key': name } });
     expect(world.forwarded).toHaveLength(1);
   });
 });
 
-describe('the address of the indexer', () => {
+describe('UPSTREAM_URL', () => {
   it('may end in /api/v3', async () => {
     world = await World.start(ANY_WORLD);
     for (const suffix of ['/', '/api/v3', '/api/v3/', '/API/V3']) {

@@ -25,7 +25,7 @@ export const WORLDS: readonly WorldKind[] = DIALECTS.flatMap((dialect) => [
 /** One of them, for what has to do with neither. */
 export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 
-/** What is told to a proxy of a world; the rest is the world's. */
+/** Options for a proxy of a world; all others are the world's. */
 export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
   /** Durations stand still as well until the test advances the clock. */
   readonly stopsTime?: boolean;
@@ -93,7 +93,7 @@ export class World implements AsyncDisposable {
     return first;
   }
 
-  /** Another proxy, of this world's network and before this world's indexer unless told otherwise. */
+  /** Another proxy, of this world's network and by default before this world's indexer. */
   async addProxy({ env, overrides, stopsTime = false, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
     const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
     const proxy = await startProxy({
@@ -149,7 +149,7 @@ export class World implements AsyncDisposable {
     return this.indexer.requests.count('masterchainInfo');
   }
 
-  /** Those for one canonical target: a refresh in the background is told from what a test asks for. */
+  /** Those for one canonical target, so that a refresh in the background does not count as a request of a test. */
   forwardedFor(target: string): readonly LoggedRequest[] {
     return this.forwarded.filter((asked) => asked.target === target);
   }

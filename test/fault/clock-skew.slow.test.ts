@@ -7,7 +7,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { skewedClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
-import { answersOf, childrenOf, liveChildrenOf } from '../support/transaction-answers.ts';
+import { answersOf, childrenOf, liveChildrenOf, parentOf } from '../support/transaction-answers.ts';
 
 const SKEW_MS = 5000;
 
@@ -70,9 +70,9 @@ describe('three instances whose clocks are five seconds apart', () => {
   });
 
   it.each(NAMES)(
-    'tell the true age and lifetime of a final answer that the one whose clock is %s stored',
+    'report the true age and lifetime of a final answer that the one whose clock is %s stored',
     async (writer) => {
-      const target = childrenOf(++group, 0).replace('direction=out', 'direction=in');
+      const target = parentOf(++group, 0);
       const before = performance.now();
       await ask(processes[writer].url, target);
       await expect.poll(() => metric(processes[writer], 'toncache_redis_writes_pending')).toBe(0);
@@ -114,7 +114,7 @@ describe('three instances whose clocks are five seconds apart', () => {
   });
 
   it.each(NAMES)(
-    'follow a purge by the one whose clock is %s: of all before it, and of nothing after it',
+    'apply a purge by the one whose clock is %s: to all entries before it, and none after it',
     async (purger) => {
       const targets = NAMES.map((_, index) => childrenOf(++group, index));
       for (const [index, target] of targets.entries()) {

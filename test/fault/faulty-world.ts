@@ -21,7 +21,7 @@ export function answering(
   return { kind: 'answer', status, body, headers };
 }
 
-/** That this is a failure as clients are told of one: in the indexer's form, with a reason, and kept by nobody. */
+/** That this is a failure as clients get it: in the indexer's form, with a reason, and not to be cached. */
 export function expectFailure({ status, headers, text, cache }: Reply, expected: number, detail?: string): void {
   expect([status, text]).toEqual([expected, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });

@@ -22,9 +22,9 @@ const STRIKES: readonly [string, (server: RedisServer) => Promise<void>][] = [
 
 const KEYS = 24;
 
-/** How many keys, new each time, one instance can tell another through Redis. */
+/** How many keys, new each time, one instance finds that another one has stored in Redis. */
 let group = 100;
-async function told(from: RunningProxy, to: RunningProxy): Promise<number> {
+async function distinctAnswers(from: RunningProxy, to: RunningProxy): Promise<number> {
   group++;
   const asked = Array.from({ length: KEYS }, (_, index) => childrenOf(group, index));
   await Promise.all(asked.map((target) => from.ask(target)));
@@ -38,16 +38,16 @@ async function weather(redisUrl: string, strike: () => Promise<void>, restore = 
   await using fleet = await Fleet.start(answersOf(5), { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
   await using load = new SteadyLoad(fleet.proxies, targets);
   const [first, second, third] = fleet.proxies as [RunningProxy, RunningProxy, RunningProxy];
-  await expect.poll(() => told(first, second), WAIT).toBe(KEYS);
+  await expect.poll(() => distinctAnswers(first, second), WAIT).toBe(KEYS);
   await strike();
   const { answered } = load;
   await expect.poll(() => load.answered, WAIT).toBeGreaterThan(answered + 200);
   await restore();
-  await expect.poll(() => told(first, second), WAIT).toBe(KEYS);
-  await expect.poll(() => told(second, third), WAIT).toBe(KEYS);
-  await expect.poll(() => told(third, first), WAIT).toBe(KEYS);
+  await expect.poll(() => distinctAnswers(first, second), WAIT).toBe(KEYS);
+  await expect.poll(() => distinctAnswers(second, third), WAIT).toBe(KEYS);
+  await expect.poll(() => distinctAnswers(third, first), WAIT).toBe(KEYS);
   const late = await fleet.add();
-  await expect.poll(() => told(first, late), WAIT).toBe(KEYS);
+  await expect.poll(() => distinctAnswers(first, late), WAIT).toBe(KEYS);
   for (const proxy of fleet.proxies) {
     for (const call of ['read', 'write']) expect(await proxy.metric('toncache_redis_available', { call })).toBe(1);
   }

@@ -72,7 +72,7 @@ class SilentProxy implements AsyncDisposable {
     return Number(/^toncache_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
   }
 
-  /** That it answers misses, hits and its operator, and ends when it is told to. */
+  /** That it serves misses, hits and the admin port, and ends at a signal. */
   async expectWell(): Promise<void> {
     for (let time = 0; time < 2; time++) expect((await ask(this.url, TARGET)).status).toBe(404);
     expect(await this.health()).toBe(200);
@@ -110,13 +110,13 @@ function drain(fd: number): string {
 }
 
 describe('a process whose standard output is', () => {
-  it('a file on a full disk goes on, and ends when it is told to', async () => {
+  it('a file on a full disk keeps serving, and ends at a signal', async () => {
     await using proxy = await SilentProxy.start(openSync('/dev/full', 'w'));
     await proxy.log(100);
     await proxy.expectWell();
   });
 
-  it('a pipe that nobody reads goes on, and its lines come when somebody does', async () => {
+  it('a pipe that nobody reads keeps serving, and its lines come when somebody reads', async () => {
     // As a shell opens it: blocking. The other end is the test's.
     const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
     const output = openSync(pipe, constants.O_WRONLY);
@@ -134,7 +134,7 @@ describe('a process whose standard output is', () => {
     closeSync(end);
   });
 
-  it('a pipe whose reader is gone goes on, and counts the lines', async () => {
+  it('a pipe whose reader is gone keeps serving, and counts the lines', async () => {
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const output = openSync(pipe, constants.O_WRONLY);
     closeSync(reader);

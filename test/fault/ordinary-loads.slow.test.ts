@@ -5,7 +5,7 @@ import { unknownTransaction } from '../e2e/questions.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-// Loads that the indexer alone would answer whole, before a process as shipped: nobody is refused.
+// Loads that the indexer alone would serve completely, on a process with default settings: none is refused.
 
 const WORKERS = { count: 20, serviceMs: 50 };
 /** Three quarters of a second of its work: half of a client's patience is left to a busy machine. */
@@ -44,12 +44,12 @@ async function closedLoop(clients: number, ms: number): Promise<ReadonlySet<numb
   return seen;
 }
 
-describe('nobody is refused', () => {
-  it.each([50, 200, MOST_AT_ONCE])('of %i at once, right after the start', async (size) => {
+describe('no request is refused', () => {
+  it.each([50, 200, MOST_AT_ONCE])('of %i requests at once, right after the start', async (size) => {
     expect(await burst(size)).toEqual(new Set([ANSWERED]));
   });
 
-  it('of a page that asks for 30 at once, four times a second', async () => {
+  it('of a page that sends 30 requests at once, four times a second', async () => {
     const pages: Promise<ReadonlySet<number>>[] = [];
     for (let page = 0; page < 40; page++) {
       pages.push(burst(30));
@@ -58,12 +58,15 @@ describe('nobody is refused', () => {
     expect(new Set((await Promise.all(pages)).flatMap((statuses) => [...statuses]))).toEqual(new Set([ANSWERED]));
   });
 
-  it.each([30, 100, 300])('of %i clients that ask again as soon as they were answered', async (clients) => {
-    expect(await closedLoop(clients, 10_000)).toEqual(new Set([ANSWERED]));
-    expect(indexer.requests.maxInHand).toBeLessThanOrEqual(64);
-  });
+  it.each([30, 100, 300])(
+    'of %i clients that each send the next request when they have their answer',
+    async (clients) => {
+      expect(await closedLoop(clients, 10_000)).toEqual(new Set([ANSWERED]));
+      expect(indexer.requests.maxInHand).toBeLessThanOrEqual(64);
+    },
+  );
 
-  it('of 200 at once, 2 s after an outage of the indexer', async () => {
+  it('of 200 requests at once, 2 s after an outage of the indexer', async () => {
     const hanging = indexer.faults.inject({ kind: 'hang' });
     const stuck = Promise.all(Array.from({ length: 100 }, () => ask(proxy.url, unknownTransaction())));
     expect((await stuck).some(({ status }) => status === 504)).toBe(true);

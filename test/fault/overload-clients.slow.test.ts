@@ -72,7 +72,7 @@ describe('clients that pipeline as much as they can', () => {
   it.each([
     ['as it is started by default', {}],
     ['with a heap of 300 MB', { NODE_OPTIONS: '--max-old-space-size=256' }],
-  ])('50 with 60 000 misses leave the process under 400 MiB, and all are answered: %s', async (_, env) => {
+  ])('50 clients with 60 000 misses leave the process under 400 MiB, and all are answered: %s', async (_, env) => {
     const indexer = await startIndexer();
     onTestFinished(() => indexer.close());
     await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s', ...env });
@@ -104,7 +104,7 @@ describe('clients that pipeline as much as they can', () => {
     }
   });
 
-  it('1000 that are not answered are cut when more than 16 MiB of their requests are held', async () => {
+  it('1000 clients without answers are cut when more than 16 MiB of their requests are held', async () => {
     const indexer = await startIndexer();
     onTestFinished(() => indexer.close());
     await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
@@ -126,11 +126,11 @@ describe('clients that pipeline as much as they can', () => {
   });
 });
 
-describe('clients that only hold on to their connections', () => {
+describe('clients that only hold their connections open', () => {
   it.each([
     ['an unfinished head', 'GET /api/v3/pendingTraces HTTP/1.1\r\nHost: x\r\nX-More: '],
     ['nothing', ''],
-  ])('200 that sent %s are cut, and nobody else is disturbed meanwhile', async (_, bytes) => {
+  ])('200 that sent %s are cut, and other clients are served meanwhile', async (_, bytes) => {
     await using world = await startFaultyWorld({ overrides: { http: { headerTimeout: 1000 } } });
     const accepted = acceptedBy(world.proxy.url);
     connectMany(world.proxy.url, 200, bytes);
@@ -141,7 +141,7 @@ describe('clients that only hold on to their connections', () => {
     await expect.poll(() => accepted.open, { timeout: 20_000 }).toBe(0);
   });
 
-  it('500 that read nothing of their answers are cut, and nobody else is disturbed meanwhile', async () => {
+  it('500 that read nothing of their answers are cut, and other clients are served meanwhile', async () => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT: '4s' },
       overrides: {
@@ -165,7 +165,7 @@ describe('clients that only hold on to their connections', () => {
   });
 });
 
-it('300 clients that leave cost the indexer what was already sent, and no more', async () => {
+it('300 clients that leave cost the indexer no more than what was already sent', async () => {
   await using world = await startFaultyWorld({
     env: { UPSTREAM_TIMEOUT: '60s' },
     overrides: { upstream: { maxConcurrency: 4 }, admission: { maxQueue: 1000 } },
@@ -291,7 +291,7 @@ describe('whatever the indexer does', () => {
       },
     ],
   ])(
-    'nobody waits past the deadline, stale is served where it may be, and all is well by itself after: %s',
+    'no client waits past its deadline, stale answers are served where allowed, and all recovers by itself after: %s',
     async (_, spoil) => {
       const indexer = await startIndexer();
       onTestFinished(() => indexer.close());

@@ -68,7 +68,7 @@ const misses = () => ({
 });
 
 describe('an indexer that hangs', () => {
-  it('keeps nobody waiting who is not at the indexer: they are shed, and told when to come again', async () => {
+  it('leaves no request waiting for a slot: such requests get 503 with Retry-After', async () => {
     await using _ = await start({
       ...NEVER,
       overrides: { upstream: { maxConcurrency: 2 }, admission: { ...IMPATIENT, maxQueue: 30 } },
@@ -79,7 +79,7 @@ describe('an indexer that hangs', () => {
     for (const answered of await Promise.all(Array.from({ length: 50 }, () => world.ask(unknownTransaction())))) {
       expectShed(answered);
     }
-    // The queue has room for thirty; when nothing starts for as long as they wait, who comes later is refused at once.
+    // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused at once.
     const [waited, full, late] = [await shed('waited-too-long'), await shed('queue-full'), await shed('expected-wait')];
     expect(waited).toBeGreaterThan(0);
     expect(waited + full + late).toBe(50);
@@ -87,7 +87,7 @@ describe('an indexer that hangs', () => {
     for (const { leave } of stuck) leave();
   });
 
-  it('lets those have their stale copy whose class allows it', async () => {
+  it('lets clients have the stale copy where its class allows it', async () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), shardsFinal: times(1000, 0, 0) };
     await using _ = await start({
       ...NEVER,
@@ -106,7 +106,7 @@ describe('an indexer that hangs', () => {
 });
 
 describe('a full queue', () => {
-  it('refuses who comes; a client whose copy may still be served gets it', async () => {
+  it('refuses new requests, and serves stale copies where that is allowed', async () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
     await using _ = await start({
       ...NEVER,
@@ -132,7 +132,7 @@ describe('a full queue', () => {
 });
 
 describe('a refresh in the queue', () => {
-  it('has the priority of a miss from the moment in which a client waits for it', async () => {
+  it('has the priority of a miss as soon as a client waits for it', async () => {
     const lifetimes = { shardsFinal: times(1000, 1000, 0) };
     await using _ = await start({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
     const refreshed = newestBlock(world);
@@ -157,7 +157,7 @@ describe('a refresh in the queue', () => {
 });
 
 describe('shares', () => {
-  it('let an operation through beside a flood of another, ahead of all who waited', async () => {
+  it('let the requests of one operation start before those of another that floods the queue', async () => {
     await using _ = await start({ ...NEVER, overrides: { upstream: { maxConcurrency: 10 } } });
     const gate = world.indexer.hold();
     const flood = await Promise.all(Array.from({ length: 40 }, () => world.proxy.sendIn(unknownTransaction())));
@@ -178,8 +178,8 @@ describe('shares', () => {
   });
 });
 
-describe('a process that is exhausted', () => {
-  it('sheds all misses and sends nothing when its memory is nearly used up, answers what it has, and says that it lives', async () => {
+describe('a process that is nearly out of memory', () => {
+  it('sheds all misses and sends nothing, serves hits, and answers its health check', async () => {
     // It looks at itself when the test says so.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
@@ -214,12 +214,12 @@ function growing() {
   };
 }
 
-describe('the breaker', () => {
+describe('the circuit breaker', () => {
   /** Asks for so many keys of pendingTraces and gives the statuses. */
   const pending = async (count: number) =>
     (await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())))).map(({ status }) => status);
 
-  it('of an operation that fails opens, and the other operations go on as ever', async () => {
+  it('of an operation that fails opens, and the other operations are served as before', async () => {
     await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
     world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     expect(await pending(20)).toEqual(Array(20).fill(500));
@@ -236,7 +236,7 @@ describe('the breaker', () => {
     expect(await shed('breaker-open')).toBe(31);
   });
 
-  it('asks again by itself after the open duration, and closes with the first success', async () => {
+  it('sends a trial after the open duration, and closes with the first success', async () => {
     await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     await pending(20);
@@ -247,7 +247,7 @@ describe('the breaker', () => {
     expect(await pending(20)).toEqual(Array(20).fill(200));
   });
 
-  it('serves what is stale where the class allows it', async () => {
+  it('lets stale answers be served where their class allows it', async () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
     await using _ = await start({
       overrides: { lifetimes, breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
@@ -274,7 +274,7 @@ describe('the breaker', () => {
     expect(await shed('breaker-open')).toBe(0);
   });
 
-  it('opens for all operations when the indexer is gone, and all is well by itself when it is back', async () => {
+  it('opens for all operations when the indexer cannot be reached, and closes by itself when it is back', async () => {
     const indexer = await startIndexer();
     const { port, chain } = indexer;
     await using proxy = await startProxy({
@@ -301,7 +301,7 @@ describe('the breaker', () => {
 });
 
 describe('after the pause of a 429', () => {
-  it('one trial alone is sent, and its success lets all others through', async () => {
+  it('only one trial is sent, and its success lets all others through', async () => {
     await using _ = await start();
     world.indexer.faults.inject(rateLimited('text', '5'), { times: 1 });
     expectShed(await world.ask(newestBlock(world)));
@@ -319,7 +319,7 @@ describe('after the pause of a 429', () => {
 });
 
 describe('UPSTREAM_RPS', () => {
-  it('is kept in any second, and everyone is answered who can be in time', async () => {
+  it('is kept in any second, and all requests that can be sent in time are answered', async () => {
     await using _ = await start({ env: { UPSTREAM_RPS: '25', UPSTREAM_TIMEOUT: '30s' } });
     const arrivals: number[] = [];
     world.indexer.requests.on('request', () => arrivals.push(performance.now()));
@@ -329,10 +329,10 @@ describe('UPSTREAM_RPS', () => {
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000);
   });
 
-  it('sheds at once who could not be sent in time', async () => {
+  it('sheds at once each request that could not be sent in time', async () => {
     await using _ = await start({ env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '2500ms' } });
-    // A turn a second, and half a second after the last one that comes in time nobody is on the way to the indexer.
-    // Those who come before anyone waits cannot know; whoever comes after them does.
+    // One slot a second; half a second after the last slot that comes in time no request is on its way to the indexer.
+    // Requests that come before any waits are accepted; later ones learn the wait and are refused.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
     const late = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
     const answers = [...late, ...(await Promise.all(early.map(({ answer }) => answer)))];
@@ -343,12 +343,12 @@ describe('UPSTREAM_RPS', () => {
     expect(world.forwarded.length).toBeLessThanOrEqual(4);
   });
 
-  it('of less than one is refused at the start, for nothing would ever be sent', async () => {
+  it('below one is refused at the start, because nothing would ever be sent', async () => {
     await expect(start({ env: { UPSTREAM_RPS: '0.5' } })).rejects.toThrow(/UPSTREAM_RPS/);
   });
 });
 
-describe('a second try', () => {
+describe('a retry', () => {
   it('is made once, when the connection was reset', async () => {
     await using _ = await start();
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
@@ -371,7 +371,7 @@ describe('a second try', () => {
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('is made for a tenth of the calls and once a second', async () => {
+  it('is made for at most a tenth of the requests, and once a second', async () => {
     await using _ = await start({ overrides: { breaker: { minimumThroughput: 100_000 } } });
     world.indexer.faults.inject({ kind: 'reset' });
     const startedAt = performance.now();
@@ -425,7 +425,7 @@ describe('bytes of answers being read', () => {
   const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
     proxy.metric('toncache_shed_total', { reason: 'memory' });
 
-  it('are bound: while they are too many misses are shed and hits served, and then all goes on', async () => {
+  it('are bounded: above the limit misses are shed and hits served, until they are fewer', async () => {
     await using reading = await startReading(10, 0);
     const { proxy, upstream } = reading;
     expect((await proxy.ask(KEPT)).status).toBe(200);
@@ -443,7 +443,7 @@ describe('bytes of answers being read', () => {
     expect((await proxy.ask(nothingPending())).status).toBe(200);
   });
 
-  it('are bound for those too who had been waiting for a permit', async () => {
+  it('are bounded for requests too that had been waiting for a slot', async () => {
     await using reading = await startReading(2, 1);
     const { proxy, upstream } = reading;
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];

@@ -5,7 +5,7 @@ import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
-/** What is held at the end of a test is not waited for. */
+/** A request that is held at the end of a test is not waited for. */
 const NO_DRAIN = { drain: 100 };
 let world: World;
 
@@ -67,7 +67,7 @@ describe('a connection that pipelines', () => {
       'expectations that cannot be met behind a miss',
       (miss: string) => get(miss) + 'GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\n\r\n'.repeat(999),
     ],
-  ])('is read no further while more than 16 are unanswered: %s', async (_, requests) => {
+  ])('is read no further while more than 16 requests are unanswered: %s', async (_, requests) => {
     await world.ask(newestBlock(world));
     const gate = world.indexer.hold();
     client(requests(nothingPending()));
@@ -94,17 +94,17 @@ describe('a connection that pipelines', () => {
     expect(await inFlight()).toBe(0);
   });
 
-  it('has its bodies read whole, whatever they hold', async () => {
+  it('has its request bodies read whole, whatever they hold', async () => {
     const body = 'a\r\n\r\n'.repeat(20_000);
     const post = `POST /api/v3/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const { statuses } = client(post.repeat(3));
     await expect.poll(() => statuses.length).toBe(3);
-    // The indexer takes no such method, and would take what is left of a body for a request.
+    // The indexer refuses this method, and would take the remaining bytes of a body for a request.
     expect(statuses).toEqual(['405', '405', '405']);
     expect(await world.proxy.metric('toncache_upstream_requests_total', { operation: 'passThrough' })).toBe(3);
   });
 
-  it('and reads nothing for a while gets every answer once it reads', async () => {
+  it('whose client reads nothing for a while gets every answer once the client reads', async () => {
     const large = parentOfSettled(world);
     const bytes = 100_000;
     world.indexer.faults.inject({ kind: 'huge', bytes }, { times: 1 });
@@ -117,7 +117,7 @@ describe('a connection that pipelines', () => {
     expect(reader.statuses).toEqual(Array.from({ length: 400 }, () => '200'));
   });
 
-  it('and is paused by Node as well, for answers that it has not read, gets every answer', async () => {
+  it('that Node pauses as well, because of unread answers, gets every answer', async () => {
     const [large, late] = [parentOfSettled(world), nothingPending()];
     world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000 }, { operation: 'adjacentTransactions' });
     const gate = world.indexer.hold();
@@ -136,7 +136,7 @@ describe('a connection that pipelines', () => {
     await expect.poll(() => reader.statuses).toEqual(Array.from({ length: 21 }, () => '200'));
   });
 
-  it('and leaves takes all its requests with it', async () => {
+  it('takes its waiting requests with it when it closes', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({
       env: { ...ENV, UPSTREAM_MAX_CONCURRENCY: '1' },
@@ -158,7 +158,7 @@ describe('a connection that pipelines', () => {
   });
 });
 
-describe('when as many requests wait as may (http.maxWaiting)', () => {
+describe('while http.maxWaiting requests wait', () => {
   beforeEach(async () => {
     await world[Symbol.asyncDispose]();
     const lifetimes = {
@@ -170,7 +170,7 @@ describe('when as many requests wait as may (http.maxWaiting)', () => {
     });
   });
 
-  it('more are refused at once, with Retry-After, unless memory has an answer', async () => {
+  it('further ones are refused at once, with Retry-After, unless memory has an answer', async () => {
     const [hit, stale] = [newestBlock(world), parentOfSettled(world)];
     for (const target of [hit, stale]) expect((await world.ask(target)).status).toBe(200);
     world.advance(30_000);
@@ -192,7 +192,7 @@ describe('when as many requests wait as may (http.maxWaiting)', () => {
     expect((await world.ask(unknownTransaction())).status).toBe(404);
   });
 
-  it('connections are read one request by one', async () => {
+  it('connections are read one request at a time', async () => {
     const gate = world.indexer.hold();
     const miss = unknownTransaction();
     client(get(miss).repeat(100));
@@ -207,7 +207,7 @@ describe('when as many requests wait as may (http.maxWaiting)', () => {
 });
 
 describe('a process that is nearly out of memory', () => {
-  it('lets nobody follow a flight', async () => {
+  it('refuses followers too', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({ overrides: { admission: { maxMemory: 0 } } });

@@ -6,7 +6,7 @@ import { ProxyProcess } from '../support/proxy-process.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
 
-it('as it is set by default, a process that is told to end is gone within 10 s, whoever does not let go', async () => {
+it('with default settings, a process ends within 10 s of the signal, whatever clients and indexer do', async () => {
   const indexer = await startIndexer();
   await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '5min' });
   const { hostname, port } = new URL(started.url);

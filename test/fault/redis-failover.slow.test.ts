@@ -9,7 +9,7 @@ const WAIT = { timeout: 60_000, interval: 20 };
 
 const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
 
-/** How many of the keys can be written and read now. Each call settles: that is a part of what is tested. */
+/** How many of the keys can be written and read now. That each call settles is part of the test. */
 async function usable(redis: ObservedConnection): Promise<number> {
   const uses = keys.map(async (key) => {
     const startedAt = performance.now();
@@ -43,40 +43,43 @@ async function heardAgain(server: RedisServer, heard: readonly string[]): Promis
 test.each([
   ['killed', (server: RedisServer) => server.kill()],
   ['hung', (server: RedisServer) => server.pause()],
-])('a master of a Cluster that is %s costs its keys alone, until its replica has them', async (_, strike) => {
-  await using cluster = await startRedisCluster({ replicas: 1, args: ['--cluster-require-full-coverage', 'no'] });
-  await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
-  expect(await usable(redis)).toBe(keys.length);
-  const [struck, well] = cluster.masters as [RedisServer, RedisServer];
-  await strike(struck);
-  const meanwhile = await usable(redis);
-  expect(meanwhile).toBeGreaterThan(0);
-  expect(meanwhile).toBeLessThan(keys.length);
-  await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
-  expect(redis.transitions).toEqual([{ state: 'connected' }]);
+])(
+  'a master of a Cluster that is %s makes only its own keys fail, until its replica has taken over',
+  async (_, strike) => {
+    await using cluster = await startRedisCluster({ replicas: 1, args: ['--cluster-require-full-coverage', 'no'] });
+    await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
+    expect(await usable(redis)).toBe(keys.length);
+    const [struck, well] = cluster.masters as [RedisServer, RedisServer];
+    await strike(struck);
+    const meanwhile = await usable(redis);
+    expect(meanwhile).toBeGreaterThan(0);
+    expect(meanwhile).toBeLessThan(keys.length);
+    await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
+    expect(redis.transitions).toEqual([{ state: 'connected' }]);
 
-  // The old master comes back as a replica, and nothing is lost by it.
-  if (_ === 'killed') await struck.restart();
-  else await struck.resume();
-  const admin = adminOf(well.port);
-  await expect.poll(async () => String(await admin.cluster('NODES')).match(/fail/g), WAIT).toBeNull();
-  admin.disconnect();
-  await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
-});
+    // The old master comes back as a replica, and nothing is lost by it.
+    if (_ === 'killed') await struck.restart();
+    else await struck.resume();
+    const admin = adminOf(well.port);
+    await expect.poll(async () => String(await admin.cluster('NODES')).match(/fail/g), WAIT).toBeNull();
+    admin.disconnect();
+    await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
+  },
+);
 
-test('a master without a replica is used again when it is back, and others are while it is not', async () => {
+test('a master without a replica is used again when it is back, and the others are used meanwhile', async () => {
   await using cluster = await startRedisCluster({ args: ['--cluster-require-full-coverage', 'no'] });
   await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
   await cluster.masters[0]?.kill();
   await expect.poll(() => usable(redis), WAIT).toBeGreaterThan(0);
-  // Longer than its connection is tried again by itself.
+  // Longer than the interval at which the connection is tried again.
   const until = performance.now() + 9000;
   while (performance.now() < until) expect(await usable(redis)).toBeLessThan(keys.length);
   await cluster.masters[0]?.restart();
   await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
 });
 
-test('a whole Cluster that is killed is told once, and used again when it is back', async () => {
+test('a whole Cluster that is killed is reported once, and used again when it is back', async () => {
   await using cluster = await startRedisCluster();
   await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
   const heard: string[] = [];
@@ -94,7 +97,7 @@ test('a whole Cluster that is killed is told once, and used again when it is bac
 test.each([
   ['killed', (server: RedisServer) => server.kill()],
   ['hung', (server: RedisServer) => server.pause()],
-])('listeners to a Cluster hear again when any of its nodes was %s', async (_, strike) => {
+])('subscribers of a Cluster get messages again after any of its nodes was %s', async (_, strike) => {
   await using cluster: RedisCluster = await startRedisCluster();
   await using listeners = new AsyncDisposableStack();
   const heard: string[][] = [];
@@ -116,7 +119,7 @@ test.each([
 test.each([
   ['killed', (server: RedisServer) => server.kill()],
   ['hung', (server: RedisServer) => server.pause()],
-])('a primary that is %s is failed over: calls fail at once meanwhile, and the new one is found', async (_, strike) => {
+])('while a primary that is %s fails over, calls fail at once; then the new primary is found', async (_, strike) => {
   await using servers = await startRedisSentinels();
   await using redis = await observedConnection(servers.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
   const heard: string[] = [];

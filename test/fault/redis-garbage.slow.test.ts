@@ -177,7 +177,7 @@ describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
   });
 
   it.each(Object.entries(GARBAGE_FORMS))(
-    'everything from the start on with %s does not keep us from it',
+    'everything from the start on with %s is used once it answers properly',
     async (_, bytes) => {
       await using world = await GarbledWorld.start({});
       world.garbling.garble({ bytes, isGarbled: () => true });

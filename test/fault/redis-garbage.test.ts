@@ -7,12 +7,12 @@ import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';
 
 it.each([
-  ['a push that begins with a null', 'a push of no sense'],
-  ['one reply too many', 'a reply to nothing'],
-  ['errors too many', 'a reply to nothing'],
+  ['a push that begins with a null', 'an unexpected push message'],
+  ['one reply too many', 'a reply without a command'],
+  ['errors too many', 'a reply without a command'],
   ['an unknown type', '"&" is no type of RESP'],
   ['arrays too large for any memory', 'a reply has more than 1000000 items'],
-])('a Redis that says %s is a connection lost once, and made again', async (form, reason) => {
+])('a Redis that says %s costs one connection, which is made again', async (form, reason) => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
@@ -28,7 +28,7 @@ it.each([
   await observed.untilRead('key', 'absent');
 });
 
-it('a Redis that breaks every connection at its first command is connected to ever more seldom', async () => {
+it('a Redis that breaks each connection at its first command is reconnected to at growing intervals', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   const breaker = { faults: 1000, openMs: 1 };
@@ -48,7 +48,7 @@ it('a Redis that breaks every connection at its first command is connected to ev
   expect(seventh - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));
 });
 
-it('a reply that comes after its command has timed out is the reply to no other', async () => {
+it('a reply that comes after its command has timed out is not taken for the reply to another command', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });

@@ -9,7 +9,7 @@ import { startRedis } from '../support/redis-server.ts';
 
 const entry = () => anEntry({ askedAt: Date.now(), body: randomBytes(200_000) });
 
-test('Redis that is down at the start is used as soon as it is there', async () => {
+test('a Redis that is down at the start is used as soon as it is there', async () => {
   await using redis = await startRedis();
   await redis.kill();
   await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
@@ -33,7 +33,7 @@ test('Redis that is down at the start is used as soon as it is there', async () 
   ]);
 });
 
-test('Redis that is killed under load fails every look-up at once, and is used again when it is back', async () => {
+test('after Redis is killed under load every look-up fails at once, and Redis is used again when it is back', async () => {
   await using redis = await startRedis();
   await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
   const stored = entry();
@@ -58,7 +58,7 @@ test('Redis that is killed under load fails every look-up at once, and is used a
   await observed.untilConnection('connected', 'disconnected', 'connected');
 });
 
-test('a connection that is reset in mid-reply fails that look-up only', async () => {
+test('a connection that is reset in the middle of a reply fails that look-up only', async () => {
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
   await using observed = new ObservedRedisTier(proxy.url, { budgetMs: 5000 });
@@ -73,7 +73,7 @@ test('a connection that is reset in mid-reply fails that look-up only', async ()
   expect(observed.count('redis-read', 'corrupt')).toBe(0);
 });
 
-test('a reply that trickles in for ever is waited for no longer than the command timeout', async () => {
+test('a reply that trickles in is waited for no longer than the command timeout', async () => {
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
   const connection = await connectedRedis(proxy.url);
@@ -83,7 +83,7 @@ test('a reply that trickles in for ever is waited for no longer than the command
   await connection.close();
 });
 
-test('a connection that is lost under a command is told in plain words', async () => {
+test('a connection that is lost during a command is reported in plain words', async () => {
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
   const connection = await connectedRedis(proxy.url);
@@ -93,7 +93,7 @@ test('a connection that is lost under a command is told in plain words', async (
   await connection.close();
 });
 
-test('a connection can be closed while there is none', async () => {
+test('closing a connection that was never made does no harm', async () => {
   await using redis = await startRedis();
   await redis.kill();
   const { promise: disconnected, resolve } = Promise.withResolvers<void>();

@@ -38,7 +38,7 @@ describe('a read-only replica', () => {
   const demote = (server: RedisServer) => asAdmin(server, (admin) => admin.replicaof('127.0.0.1', 1));
   const promote = (server: RedisServer) => asAdmin(server, (admin) => admin.replicaof('NO', 'ONE'));
 
-  test('serves reads, is written to rarely, and again when it is a primary', async () => {
+  test('serves reads, is rarely written to, and is used for writes once it is a primary', async () => {
     await using redis = await startRedis();
     await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, openMs: 60_000 } });
     const stored = entry();
@@ -60,7 +60,7 @@ describe('a read-only replica', () => {
     expect(patient.availability('write')).toEqual([false, true]);
   });
 
-  test('is left for the primary that took its place behind the same address', async () => {
+  test('is left for the primary that took over its address', async () => {
     await using replica = await startRedis();
     await using primary = await startRedis();
     await demote(replica);
@@ -77,7 +77,7 @@ describe('a read-only replica', () => {
     address.close();
   });
 
-  test('does not cost the reads their connection at each refused write', async () => {
+  test('keeps the connection of reads when it refuses a write', async () => {
     await using redis = await startRedis();
     await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 1000, openMs: 1 } });
     const stored = entry();
@@ -98,7 +98,7 @@ describe('a read-only replica', () => {
   });
 });
 
-test('a full Redis serves reads, and is written to rarely', async () => {
+test('a full Redis serves reads, and is rarely written to', async () => {
   await using redis = await startRedis({ args: ['--maxmemory', '100kb', '--maxmemory-policy', 'noeviction'] });
   await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, openMs: 60_000 } });
   await observed.untilConnection('connected');
@@ -121,7 +121,7 @@ test('a full Redis serves reads, and is written to rarely', async () => {
   expect(patient.availability('write')).toEqual([false, true]);
 });
 
-test('a wrong password is told once and never repeated, and Redis is used when it becomes right', async () => {
+test('a wrong password is reported once and never shown, and Redis is used when the password becomes right', async () => {
   const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
   await using redis = await startRedis({ args: ['--requirepass', 'the right one'] });
   await using observed = new ObservedRedisTier(redis.url.replace('://', '://:s3cr%40t-w0rd@'), { budgetMs: 5000 });
@@ -140,41 +140,44 @@ test('a wrong password is told once and never repeated, and Redis is used when i
   for (const method of said) expect(method).not.toHaveBeenCalled();
 });
 
-describe('something else than Redis', () => {
+describe('a server that is not Redis', () => {
   test.each<[string, () => Server]>([
     ['that speaks HTTP', () => createHttpServer((_, response) => response.end('hello'))],
     ['that says nothing', () => createServer(() => {})],
     ['that hangs up', () => createServer((socket) => void socket.destroy())],
     ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
-    ['that talks rubbish', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
-  ])('%s is a failed look-up, tried again seldom, and replaced by Redis in good time', async (_, start) => {
-    const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
-    const server = start();
-    const sockets = new Set<{ destroy(): void }>();
-    let connections = 0;
-    server.on('connection', (socket) => {
-      connections++;
-      sockets.add(socket);
-      socket.on('error', () => {});
-    });
-    const port = await listen(server);
-    await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
-    for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
-    expect(observed.availability('read')).toEqual([false]);
-    expect(connections).toBeLessThan(10);
+    ['that talks garbage', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
+  ])(
+    '%s is a failed look-up, is seldom tried again, and Redis is used soon after it took its place',
+    async (_, start) => {
+      const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
+      const server = start();
+      const sockets = new Set<{ destroy(): void }>();
+      let connections = 0;
+      server.on('connection', (socket) => {
+        connections++;
+        sockets.add(socket);
+        socket.on('error', () => {});
+      });
+      const port = await listen(server);
+      await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
+      for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
+      expect(observed.availability('read')).toEqual([false]);
+      expect(connections).toBeLessThan(10);
 
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    await once(server, 'close');
-    await using redis = await startRedis({ port, args: ['--requirepass', 's3cret'] });
-    await observed.untilRead('key', 'absent');
-    expect(redis.port).toBe(port);
-    expect(observed.availability('read')).toEqual([false, true]);
-    expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
-    for (const method of said) expect(method).not.toHaveBeenCalled();
-  });
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+      await using redis = await startRedis({ port, args: ['--requirepass', 's3cret'] });
+      await observed.untilRead('key', 'absent');
+      expect(redis.port).toBe(port);
+      expect(observed.availability('read')).toEqual([false, true]);
+      expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
+      for (const method of said) expect(method).not.toHaveBeenCalled();
+    },
+  );
 
-  test('is connected to ever more seldom', async () => {
+  test('is reconnected to at growing intervals', async () => {
     const connectedAt: number[] = [];
     const server = createServer((socket) => {
       connectedAt.push(performance.now());
@@ -187,7 +190,7 @@ describe('something else than Redis', () => {
     server.close();
   });
 
-  test('that repeats our password to us does not bring it into what is told', async () => {
+  test('that repeats our password does not bring it into the log', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.on('data', () => socket.write('-ERR unknown command, with args beginning with: `s3cr@t`\r\n'.repeat(4)));

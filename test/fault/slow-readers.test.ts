@@ -8,10 +8,10 @@ import { startFaultyWorld } from './faulty-world.ts';
 const MIB = 1024 * 1024;
 /** More than the system takes in for a connection. */
 const BODY_BYTES = 16 * MIB;
-/** Twice the pause of the one who is fast enough: a busy machine must not make it look slow. */
+/** Twice the pause of the client that is fast enough: a busy machine must not make it look slow. */
 const SLOW_READER_MS = 300;
 
-/** One whose own timeouts are far away: whoever is cut is cut for being slow. */
+/** A proxy whose other timeouts are far away: a client that is cut is cut for being slow. */
 function startWorld(): Promise<World> {
   return startFaultyWorld({
     env: { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' },
@@ -23,7 +23,7 @@ function startWorld(): Promise<World> {
   });
 }
 
-/** Reads in this way up to the end of the connection, and tells how much came and in how many reads. */
+/** Reads in this way up to the end of the connection; returns how much came, and in how many reads. */
 async function readSlowly(
   url: string,
   target: string,
@@ -65,7 +65,7 @@ async function readSlowly(
 describe.each<[string, (world: World) => string]>([
   ['an answer that is cached', parentOfSettled],
   ['one that is passed through', () => '/api/v3/masterchainInfo'],
-])('who reads %s', (_, targetIn) => {
+])('a client that reads %s', (_, targetIn) => {
   it('a few bytes at a time is cut, though something always moves', async () => {
     await using world = await startWorld();
     world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });

@@ -39,7 +39,7 @@ function withWrongChecksum(gzip: Buffer): Buffer {
   return gzip;
 }
 
-describe('a body that is no answer to the operation is 502 and not kept:', () => {
+describe('a body that is no answer to the operation becomes 502 and is not cached:', () => {
   const bodies: [string, Fault][] = [
     ['HTML', garbage('html')],
     ['half a JSON', garbage('not-json')],
@@ -72,13 +72,13 @@ describe('a body that is no answer to the operation is 502 and not kept:', () =>
   });
 });
 
-describe('a body that ends early is 502 and not kept:', () => {
+describe('a body that ends early becomes 502 and is not cached:', () => {
   it.each(['content-length', 'chunked'] as const)('by %s', async (framing) => {
     await expectRefused({ kind: 'cut', framing }, 'upstream-invalid');
   });
 });
 
-describe('a body over the limit is 502 and not kept:', () => {
+describe('a body over the limit becomes 502 and is not cached:', () => {
   it.each(['content-length', 'chunked'] as const)('by %s', async (framing) => {
     await expectRefused({ kind: 'huge', bytes: MIB + 1, framing }, 'upstream-too-large');
   });
@@ -106,7 +106,7 @@ describe('a body over the limit is 502 and not kept:', () => {
     expectFailure(await roomy.ask(newestBlock(roomy)), 502, 'upstream-too-large');
   });
 
-  it('and just below it, it is taken', async () => {
+  it('but just below the limit it is taken', async () => {
     const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'huge', bytes: MIB }, { times: 1 });
     const reply = await world.ask(target);
@@ -126,7 +126,7 @@ describe('a compressed body', () => {
     expect((await world.ask(target)).text).toBe(truth);
   });
 
-  it('may be named in any case, or be none', async () => {
+  it('may be named in any case, or not be compressed at all', async () => {
     const truth = (await world.askIndexer(newestBlock(world))).bytes;
     await expectTaken(answering(gzipSync(truth), { 'Content-Encoding': 'GZip' }));
     world.advance(400);
@@ -146,13 +146,13 @@ describe('a compressed body', () => {
     ['an encoding that nobody knows', 'x-own', BLOCK_SET],
     ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(BLOCK_SET))],
   ];
-  it.each(broken)('that is %s is 502 and not kept', async (_, coding, body) => {
+  it.each(broken)('that is %s becomes 502 and is not cached', async (_, coding, body) => {
     await expectRefused(answering(body, { 'Content-Encoding': coding }), 'upstream-invalid');
   });
 });
 
-describe('a large body that is made to be slow to read', () => {
-  it('is 502, and requests within the failure TTL cost the indexer nothing', async () => {
+describe('a large body that is made to be slow to parse', () => {
+  it('becomes 502, and requests within the failure TTL send nothing to the indexer', async () => {
     await using proxied = await startFaultyWorld({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
     const slow = answering(packed, { 'Content-Encoding': 'gzip' });

@@ -53,7 +53,7 @@ const broken: [string, number, string, ('ends' | 'stays open' | 'is reset')?][] 
   ['a head of 200 KB', 502, `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(200_000)}\r\nContent-Length: ${SIZE}\r\n\r\n${BODY}`],
 ];
 
-it.each(broken)('an indexer that sends %s is %i and not kept', async (_, status, bytes, connection) => {
+it.each(broken)('an indexer that sends %s becomes %i, and nothing is cached', async (_, status, bytes, connection) => {
   const reply = await askBefore(bytes, connection);
   expect(reply).toMatchObject({ status, text: expect.stringMatching(/^\{"error":".+"\}$/), kept: false });
   expect(reply.cacheStatus).not.toMatch(/hit|stored/);
@@ -68,11 +68,11 @@ const sound: [string, string][] = [
   ['headers in any case', `HTTP/1.1 200 OK\r\ncOnTeNt-LeNgTh: ${SIZE}\r\n\r\n${BODY}`],
 ];
 
-it.each(sound)('an indexer that sends %s is understood, and kept', async (_, bytes) => {
+it.each(sound)('an answer of an indexer that sends %s is understood and cached', async (_, bytes) => {
   expect(await askBefore(bytes)).toMatchObject({ status: 200, text: BODY, kept: true });
 });
 
-it('bytes after an answer are not taken for the answer to the next request', async () => {
+it('bytes after an answer are not taken for the next answer', async () => {
   const poison = `HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"blocks":[]}`;
   let answered = 0;
   await using upstream = await startScriptedUpstream((socket) => {

@@ -35,10 +35,10 @@ it('the collapse window is 1 s and the failure TTL 250 ms, unless set otherwise'
   expect(settings.coalescing).toEqual({ collapseWindow: 1000, failureTtl: 250 });
 });
 
-describe('clients of one key', () => {
+describe('clients that ask for one key', () => {
   beforeEach(() => start());
 
-  it('share one request to the indexer, in whatever spelling, by GET or HEAD', async () => {
+  it('share one request to the indexer, in any spelling, by GET or HEAD', async () => {
     const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     const gate = world.indexer.hold();
@@ -59,7 +59,7 @@ describe('clients of one key', () => {
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('are not hurt by a leader who leaves, and what was asked is kept though everyone leaves', async () => {
+  it('are still answered when the leader leaves, and the answer is stored even when all leave', async () => {
     const target = newestBlock(world);
     const gate = world.indexer.hold();
     const leader = await world.proxy.sendIn(target);
@@ -84,7 +84,7 @@ describe('clients of one key', () => {
     expect(world.forwarded).toHaveLength(2);
   });
 
-  it('that come more than a second later start one more request, and that one takes the others', async () => {
+  it('that come more than a second later start one more request, which all later ones share', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     await world[Symbol.asyncDispose]();
     await start({ overrides: { coalescing: { collapseWindow: 1000 } } });
@@ -112,7 +112,7 @@ describe('clients of one key', () => {
   });
 });
 
-it('each client waits to a deadline of its own: one who came later gets the answer that the first did not wait for', async () => {
+it('have a deadline each: a later client gets the answer that came too late for the first', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
   const target = newestBlock(world);
@@ -135,10 +135,10 @@ it('each client waits to a deadline of its own: one who came later gets the answ
   expect(world.forwarded).toHaveLength(2);
 });
 
-describe('a flight that waits for its permit', () => {
+describe('a flight that waits for a slot', () => {
   beforeEach(() => start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } }));
 
-  it('is cancelled when the last who waits for it leaves, and never reaches the indexer', async () => {
+  it('is cancelled when its last waiter leaves, and never reaches the indexer', async () => {
     const gate = world.indexer.hold();
     const holder = await world.proxy.sendIn(newestBlock(world));
     await gate.arrived(1);
@@ -162,7 +162,7 @@ describe('a flight that waits for its permit', () => {
 });
 
 describe('followers of a flight that fails', () => {
-  it('share its error, and those who come within the failure TTL too; then the indexer is asked again', async () => {
+  it('share its error, and so do clients within the failure TTL; then the indexer is asked again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     // In a minute the timer that forgets the failure does not run: the clock alone decides.
     await start({ overrides: { coalescing: { failureTtl: 60_000 } } });
@@ -193,7 +193,7 @@ describe('followers of a flight that fails', () => {
     ['half of its answer', { kind: 'cut', framing: 'content-length' }, 502, 'upstream-invalid'],
     ["a 404 that is not the indexer's own", failed(404, 'text'), 502, 'upstream-invalid'],
     ['too large a body', { kind: 'huge', bytes: 5000 }, 502, 'upstream-too-large'],
-  ])('share what was useless, also within the failure TTL: %s', async (_, fault, status, detail) => {
+  ])('share an answer that cannot be cached, also within the failure TTL: %s', async (_, fault, status, detail) => {
     const overrides = { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
     world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
     const other = await world.addProxy({ overrides });

@@ -47,7 +47,7 @@ class HangingIndexer {
   }
 }
 
-it('an indexer that hangs whole never has more in hand than the bound and a trial a second, and is asked again when it is back', async () => {
+it('an indexer that hangs never has more requests than the limit and a trial a second, and gets requests again when it is back', async () => {
   const indexer = new HangingIndexer();
   await once(indexer.server.listen(0, '127.0.0.1'), 'listening');
   const { port } = indexer.server.address() as AddressInfo;

@@ -25,29 +25,26 @@ describe('an indexer that answers 429', () => {
     ['JSON, with Retry-After', rateLimited('json', '7'), 7000],
     ['JSON', rateLimited('json'), 1000],
     ['plain text', rateLimited('text'), 1000],
-  ])(
-    'gets nothing until its pause ends, then one trial, and after its success everything: %s',
-    async (_, fault, ms) => {
-      indexer.faults.inject(fault, { times: 1 });
-      expect(await upstream.call('masterchainBlockShards')).toBe(429);
-      expect(upstream.pauseMs).toBe(ms);
-      expect(await upstream.calls('masterchainBlockShards', 50)).toEqual(times(50, 'paused'));
-      expect(indexer.requests.total).toBe(1);
+  ])('gets no requests until its pause ends, then one trial, and after its success all: %s', async (_, fault, ms) => {
+    indexer.faults.inject(fault, { times: 1 });
+    expect(await upstream.call('masterchainBlockShards')).toBe(429);
+    expect(upstream.pauseMs).toBe(ms);
+    expect(await upstream.calls('masterchainBlockShards', 50)).toEqual(times(50, 'paused'));
+    expect(indexer.requests.total).toBe(1);
 
-      upstream.nowMs += ms;
-      const gate = indexer.hold();
-      const ended: unknown[] = [];
-      const crowd = times(50, undefined).map(async () => ended.push(await upstream.call('masterchainBlockShards')));
-      await expect.poll(() => ended).toEqual(times(49, 'paused'));
-      gate.release();
-      await Promise.all(crowd);
-      expect(ended.at(-1)).toBe(200);
-      expect(indexer.requests.total).toBe(2);
-      expect(await upstream.calls('pendingTraces', 20)).not.toContain('paused');
-    },
-  );
+    upstream.nowMs += ms;
+    const gate = indexer.hold();
+    const ended: unknown[] = [];
+    const crowd = times(50, undefined).map(async () => ended.push(await upstream.call('masterchainBlockShards')));
+    await expect.poll(() => ended).toEqual(times(49, 'paused'));
+    gate.release();
+    await Promise.all(crowd);
+    expect(ended.at(-1)).toBe(200);
+    expect(indexer.requests.total).toBe(2);
+    expect(await upstream.calls('pendingTraces', 20)).not.toContain('paused');
+  });
 
-  test('again to the trial gets one trial a pause, each pause longer', async () => {
+  test('again to the trial gets one trial after each pause, and each pause is longer', async () => {
     indexer.faults.inject(rateLimited('json'));
     await upstream.call('masterchainBlockShards');
     for (const ms of [1000, 1500, 2250, 3375]) {
@@ -58,7 +55,7 @@ describe('an indexer that answers 429', () => {
     expect(indexer.requests.total).toBe(5);
   });
 
-  test('opens no breaker', async () => {
+  test('opens no circuit breaker', async () => {
     indexer.faults.inject(rateLimited('json'));
     for (let call = 0; call < 40; call++) {
       await upstream.call('masterchainBlockShards');
@@ -69,7 +66,7 @@ describe('an indexer that answers 429', () => {
 });
 
 describe('an indexer that fails one operation', () => {
-  test('is not asked for it, and for the others as ever, until a probe succeeds', async () => {
+  test('gets no requests for it until a trial succeeds, and requests for the others as before', async () => {
     const fault = indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     expect(await upstream.calls('pendingTraces', 20)).toEqual(times(20, 500));
     expect(upstream.transitions).toEqual([{ operation: 'pendingTraces', state: 'open' }]);
@@ -87,7 +84,7 @@ describe('an indexer that fails one operation', () => {
     expect(await upstream.calls('pendingTraces', 20)).toEqual(times(20, 422));
   });
 
-  test('for one key alone is asked on', async () => {
+  test('for one key alone still gets requests', async () => {
     indexer.faults.inject(failed(500));
     for (let call = 0; call < 100; call++) {
       expect(await upstream.callOf('pendingTraces', 'the broken one')).toBe(500);
@@ -95,14 +92,14 @@ describe('an indexer that fails one operation', () => {
     expect(upstream.transitions).toEqual([]);
   });
 
-  test.each([404, 422])('with %i is asked on', async (status) => {
+  test.each([404, 422])('with %i still gets requests', async (status) => {
     indexer.faults.inject(failed(status));
     expect(await upstream.calls('pendingTraces', 100)).toEqual(times(100, status));
     expect(upstream.transitions).toEqual([]);
   });
 });
 
-describe('an indexer that is gone', () => {
+describe('an indexer that cannot be reached', () => {
   test('opens the circuit breakers of all operations, which close again by themselves', async () => {
     const { port, chain } = indexer;
     await indexer.close();
@@ -122,14 +119,14 @@ describe('an indexer that is gone', () => {
   });
 });
 
-describe('a call is sent a second time', () => {
+describe('a request is retried', () => {
   test('when its connection was reset before the answer', async () => {
     indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect(await upstream.call('masterchainBlockShards')).toBe(200);
     expect(indexer.requests.total).toBe(2);
   });
 
-  test('and not a third time', async () => {
+  test('at most once', async () => {
     indexer.faults.inject({ kind: 'reset' });
     expect(await upstream.call('masterchainBlockShards')).toBe('upstream-unreachable');
     expect(indexer.requests.total).toBe(2);
@@ -141,20 +138,20 @@ describe('a call is sent a second time', () => {
     expect(indexer.requests.total).toBe(1);
   });
 
-  test('not when there was no answer in time', async () => {
+  test('not when it timed out', async () => {
     await using impatient = new GuardedUpstream(indexer, { timeout: '100ms' });
     indexer.faults.inject({ kind: 'hang' });
     expect(await impatient.call('masterchainBlockShards')).toBe('upstream-timeout');
     expect(indexer.requests.total).toBe(1);
   });
 
-  test('not when the indexer says that it failed', async () => {
+  test('not when the indexer answered with an error', async () => {
     indexer.faults.inject(failed(500));
     expect(await upstream.call('masterchainBlockShards')).toBe(500);
     expect(indexer.requests.total).toBe(1);
   });
 
-  test('no more often than for a tenth of the calls and once a second', async () => {
+  test('for at most a tenth of the requests, and once a second', async () => {
     expect(await upstream.calls('masterchainBlockShards', 100)).toEqual(times(100, 200));
     indexer.requests.reset();
     indexer.faults.inject({ kind: 'reset' });

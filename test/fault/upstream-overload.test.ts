@@ -45,8 +45,8 @@ function expectShed({ status, text, headers }: Answered): void {
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
 }
 
-describe('the bound', () => {
-  it('is never exceeded at the indexer, and all who waited within it are answered in their order', async () => {
+describe('the concurrency limit', () => {
+  it('is never exceeded at the indexer, and requests that wait are answered in order', async () => {
     await start(3, 20);
     const gate = world.indexer.hold();
     const targets = Array.from({ length: 12 }, unknownTransaction);
@@ -68,7 +68,7 @@ describe('the bound', () => {
     expect(world.forwarded.map(({ target }) => asked(target))).toEqual(targets.map(asked));
   });
 
-  it('holds with many clients that come, wait and leave', async () => {
+  it('holds while many clients come, wait and leave', async () => {
     await start(4, 10);
     world.indexer.faults.latencyMs = 1;
     world.indexer.faults.jitterMs = 5;
@@ -91,7 +91,7 @@ describe('the bound', () => {
 });
 
 describe('beyond the queue', () => {
-  it('a miss is shed at once: 503, to come again in one to three seconds', async () => {
+  it('a miss is shed at once: 503 with a Retry-After of one to three seconds', async () => {
     let random = 0;
     await start(1, 1, { random: () => random });
     const gate = world.indexer.hold();
@@ -110,7 +110,7 @@ describe('beyond the queue', () => {
     expect((await world.ask(nothingPending())).status).toBe(200);
   });
 
-  it('what is in memory is answered, fresh or stale, and costs no place', async () => {
+  it('hits in memory are served, fresh or stale, and take no place', async () => {
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
     await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
     const fresh = newestBlock(world);
@@ -136,7 +136,7 @@ describe('beyond the queue', () => {
     for (const { answer } of occupying) expect((await answer).status).toBe(404);
   });
 
-  it('shed requests are no failure of the indexer: no failure is kept, nothing is logged', async () => {
+  it('shed requests are no failures of the indexer: no failure is cached, nothing is logged', async () => {
     await start(1, 0);
     const gate = world.indexer.hold();
     const occupying = await occupy(1);
@@ -150,7 +150,7 @@ describe('beyond the queue', () => {
   });
 });
 
-it('a request whose time went by in the queue is shed then, and gives its place up', async () => {
+it('a request whose deadline passes in the queue is shed then, and gives up its place', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await start(1, 1, { overrides: { admission: { holdAfterTimeout: 30_000 } } });
   const gate = world.indexer.hold();
@@ -170,7 +170,7 @@ it('a request whose time went by in the queue is shed then, and gives its place 
   expect(world.forwarded).toHaveLength(2);
 });
 
-it('with Redis, what Redis holds is answered though the indexer is held and the queue is full', async () => {
+it('hits in Redis are served though the indexer hangs and the queue is full', async () => {
   world = await World.start({
     dialect: '1.3',
     tiers: 'memory and Redis',

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** That a miss is shed, without a request to the indexer, and told to come again in so many seconds. */
+/** That a miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
 async function expectPaused(seconds: number): Promise<void> {
   const before = world.forwarded.length;
   for (const target of [unknownTransaction(), nothingPending()]) {
@@ -41,7 +41,7 @@ describe('429', () => {
     ['with a negative Retry-After', rateLimited('json', '-5'), 1],
     ['with an empty body', answering('', {}, 429), 1],
     ['in the form of the indexer', answering('{"error":"too many"}', {}, 429), 1],
-  ])('%s is 503 for its client, and for all other misses as long as it says', async (_, fault, seconds) => {
+  ])('%s becomes 503 for its client, and for all other misses as long as it asks for', async (_, fault, seconds) => {
     world.indexer.faults.inject(fault, { times: 1 });
     const reply = await world.ask(newestBlock(world));
     expectFailure(reply, 503, 'upstream-rate-limited');
@@ -54,23 +54,23 @@ describe('429', () => {
     await expectResumed();
   });
 
-  it('is told once, in the log and by a metric, as is the end of the pause', async () => {
+  it('is reported once, in the log and by a metric, and so is the end of the pause', async () => {
     const paused = () => world.proxy.metric('toncache_upstream_paused');
-    const told = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
+    const pauseLines = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
     expect(await paused()).toBe(0);
     world.indexer.faults.inject(rateLimited('json', '3'), { times: 2 });
     await world.ask(newestBlock(world));
     await expectPaused(3);
-    expect([await paused(), told().length]).toEqual([1, 1]);
+    expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(3000);
     await world.ask(newestBlock(world));
-    expect([await paused(), told().length]).toEqual([1, 1]);
+    expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(60_000);
     await expectResumed();
-    expect([await paused(), told().length]).toEqual([0, 2]);
+    expect([await paused(), pauseLines().length]).toEqual([0, 2]);
   });
 
-  it('with a date is a pause until then', async () => {
+  it('with a date pauses until that date', async () => {
     world.indexer.faults.inject(rateLimited('text', new Date(world.now + 7000).toUTCString()), { times: 1 });
     expect((await world.ask(newestBlock(world))).headers['retry-after']).toBe('7');
     await expectPaused(7);
@@ -80,7 +80,7 @@ describe('429', () => {
     await expectResumed();
   });
 
-  it('with a date that is past is a pause of a second', async () => {
+  it('with a past date pauses for a second', async () => {
     world.indexer.faults.inject(rateLimited('text', new Date(world.now - 7000).toUTCString()), { times: 1 });
     expect((await world.ask(newestBlock(world))).headers['retry-after']).toBe('1');
     world.advance(999);
@@ -89,7 +89,7 @@ describe('429', () => {
     await expectResumed();
   });
 
-  it('of those under way at once, the longest counts', async () => {
+  it('when several arrive at once, the longest pause counts', async () => {
     world.indexer.faults.inject(rateLimited('json', '9'), { times: 1 });
     world.indexer.faults.inject(rateLimited('json', '2'), { times: 1 });
     const gate = world.indexer.hold();
@@ -107,7 +107,7 @@ describe('429', () => {
 });
 
 describe('while the indexer is paused', () => {
-  it('what is in memory is answered, and what waited for a permit is not sent', async () => {
+  it('hits in memory are served, and requests that waited for a slot are not sent', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
     const known = newestBlock(world);
@@ -126,7 +126,7 @@ describe('while the indexer is paused', () => {
     expect((await world.ask(known)).cache).toMatchObject({ hit: true, detail: 'memory' });
   });
 
-  it('what is stale and may be used is', async () => {
+  it('stale answers are served where their class allows it', async () => {
     await world[Symbol.asyncDispose]();
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
     world = await startFaultyWorld({ overrides: { lifetimes: { shardsFinal: times } } });

@@ -153,7 +153,7 @@ const CASES: readonly Case[] = [
 ];
 
 describe('when the indexer fails', () => {
-  it.each(CASES)('$name is answered as long as its class allows, and not longer', async (row) => {
+  it.each(CASES)('$name is served stale as long as its class allows, and no longer', async (row) => {
     const { target, status = 200, lifetimeMs, whileRefreshedMs, ifErrorMs } = row;
     says = writes(answer(status, JSON.stringify(row.body)));
     const { text } = await ask(target);
@@ -190,7 +190,7 @@ describe('when the indexer fails', () => {
     ['a reset', 'upstream-unreachable', (socket) => socket.resetAndDestroy()],
     ['silence', 'upstream-timeout', () => {}],
   ];
-  it.each(failures)('by %s, a stale answer tells so', async (_, detail, failure) => {
+  it.each(failures)('by %s, the stale answer says so in Cache-Status', async (_, detail, failure) => {
     const target = `adjacentTransactions?hash=${HASH}&direction=in`;
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));
     const { text, headers } = await ask(target);
@@ -203,7 +203,7 @@ describe('when the indexer fails', () => {
     expect(reply.cache).not.toHaveProperty('stored');
   });
 
-  it('a stale answer that was never refreshed is still there for the next failure, and the next answer replaces it', async () => {
+  it('a stale answer that could not be refreshed is served at the next failure too, and replaced by the next answer', async () => {
     const target = 'masterchainBlockShards?seqno=7';
     says = writes(answer(200, JSON.stringify({ blocks: blockSet })));
     await ask(target);
@@ -216,7 +216,7 @@ describe('when the indexer fails', () => {
     expect(await ask(target)).toMatchObject({ text: fresh, cache: { hit: true } });
   });
 
-  it('a kept failure gives no stale answer any longer than the failure itself would', async () => {
+  it('a failure that is reused within its TTL does not extend how long a stale answer is served', async () => {
     const failing = { coalescing: { failureTtl: 60_000 } };
     await using other = await startProxy({ upstreamUrl: upstream.url, overrides: failing, now: () => now });
     const target = `/api/v3/adjacentTransactions?hash=${HASH}&direction=in`;
@@ -231,8 +231,8 @@ describe('when the indexer fails', () => {
   });
 });
 
-describe('an answer that is stale while it is refreshed', () => {
-  it('is answered at once though the indexer is silent', async () => {
+describe('a stale answer that may be served while it is refreshed', () => {
+  it('is served at once though the indexer does not answer', async () => {
     const target = `pendingTraces?ext_msg_hash=${HASH}`;
     says = writes(answer(200, JSON.stringify(traceOf(pending))));
     const { text } = await ask(target);

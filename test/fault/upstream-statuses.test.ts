@@ -16,26 +16,29 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('an error of the indexer', () => {
-  it.each([422, 500, 501, 502, 503, 504])('%i keeps its status and its words, and is not kept', async (status) => {
-    const target = newestBlock(world);
-    const said = `{"error": "as the indexer said it: ${status} \u00e9"}`;
-    world.indexer.faults.inject(answering(said, { 'Set-Cookie': 'a=b', 'X-Internal': 'yes' }, status), { times: 1 });
-    const reply = await world.ask(target);
-    expect([reply.status, reply.text]).toEqual([status, said]);
-    expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
-    expect(reply.headers).not.toHaveProperty('set-cookie');
-    expect(reply.headers).not.toHaveProperty('x-internal');
-    expect(reply.cache).toMatchObject({ fwd: 'miss', 'fwd-status': status });
-    expect(reply.cache).not.toHaveProperty('stored');
-    await expectNotKept(world, target);
-  });
+  it.each([422, 500, 501, 502, 503, 504])(
+    '%i is passed on with its status and body, and is not cached',
+    async (status) => {
+      const target = newestBlock(world);
+      const said = `{"error": "as the indexer said it: ${status} \u00e9"}`;
+      world.indexer.faults.inject(answering(said, { 'Set-Cookie': 'a=b', 'X-Internal': 'yes' }, status), { times: 1 });
+      const reply = await world.ask(target);
+      expect([reply.status, reply.text]).toEqual([status, said]);
+      expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+      expect(reply.headers).not.toHaveProperty('set-cookie');
+      expect(reply.headers).not.toHaveProperty('x-internal');
+      expect(reply.cache).toMatchObject({ fwd: 'miss', 'fwd-status': status });
+      expect(reply.cache).not.toHaveProperty('stored');
+      await expectNotKept(world, target);
+    },
+  );
 
   it.each([
     ['plain text', 'simulated'],
     ['nothing', ''],
     ['a list', '[{"error":"x"}]'],
     ['a JSON word', 'null'],
-  ])('in %s keeps its status, with words of ours', async (_, said) => {
+  ])('in %s is passed on with its status and an error body of toncache', async (_, said) => {
     for (const status of [422, 500, 503]) {
       const target = newestBlock(world);
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/plain' }, status), { times: 1 });
@@ -49,7 +52,7 @@ describe('an error of the indexer', () => {
     ['an error that is no string', '{"error":{"code":1}}'],
     ['another form', '{"ok":false, "result":"down"}'],
     ['no words', '{}'],
-  ])('in a JSON object with %s keeps its status and its words', async (_, said) => {
+  ])('in a JSON object with %s is passed on with its status and body', async (_, said) => {
     for (const status of [422, 500, 503]) {
       const target = newestBlock(world);
       world.indexer.faults.inject(answering(said, {}, status), { times: 1 });
@@ -68,7 +71,7 @@ describe('an error of the indexer', () => {
     ['a JSON object of another form', '{"detail":"Not Found"}'],
     ['an error that is no string', '{"error":{"code":1}}'],
     ['the list of the operation', '{"blocks":[],"transactions":[],"traces":[]}'],
-  ])("that is a 404 in %s is not the indexer's own: 502, not kept", async (_, said) => {
+  ])("that is a 404 in %s is not the indexer's own form: 502, not cached", async (_, said) => {
     for (const target of [newestBlock(world), parentOfSettled(world), nothingPending()]) {
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/html' }, 404), { times: 1 });
       const reply = await world.ask(target);
@@ -78,7 +81,7 @@ describe('an error of the indexer', () => {
     }
   });
 
-  it('that is a true 404 is an answer, kept for a moment', async () => {
+  it("that is a 404 in the indexer's own form is cached for a moment", async () => {
     const target = parentOfSettled(world);
     world.indexer.faults.inject(failed(404), { times: 1 });
     const first = await world.ask(target);
@@ -88,7 +91,7 @@ describe('an error of the indexer', () => {
     expect((await world.ask(target)).status).toBe(200);
   });
 
-  it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never kept', async (status) => {
+  it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never cached', async (status) => {
     const target = newestBlock(world);
     world.indexer.faults.inject(failed(status), { times: 1 });
     const reply = await world.ask(target);
@@ -98,8 +101,8 @@ describe('an error of the indexer', () => {
   });
 });
 
-describe('an answer that is none', () => {
-  it.each([201, 202, 203, 204, 205, 206, 226])('%i is 502 and not kept', async (status) => {
+describe('an answer with an unexpected status', () => {
+  it.each([201, 202, 203, 204, 205, 206, 226])('%i becomes 502 and is not cached', async (status) => {
     const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.inject(answering(status === 204 || status === 205 ? '' : truth, {}, status), { times: 1 });
@@ -108,7 +111,7 @@ describe('an answer that is none', () => {
   });
 
   it.each([300, 301, 302, 303, 304, 305, 307, 308])(
-    'a redirect (%i) is 502, not kept and not followed',
+    'a redirect (%i) becomes 502, is not cached and not followed',
     async (status) => {
       let followed = 0;
       const elsewhere = createServer((_, response) => {
@@ -131,8 +134,8 @@ describe('an answer that is none', () => {
   );
 });
 
-describe('a refused key', () => {
-  it.each([401, 403] as const)('(%i) is 502 for clients and one line in the log', async (status) => {
+describe('an API key that the indexer refuses', () => {
+  it.each([401, 403] as const)('(%i) becomes 502 for clients and one line in the log', async (status) => {
     const refusal = world.indexer.faults.inject(refusedKey(status));
     for (const target of [newestBlock(world), unknownTransaction(), nothingPending(), newestBlock(world)]) {
       const reply = await world.ask(target);

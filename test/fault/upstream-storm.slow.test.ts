@@ -45,7 +45,7 @@ async function client(proxy: RunningProxy, indexer: Indexer, random: SeededRando
   return seen;
 }
 
-it('in a storm of faults nobody waits past the deadline, the bound holds, and when it is over all is well by itself', async () => {
+it('in a storm of faults no client waits past its deadline and the limit holds, and afterwards all recovers by itself', async () => {
   const indexer = await startIndexer();
   await using proxy = await startProxy({
     upstreamUrl: indexer.url,
@@ -78,7 +78,7 @@ it('in a storm of faults nobody waits past the deadline, the bound holds, and wh
   expect(seen.some(({ status }) => status === 200)).toBe(true);
   expect(mostInFlight).toBeLessThanOrEqual(MAX_CONCURRENCY);
   expect(mostQueued).toBeLessThanOrEqual(20);
-  // A query that was given up may still be in hand for the moment in which its connection ends.
+  // A query that was given up still counts for the moment in which its connection ends.
   expect(indexer.requests.maxInHand).toBeLessThanOrEqual(2 * MAX_CONCURRENCY);
   expect(proxy.log.filter(({ msg }) => msg.includes('should not happen'))).toEqual([]);
 

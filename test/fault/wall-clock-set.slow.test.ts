@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const SOON = { timeout: 60_000, interval: 20 };
 
 /** Whatever reads the wall clock in them, libraries included, reads one that is set back an hour by the signal. */
-test('a process on memory alone whose wall clock is set back an hour serves no 404 for longer', async () => {
+test('a process without Redis whose wall clock is set back an hour serves no 404 for longer', async () => {
   await using upstream = await startScriptedUpstream(answeringJson(() => NOT_FOUND));
   await using proxy = await ProxyProcess.start({ ...settableClock(-HOUR_MS), UPSTREAM_URL: upstream.url });
   const target = someMessage();

@@ -65,7 +65,7 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
     ['back an hour', -HOUR_MS],
     ['forward an hour', HOUR_MS],
   ])('%s', (_direction, byMs) => {
-    it('makes a 404 live no longer', async () => {
+    it('gives a 404 no longer lifetime', async () => {
       await using proxy = await start(env());
       const asked = () => upstream.heads.length;
       await proxy.ask(ABSENT);
@@ -81,7 +81,7 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
       }
     });
 
-    it('makes no answer older or younger than it is', async () => {
+    it('changes the age of no answer', async () => {
       await using proxy = await start(env());
       const before = performance.now();
       const answers = [await proxy.ask(OTHER), ...(await setWallClock(proxy, byMs)), await proxy.ask(OTHER)];
@@ -93,7 +93,7 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
       }
     });
 
-    it('ends the reach of an earlier purge, and not of a later one', async () => {
+    it('ends the effect of an earlier purge, and not of a later one', async () => {
       await using proxy = await start(env());
       const purge = async () => {
         const asking = {

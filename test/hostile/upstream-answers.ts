@@ -101,7 +101,7 @@ async function askForHostile(
 }
 
 function problemOf({ status, text, headers }: Answered, { parts }: HostileAnswer): string | undefined {
-  if (text.includes(POISON)) return 'a second answer was told';
+  if (text.includes(POISON)) return 'a second answer was sent';
   if (String(headers['cache-status']).includes('detail=internal')) return 'an internal error';
   const isTheirs = status >= 400 && parts.some((part) => part.toString('latin1').startsWith(`HTTP/1.1 ${status} `));
   if (!DOCUMENTED.includes(status) && !isTheirs) return `status ${status}`;

@@ -32,7 +32,7 @@ class Demo {
   #said = '';
 
   constructor({ args = [], env = {}, nodeArgs = [] }: Settings) {
-    const { REDIS_URL: _, ...inherited } = process.env;
+    const { REDIS_URL: _, NO_COLOR: __, ...inherited } = process.env;
     this.child = spawn(process.execPath, [...nodeArgs, ...COMMAND, ...args], {
       cwd: ROOT,
       env: { ...inherited, FORCE_COLOR: '1', PORT: '0', ADMIN_PORT: '0', PATH: '', ...env },
@@ -114,7 +114,7 @@ describe('npm run demo -- --for 2s', () => {
     said = demo.said;
   });
 
-  it('says on one calm screen what is there, and in the end that every answer was right', () => {
+  it('prints its addresses once, and at the end that every answer was right', () => {
     expect(said).toMatch(/^ {2}proxy {5}http:\/\/127\.0\.0\.1:\d+$/m);
     expect(said).toMatch(/^ {2}redis {5}none: memory alone \(no redis-server 7 or newer on PATH/m);
     expect(said).toContain('Ended after 2 s');
@@ -123,7 +123,7 @@ describe('npm run demo -- --for 2s', () => {
     expect(said.split('\n').filter((line) => /\s$/.test(line))).toEqual([]);
   });
 
-  it('first asks a few times itself: a miss, a hit, and a hit in another spelling', () => {
+  it('first sends requests of its own: a miss, a hit, and a hit in another spelling', () => {
     const asked =
       /GET (\S+)\n +200 .* toncache; (.*)\n +200 .* toncache; (.*)\n +GET (\S+)\n +200 .* toncache; (.*)\n/g;
     const groups = [...said.matchAll(asked)];
@@ -159,7 +159,7 @@ describe('npm run demo -- --for 2s', () => {
 });
 
 describe('npm run demo', () => {
-  it('prints curl lines that a shell takes and the proxy answers, from the cache but for the live ones', async () => {
+  it('prints curl lines that work in a shell, and are hits except for live answers', async () => {
     const demo = new Demo({});
     await demo.untilCrowd();
     const proxyUrl = (await demo.untilSaid(/proxy +(http\S+)/))[1] ?? '';
@@ -183,9 +183,9 @@ describe('npm run demo', () => {
     expect(bodies.get('/api/v3/masterchainBlockShards')?.size).toBe(1);
   });
 
-  it('exits 1 and shows what was wrong when an answer was', async () => {
+  it('exits 1 and shows each wrong answer', async () => {
     const faults = new URL('../../src/simulator/faults.ts', import.meta.url);
-    // The indexer says of every masterchain block what is true of none.
+    // The indexer gives a wrong answer for every masterchain block.
     const lie = `import { Faults } from '${faults}';
       const body = '{"blocks":[{"workchain":-1,"seqno":1}]}';
       Faults.prototype.take = (operation) =>
@@ -215,13 +215,13 @@ describe('npm run demo', () => {
     expect(admin).not.toBe(chosen);
   });
 
-  it('ends in good order on SIGINT, SIGTERM and SIGHUP, sent more than once as npm does', async () => {
+  it('shuts down cleanly on SIGINT, SIGTERM and SIGHUP, sent more than once as npm does', async () => {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
     const ended = signals.map(async (signal) => {
       const demo = new Demo({});
       await demo.untilCrowd();
       demo.child.kill(signal);
-      // Apart, for two at once are one; after the end it is sent to nobody.
+      // One after the other, because two signals at the same time arrive as one.
       for (let times = 0; times < 10; times++) {
         await setImmediate();
         demo.child.kill(signal);
@@ -233,14 +233,14 @@ describe('npm run demo', () => {
     await Promise.all(ended);
   });
 
-  it('ends in good order before it has begun', async () => {
+  it('shuts down cleanly while it starts', async () => {
     const demo = new Demo({});
     await demo.untilSaid(/toncache demo/);
     demo.child.kill('SIGINT');
     expect(await demo.exitCode).toBe(0);
   });
 
-  it('refuses flags that it does not know, with its usage', async () => {
+  it('refuses unknown flags with its usage', async () => {
     const refused: readonly [args: string[], problem: RegExp][] = [
       [['--for', '10'], /^--for must be 100ms to 24h, written like/],
       [['--fro', '10s'], /^Unknown option '--fro'/],
@@ -265,12 +265,13 @@ describe('npm run demo', () => {
 
 describe('the Redis of npm run demo', () => {
   it('is that of REDIS_URL', async () => {
-    const demo = new Demo({ args: ['--for', '1s'], env: { REDIS_URL: inject('redisUrl') } });
+    const demo = new Demo({ env: { REDIS_URL: inject('redisUrl') } });
     const [, metricsUrl = ''] = await demo.untilSaid(/metrics +(\S+)/);
-    await vi.waitFor(async () => {
-      const page = await (await fetch(metricsUrl)).text();
-      expect(page).toMatch(/^toncache_redis_calls_total\{call="write",outcome="stored"\} [1-9]/m);
-    });
+    await demo.untilCrowd();
+    await expect
+      .poll(async () => (await fetch(metricsUrl)).text())
+      .toMatch(/^toncache_redis_calls_total\{call="write",outcome="stored"\} [1-9]/m);
+    demo.child.kill('SIGINT');
     expect(await demo.exitCode).toBe(0);
     expect(demo.said).toMatch(/^ {2}redis {5}REDIS_URL, redis:\/\/[^ ]+$/m);
     expect(demo.said, 'a second instance answers what the first one stored').toMatch(
@@ -279,7 +280,7 @@ describe('the Redis of npm run demo', () => {
     expect(demo.said).toContain(RIGHT);
   });
 
-  it('is named without its password, and may be away', async () => {
+  it('is printed without its password, and may be down', async () => {
     const demo = new Demo({ args: ['--for', '1s'], env: { REDIS_URL: 'redis://user:secret@127.0.0.1:1/2' } });
     expect(await demo.exitCode).toBe(0);
     expect(demo.said).toMatch(/redis {5}REDIS_URL, redis:\/\/127\.0\.0\.1:1\/2, does not answer \(.*ECONNREFUSED/);
@@ -287,13 +288,13 @@ describe('the Redis of npm run demo', () => {
     expect(demo.said).toContain(RIGHT);
   });
 
-  it('is a redis-server on PATH, that ends with the demo', async () => {
+  it('is a redis-server on PATH that ends with the demo', async () => {
     const { path, pid } = aRedisServer('7.0.15');
     const demo = new Demo({ args: ['--for', '1s'], env: { PATH: path } });
     await demo.untilSaid(/redis {5}redis-server 7\.0\.15 on port \d+, started for the demo \(.*\/redis-server\)$/m);
     expect(isAlive(pid())).toBe(true);
     expect(await demo.exitCode).toBe(0);
-    await vi.waitFor(() => expect(isAlive(pid())).toBe(false));
+    await expect.poll(() => isAlive(pid())).toBe(false);
   });
 
   it('ends even if the demo is killed', async () => {
@@ -301,10 +302,10 @@ describe('the Redis of npm run demo', () => {
     const demo = new Demo({ env: { PATH: path } });
     await demo.untilSaid(/redis-server 7\.0\.15/);
     demo.child.kill('SIGKILL');
-    await vi.waitFor(() => expect(isAlive(pid())).toBe(false), { timeout: 10_000 });
+    await expect.poll(() => isAlive(pid())).toBe(false);
   });
 
-  it('is none where there is only one that is too old', async () => {
+  it('is not used where the only one on PATH is too old', async () => {
     const { path } = aRedisServer('6.2.1');
     const [folder = ''] = path.split(':');
     const demo = new Demo({ args: ['--for', '100ms'], env: { PATH: folder } });

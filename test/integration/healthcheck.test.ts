@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../src/http/listen.ts';
+import { compiledCode } from '../support/compile-cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const UPSTREAM_URL = 'http://127.0.0.1:1';
@@ -23,7 +24,7 @@ async function check(environment: Readonly<Record<string, string>>): Promise<num
   const [, ...built] = JSON.parse(/^HEALTHCHECK(?:.|\\\n)*CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
   const command = built.map((part) => part.replace(/^dist\/(.*)\.js$/, 'src/$1.ts'));
   return new Promise((resolve) => {
-    const env = { UPSTREAM_URL, ...environment };
+    const env = { UPSTREAM_URL, ...compiledCode(), ...environment };
     const child = execFile(process.execPath, command, { cwd: ROOT, env }, () => resolve(child.exitCode ?? -1));
   });
 }

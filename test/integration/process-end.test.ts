@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const start = () => ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
 
-/** One that waits for what is in flight no longer than told. */
+/** A process with this `http.drain` and this `http.shutdownDelay`. */
 async function startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
   const file = join(dir, 'drain.json');
   await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));
@@ -53,7 +53,7 @@ function refusal(origin: string): Promise<string> {
 
 describe('a signal to end', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '(%s) lets what is in flight be answered, refuses what is new, and ends with 0',
+    '(%s) lets requests in flight be answered, refuses new ones, and ends the process with status 0',
     async (signal) => {
       await using started = await start();
       const { url, adminUrl } = started;
@@ -78,7 +78,7 @@ describe('a signal to end', () => {
     },
   );
 
-  it('ends connections at once that are idle after an answer', async () => {
+  it('closes idle connections at once', async () => {
     await using started = await startWithDrain('5min');
     const idle = open(started.url);
     const said = text(idle);
@@ -89,7 +89,7 @@ describe('a signal to end', () => {
     expect(await said).toMatch(/^HTTP\/1\.1 404 /);
   });
 
-  it('ends connections at once on which nothing was ever asked', async () => {
+  it('closes connections at once on which nothing was ever requested', async () => {
     await using started = await startWithDrain('10s');
     const silent = open(started.url);
     await once(silent, 'connect');
@@ -103,7 +103,7 @@ describe('a signal to end', () => {
     silent.destroy();
   });
 
-  it('given once more ends the process at once, whatever is in flight', async () => {
+  it('that comes a second time ends the process at once, whatever is in flight', async () => {
     await using started = await start();
     const gate = indexer.hold();
     const inFlight = send(started.url, TARGET);
@@ -120,7 +120,7 @@ describe('a signal to end', () => {
 });
 
 describe('a signal to end where http.shutdownDelay is set', () => {
-  it('fails /readyz at once, answers new connections still, and ends at once when the signal is given once more', async () => {
+  it('fails /readyz at once, still answers new connections, and ends the process at once at the second signal', async () => {
     await using started = await startWithDrain('5min', {}, '5min');
     const { url, adminUrl } = started;
     started.signal('SIGTERM');
@@ -131,7 +131,7 @@ describe('a signal to end where http.shutdownDelay is set', () => {
     clearInterval(repeating);
   });
 
-  it('refuses new connections when it is over, and ends by itself', async () => {
+  it('refuses new connections after the delay, and ends the process', async () => {
     await using started = await startWithDrain('5min', {}, '400ms');
     const gate = indexer.hold();
     const inFlight = exchange(started.url, REQUEST);
@@ -146,8 +146,8 @@ describe('a signal to end where http.shutdownDelay is set', () => {
   });
 });
 
-describe('what does not end by itself is given up in time:', () => {
-  it('a request that the indexer never answers is told so', async () => {
+describe('after http.drain', () => {
+  it('a request that the indexer does not answer gets 503', async () => {
     await using started = await startWithDrain(`${DRAIN_MS}ms`);
     const gate = indexer.hold();
     const inFlight = exchange(started.url, REQUEST);
@@ -163,7 +163,7 @@ describe('what does not end by itself is given up in time:', () => {
     expect(performance.now() - signalledAt).toBeLessThan(10 * (DRAIN_MS + 500));
   });
 
-  it('a request that waits for a slot is answered so too', async () => {
+  it('a request that waits for a slot gets 503', async () => {
     await using started = await startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
     const gate = indexer.hold();
     const first = send(started.url, TARGET);
@@ -176,7 +176,7 @@ describe('what does not end by itself is given up in time:', () => {
     expect(gate.arrivals).toBe(1);
   });
 
-  it('a client that never finishes its request, and one that never reads its answer', async () => {
+  it('connections of clients that never finish their request or never read their answer are closed', async () => {
     await using started = await startWithDrain(`${DRAIN_MS}ms`, { maxBodySize: '32MiB' });
     const half = open(started.url);
     half.write(REQUEST.slice(0, 30));

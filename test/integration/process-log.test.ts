@@ -52,7 +52,7 @@ function expectNoSecret(started: ProxyProcess): void {
 }
 
 describe('the log', () => {
-  it('is JSON, a line each, with level, time and message, and nothing is written elsewhere', async () => {
+  it('is JSON lines with level, time and message, and nothing is written elsewhere', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, LOG_LEVEL: 'trace' });
     await askInAllWays(started.url);
     indexer.faults.inject(failed(500), { times: 1 });
@@ -67,7 +67,7 @@ describe('the log', () => {
     expect(started.errors).toBe('');
   });
 
-  it('holds only what is as severe as LOG_LEVEL says', async () => {
+  it('has only lines that are as severe as LOG_LEVEL', async () => {
     // A warning, for the network is not named, and the end, for the port is in use.
     const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: inject('redisUrl'), PORT: String(indexer.port) };
     for (const [LOG_LEVEL, levels] of [
@@ -81,7 +81,7 @@ describe('the log', () => {
     }
   });
 
-  it('holds no secret, whoever refuses which key or password', async () => {
+  it('holds no secret when the indexer or Redis refuses a key or password', async () => {
     await using redis = await startRedis({ args: ['--requirepass', 'another'] });
     await using started = await ProxyProcess.start({
       UPSTREAM_URL: indexer.url,
@@ -106,7 +106,7 @@ describe('the log', () => {
     expectNoSecret(started);
   });
 
-  it('holds no password of a Redis that cannot be reached or spoken to', async () => {
+  it('holds no password of a Redis that cannot be reached or is something else', async () => {
     for (const url of [
       `redis://user:${SECRETS.ofRedis}@127.0.0.1:1/0`,
       indexer.url.replace('http://', `rediss://:${SECRETS.ofRedis}@`),

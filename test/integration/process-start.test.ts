@@ -35,7 +35,7 @@ async function usedPort() {
 }
 
 describe('wrong settings', () => {
-  it('are told all at once, each by its name, and end the process with 78 before it listens', async () => {
+  it('are reported together by name, and end the process with status 78 before it listens', async () => {
     const file = join(dir, 'wrong.json');
     const wrongInFile = { lifetimes: { adjacentLive: { lifetime: 'forever' } }, upstreem: {}, redis: { budget: 50 } };
     await writeFile(file, JSON.stringify(wrongInFile));
@@ -86,7 +86,7 @@ describe('wrong settings', () => {
     },
   );
 
-  it('in an unreadable file are told with those of the environment', async () => {
+  it('in an unreadable file are reported together with those of the environment', async () => {
     await using started = new ProxyProcess({ CONFIG_FILE: join(dir, 'missing.json'), UPSTREAM_TIMEOUT: 'soon' });
     expect((await started.ended).code).toBe(78);
     for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_URL']) expect(started.errors).toContain(name);
@@ -107,7 +107,7 @@ describe('a port in use', () => {
 });
 
 describe('a start', () => {
-  it('warns when Redis is used and the network is not named', async () => {
+  it('warns when Redis is used and NETWORK is not set', async () => {
     const warned = async (environment: Record<string, string>) => {
       await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, ...environment });
       return started.log.filter(({ level }) => level >= 40).map(({ msg }) => msg);
@@ -121,7 +121,7 @@ describe('a start', () => {
     expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);
   });
 
-  it('warns once of a setting under its old name, and uses it', async () => {
+  it('warns once about a setting under its old name, and uses it', async () => {
     const file = join(dir, 'renamed.json');
     await writeFile(file, '{"admission":{"maxHeap":0.9}}');
     await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, CONFIG_FILE: file });
@@ -130,7 +130,7 @@ describe('a start', () => {
     ]);
   });
 
-  it('needs no Redis: it serves without, says so once, and uses it when it comes', async () => {
+  it('needs no Redis: it serves without, reports that once, and uses Redis when it comes', async () => {
     await using redis = await startRedis();
     await redis.kill();
     const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
@@ -141,7 +141,7 @@ describe('a start', () => {
     const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
     const fails = 'Redis circuit breaker opened';
     for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
-    // Reads and writes are told of apart.
+    // Reads and writes are reported separately.
     expect(aboutRedis()).toEqual([fails, fails]);
     await redis.restart();
     const again = 'Redis circuit breaker closed';
@@ -161,7 +161,7 @@ describe('a start', () => {
 });
 
 describe('an indexer behind TLS', () => {
-  it('is believed when its certificate is vouched for, and is for its name', async () => {
+  it('is trusted when its certificate is signed by a trusted authority and has its name', async () => {
     const certificate = selfSignedCertificate('indexer.example', '127.0.0.1');
     const file = join(dir, 'ca.pem');
     await writeFile(file, certificate.cert);

@@ -42,7 +42,7 @@ interface Instance {
   readonly events: PurgeEvent[];
   /** While false, Redis is away for this instance. */
   isReached: boolean;
-  /** While false, Redis does what it is told, and its answers are lost. */
+  /** While false, Redis executes commands, and its replies are lost. */
   isAnswered: boolean;
   onCall: (args: readonly string[]) => void;
   /** May change it. */
@@ -55,10 +55,10 @@ function newNetwork(): void {
   key = `toncache:purges:test-${networks++}`;
 }
 
-/** One more instance, which exchanges when it is told of its connection, and every 20 ms if it polls. */
+/** One more instance, which exchanges records when its connection changes, and every 20 ms if it polls. */
 function anInstance({ polls = false, usableMs = 0 } = {}): Instance {
   const onEpoch = vi.fn();
-  const records = new PurgeRecords({ tagsOf: () => [], onEpoch, now: () => instance.now() });
+  const records = new PurgeRecords({ onEpoch, now: () => instance.now() });
   const events: PurgeEvent[] = [];
   const instance: Instance = {
     onEpoch,
@@ -101,7 +101,7 @@ async function connect(instance: Instance): Promise<void> {
 const known = ({ records }: Instance) => [...records.all()].toSorted((x, y) => (x.tag < y.tag ? -1 : 1));
 
 describe('a purge', () => {
-  it('is followed by the others, with one instant for all', async () => {
+  it('is applied by the other instances, with one instant for all', async () => {
     newNetwork();
     const [one, other] = [anInstance(), anInstance({ polls: true })];
     for (const purge of [a, b, all]) {
@@ -114,7 +114,7 @@ describe('a purge', () => {
     expect(one.events).toEqual([]);
   });
 
-  it('is of the later of the two clocks', async () => {
+  it('is dated by the later of the clocks of Redis and of this process', async () => {
     newNetwork();
     const [behind, ahead] = [anInstance(), anInstance()];
     behind.now = () => Date.now() - 5_000;
@@ -124,7 +124,7 @@ describe('a purge', () => {
     expect((await ahead.log.purge(a)).at).toBeGreaterThanOrEqual(before + 5_000);
   });
 
-  it('of all raises the epoch each time, whatever the clock says', async () => {
+  it('of all raises the epoch each time, whatever the clock shows', async () => {
     newNetwork();
     const [one, other] = [anInstance(), anInstance()];
     const first = await one.log.purge(all);
@@ -133,8 +133,8 @@ describe('a purge', () => {
     expect(second.at).toBeGreaterThan(first.at);
   });
 
-  it('is of this process alone when there is no Redis', async () => {
-    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {}, now: () => 1000 });
+  it('counts for this process alone when there is no Redis', async () => {
+    const records = new PurgeRecords({ onEpoch: () => {}, now: () => 1000 });
     const log = new PurgeLog({ records, shared: undefined, usableMs: 0, now: () => 1000, report: () => {} });
     await log.ready(DAY);
     expect(await log.purge(a)).toEqual({ at: 1000, notReached: undefined });
@@ -143,7 +143,7 @@ describe('a purge', () => {
 });
 
 describe('while Redis is away', () => {
-  it('a purge is made here, says what was not reached, and reaches the others afterwards', async () => {
+  it('a purge is applied here, reports that Redis did not take it, and reaches the others afterwards', async () => {
     newNetwork();
     const [cut, other] = [anInstance(), anInstance({ polls: true })];
     await connect(cut);
@@ -154,12 +154,12 @@ describe('while Redis is away', () => {
     expect(other.records.atOf(a)).toBeUndefined();
     cut.isReached = true;
     await connect(cut);
-    // What was asked for by those who did not know of it yet is purged too.
+    // Entries requested by instances that did not know of the purge yet are purged too.
     await expect.poll(() => other.records.atOf(a)).toBeGreaterThanOrEqual(before);
     await expect.poll(() => known(other)).toEqual(known(cut));
   });
 
-  it.each([all, a])('a purge whose answers are lost is one purge, however often it is sent: $tag', async (purge) => {
+  it.each([all, a])('a purge whose replies are lost counts as one, however often it is sent: $tag', async (purge) => {
     newNetwork();
     const [unheard, other] = [anInstance(), anInstance()];
     unheard.isAnswered = false;
@@ -174,7 +174,7 @@ describe('while Redis is away', () => {
     expect([unheard, other].map(({ records }) => records.atOf(purge))).toEqual([at, at]);
   });
 
-  it('a purge by a clock that is far ahead ends nothing that is asked for long after it', async () => {
+  it('a purge by a clock that is far ahead does not cover what is requested long after it', async () => {
     newNetwork();
     const [wrong, other] = [anInstance(), anInstance()];
     wrong.now = () => Date.now() + DAY;
@@ -187,7 +187,7 @@ describe('while Redis is away', () => {
     for (const { at } of known(wrong)) expect(at).toBeLessThan(Date.now() + 61_000);
   });
 
-  it('a purge of all by a Redis whose clock was far ahead is followed once, at one instant for all', async () => {
+  it('a purge of all by a Redis whose clock was far ahead is applied once, at one instant for all', async () => {
     newNetwork();
     const knew = [anInstance(), anInstance()];
     const wrongAt = Date.now() + DAY;
@@ -196,7 +196,7 @@ describe('while Redis is away', () => {
     const learns = anInstance();
     const instances = [...knew, learns];
     for (let look = 0; look < 5; look++) for (const instance of instances) await connect(instance);
-    // The keys made before are of no use, and of those made since none is lost.
+    // Entries stored before are unusable, and none stored since is lost.
     expect(instances.map(({ onEpoch }) => onEpoch.mock.calls.length)).toEqual([2, 2, 1]);
     expect(learns.events.filter(({ name }) => name === 'purges-followed')).toHaveLength(1);
     const [epoch = 0, ...others] = instances.map(({ records }) => records.epoch);
@@ -205,7 +205,7 @@ describe('while Redis is away', () => {
     expect(Number(await redis.zscore(key, 'hard *'))).toBe(epoch);
   });
 
-  it('the purges of others are followed when it is back, however long that took', async () => {
+  it('purges of other instances are applied when it is back, however long that took', async () => {
     newNetwork();
     const [cut, other] = [anInstance(), anInstance()];
     await connect(cut);
@@ -217,7 +217,7 @@ describe('while Redis is away', () => {
     expect(cut.records.atOf({ tag: 'late', soft: false })).toBeDefined();
   });
 
-  it('what Redis holds is not to be used, from the first failure on and before the first look', async () => {
+  it('entries in Redis are not used, from the first failure on and before the first poll', async () => {
     newNetwork();
     const one = anInstance({ polls: true });
     expect(one.log.isCurrent).toBe(false);
@@ -235,7 +235,7 @@ describe('while Redis is away', () => {
     expect(one.log.isCurrent).toBe(false);
   });
 
-  it('nobody waits for the first look for longer than the limit, or than there is hope', async () => {
+  it('a start waits for the first poll no longer than the limit, and not at all once it failed', async () => {
     newNetwork();
     const [late, refused, looked] = [anInstance(), anInstance(), anInstance()];
     await late.log.ready(1);
@@ -249,7 +249,7 @@ describe('while Redis is away', () => {
 });
 
 describe('many purges', () => {
-  it('at once: each sends and is told of no more than itself', async () => {
+  it('at the same time each send and receive only their own record', async () => {
     newNetwork();
     const one = anInstance();
     await redis.zadd(
@@ -264,7 +264,7 @@ describe('many purges', () => {
     expect(sizes).toEqual(Array(50).fill(2));
   });
 
-  it('that Redis was not reached for are sent a thousand at a time', async () => {
+  it('that could not be sent to Redis are sent later, a thousand at a time', async () => {
     newNetwork();
     const one = anInstance({ polls: true });
     one.isReached = false;
@@ -276,7 +276,7 @@ describe('many purges', () => {
     expect(Math.max(...sent)).toBeLessThanOrEqual(1001);
   });
 
-  it('are followed when the clock of Redis was set back meanwhile', async () => {
+  it('are applied when the clock of Redis was set back meanwhile', async () => {
     newNetwork();
     const one = anInstance();
     await redis.zadd(key, Date.now() - 3_600_000, 'hard again');
@@ -291,12 +291,12 @@ describe('many purges', () => {
   });
 });
 
-describe('what Redis lost', () => {
+describe('purges that Redis lost', () => {
   it.each([
     ['everything', () => redis.flushall()],
     ['what was written last', () => redis.zrem(key, 'hard last')],
     ['a later instant', () => redis.zadd(key, Date.now() - 1000, 'hard last')],
-  ])('it gets back from any instance: %s', async (_, lose) => {
+  ])('are given back by any instance: %s', async (_, lose) => {
     newNetwork();
     const one = anInstance();
     for (const purge of [all, a, b, { tag: 'last', soft: false }]) await one.log.purge(purge);
@@ -311,7 +311,7 @@ describe('what Redis lost', () => {
     expect(late.records.epoch).toBe(epoch);
   });
 
-  it('is given back once, and not again and again', async () => {
+  it('are given back once', async () => {
     newNetwork();
     const one = anInstance();
     await one.log.purge(a);
@@ -322,7 +322,7 @@ describe('what Redis lost', () => {
     expect(one.records.atOf(a)).toBe(at);
   });
 
-  it('two that were cut off from each other come to know the same', async () => {
+  it('become known to two instances that were cut off from each other', async () => {
     newNetwork();
     const [one, other] = [anInstance(), anInstance()];
     await one.log.purge(a);
@@ -333,7 +333,7 @@ describe('what Redis lost', () => {
     expect(known(one)).toHaveLength(2);
   });
 
-  it('more than fits into one exchange is given back in several', async () => {
+  it('are given back in several exchanges when they do not fit into one', async () => {
     newNetwork();
     const one = anInstance();
     const now = Date.now();
@@ -344,7 +344,7 @@ describe('what Redis lost', () => {
 });
 
 describe('records', () => {
-  it('are kept for as long as an entry is of use and an hour, 25 h at least; the epoch for ever', async () => {
+  it('are kept an hour longer than any entry, 25 h at least, and the epoch for ever', async () => {
     newNetwork();
     const [short, long] = [anInstance(), anInstance({ usableMs: 2 * DAY })];
     const now = Date.now();
@@ -358,18 +358,18 @@ describe('records', () => {
     expect(await redis.zrange(key, '0', '-1')).toEqual(['hard *', 'hard young']);
   });
 
-  it('from a clock far ahead, and rubbish, are not believed', async () => {
+  it('from a clock far ahead, and garbage, are ignored', async () => {
     newNetwork();
     await redis.zadd(
       key,
-      ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'rubbish'],
+      ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'garbage'],
     );
     const one = anInstance();
     await connect(one);
     expect(known(one)).toEqual([]);
   });
 
-  it('are not read from a reply of another form', () => {
+  it('are not read from a reply of unexpected form', () => {
     const nulls = [null, null, null, null, []];
     const wrong = [
       ['1', 1, '', '0', []],
@@ -382,9 +382,9 @@ describe('records', () => {
     }
   });
 
-  it('are not read from a key of another type, and Redis is then not used', async () => {
+  it('are not read from a key of another type, and entries in Redis are then not used', async () => {
     newNetwork();
-    await redis.set(key, 'rubbish');
+    await redis.set(key, 'garbage');
     const one = anInstance({ polls: true });
     one.log.onConnected();
     await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);
@@ -394,7 +394,7 @@ describe('records', () => {
 });
 
 describe('a Redis that takes no writes', () => {
-  it('still tells the purges of others, and takes the record when it can', async () => {
+  it('still delivers the purges of others, and takes the record when it can', async () => {
     newNetwork();
     await redis.zadd(key, Date.now(), 'hard theirs');
     const one = anInstance();

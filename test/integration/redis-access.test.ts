@@ -28,7 +28,7 @@ async function works(redis: ObservedConnection): Promise<void> {
 }
 
 describe('TLS', () => {
-  test("is spoken where the server's certificate is of our authority, and refused without it", async () => {
+  test("is used where the server's certificate is signed by our authority, and the connection is refused otherwise", async () => {
     await using server = await startRedis({ certificate });
     await using trusting = await observedConnection(server.url, { tlsCa: certificate.cert });
     await works(trusting);
@@ -39,13 +39,13 @@ describe('TLS', () => {
     expect(mistaken.transitions).toEqual([{ state: 'disconnected', reason: expect.stringMatching(/self.signed/) }]);
   });
 
-  test('needs the name that was asked for in the certificate', async () => {
+  test('needs a certificate with the name of the host', async () => {
     await using server = await startRedis({ certificate: selfSignedCertificate('elsewhere', '127.0.0.2') });
     await using redis = await observedConnection(server.url, { tlsCa: certificate.cert });
     expect(redis.transitions).toMatchObject([{ state: 'disconnected' }]);
   });
 
-  test('is spoken to a Cluster when there is an authority, and a Cluster of TLS is refused without', async () => {
+  test('is used for a Cluster when REDIS_TLS_CA_FILE is set, and not otherwise', async () => {
     await using cluster = await startRedisCluster({ certificate, args: USER });
     await using trusting = await observedConnection(cluster.urlFor(CREDENTIALS), { tlsCa: certificate.cert });
     await works(trusting);
@@ -55,7 +55,7 @@ describe('TLS', () => {
 });
 
 describe('a user and a password', () => {
-  test('are those of the URL, and let in what the ACL lets in', async () => {
+  test('are those of the URL, with the rights that the ACL gives', async () => {
     await using server = await startRedis({ args: USER });
     await using redis = await observedConnection(server.url.replace('://', `://${CREDENTIALS}@`));
     await works(redis);
@@ -65,7 +65,7 @@ describe('a user and a password', () => {
   test.each([
     ['a server', () => startRedis({ args: USER }), 'redis://'],
     ['a Cluster', () => startRedisCluster({ masters: 1, args: USER }), 'redis-cluster://'],
-  ])('that are wrong for %s are told without the password', async (_, start, scheme) => {
+  ])('that are wrong for %s are reported without the password', async (_, start, scheme) => {
     await using server = await start();
     await using redis = await observedConnection(server.url.replace(scheme, `${scheme}toncache:hunter2@`));
     expect(redis.transitions).toEqual([{ state: 'disconnected', reason: expect.stringContaining('WRONGPASS') }]);
@@ -74,7 +74,7 @@ describe('a user and a password', () => {
     expect(String(failure)).toContain('not connected');
   });
 
-  test('are not told where a server repeats them', async () => {
+  test('are not reported where a server repeats them', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.on('data', () => socket.write("-ERR unknown command, with args beginning with: 'toncache' 'hunter2'\r\n"));
@@ -88,7 +88,7 @@ describe('a user and a password', () => {
   });
 });
 
-test('a socket that fails twice ends no process', async () => {
+test('a socket that fails twice does not end the process', async () => {
   const client = openClient({
     address: parseRedisUrl('redis://127.0.0.1:1'),
     tlsCa: undefined,
@@ -101,7 +101,7 @@ test('a socket that fails twice ends no process', async () => {
   client.disconnect();
 });
 
-test('a database that there is not is no connection, and never another database', async () => {
+test('a database that does not exist is a failed connection, never another database', async () => {
   await using redis = await observedConnection(`${inject('redisUrl')}/9999`);
   await expect(redis.runScript('return 1', ['key'], [])).rejects.toThrow('not connected');
   await redis.ready();

@@ -35,14 +35,14 @@ test('keys land on all masters and are read from there', async () => {
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
 });
 
-test('one node of the URL is enough', async () => {
+test('one node that can be reached is enough', async () => {
   const [, second] = cluster.masters;
   await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`);
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
   await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from('x'))));
 });
 
-test('a script runs where its keys are, the first time and later', async () => {
+test('a script runs on the node of its keys, the first time and later', async () => {
   await using redis = await observedConnection(cluster.url);
   const script = `redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
     return { redis.call('GET', KEYS[1]), 7, { ARGV[2] }, false } -- ${Math.random()}`;
@@ -53,14 +53,14 @@ test('a script runs where its keys are, the first time and later', async () => {
   }
 });
 
-test('keys of two slots are refused', async () => {
+test('a script with keys of two slots is refused', async () => {
   await using redis = await observedConnection(cluster.url);
   await expect(redis.runScript('return 1', ['{0}', '{1}'], [])).rejects.toThrow('slot');
 });
 
 test('the rate is shared in a Cluster', async () => {
   await using redis = await observedConnection(cluster.url);
-  const told: boolean[] = [];
+  const sharedChanges: boolean[] = [];
   const rate = new SharedRate({
     key: 'toncache:rate',
     runScript: redis.runScript,
@@ -68,14 +68,14 @@ test('the rate is shared in a Cluster', async () => {
     failuresToOpen: 1,
     openMs: 1000,
     now: () => performance.now(),
-    onShared: (shared) => told.push(shared),
+    onShared: (shared) => sharedChanges.push(shared),
   });
   expect(await rate.reserve(10, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
   expect(await redis.getBuffer('toncache:rate')).toBeDefined();
-  expect(told).toEqual([]);
+  expect(sharedChanges).toEqual([]);
 });
 
-test('what is published through one master is heard by listeners at any', async () => {
+test('messages published through one master reach subscribers at any', async () => {
   const heard: Set<string>[] = [];
   await using listeners = new AsyncDisposableStack();
   for (let index = 0; index < 6; index++) {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
+import type { EvictionProblem } from '../../src/redis/ask-server.ts';
+import { readServerTime } from '../../src/redis/ask-server.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import type { EvictionProblem } from '../../src/redis/report-eviction.ts';
-import { readServerTime } from '../../src/redis/server-time.ts';
 import { observedConnection } from '../support/connected-redis.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -11,7 +11,7 @@ import { startRedis } from '../support/redis-server.ts';
 const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
 describe('a script', () => {
-  test('is sent by its digest, and as a whole once where the server does not know it', async () => {
+  test('is sent by its digest, and once in full where the server does not have it', async () => {
     await using server = await startRedis();
     await using redis = await observedConnection(server.url);
     const admin = adminOf(server.port);
@@ -34,8 +34,8 @@ describe('a script', () => {
   });
 });
 
-describe('a listener', () => {
-  test('hears again when the server was gone, on all channels', async () => {
+describe('a subscriber', () => {
+  test('gets messages of all channels again after the server was down', async () => {
     await using server = await startRedis();
     await using redis = await observedConnection(server.url);
     const heard: string[] = [];
@@ -59,7 +59,7 @@ describe('a listener', () => {
     await hearsAll('second');
   });
 
-  test('costs no connection until there is a channel, and leaves none when it is closed', async () => {
+  test('opens no connection before its first channel, and leaves none when it is closed', async () => {
     await using server = await startRedis();
     const admin = adminOf(server.port);
     const clients = async () => String(await admin.client('LIST')).match(/name=toncache/g)?.length ?? 0;
@@ -74,8 +74,8 @@ describe('a listener', () => {
   });
 });
 
-describe('ready', () => {
-  test('means that the first call finds Redis, in a Cluster at every master', async () => {
+describe('a connection that reports ready', () => {
+  test('answers the first command, in a Cluster at every master', async () => {
     await using cluster = await startRedisCluster();
     for (const url of [inject('redisUrl'), cluster.url]) {
       const redis = connectRedis({ url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
@@ -86,7 +86,7 @@ describe('ready', () => {
     }
   });
 
-  test('does not wait for a Redis that refuses, hangs, or is left before it came', async () => {
+  test('does not wait for a Redis that refuses or hangs, nor once it is closed', async () => {
     const silent = createServer(() => {});
     await once(silent.listen(0, '127.0.0.1'), 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -110,16 +110,16 @@ describe('ready', () => {
   });
 });
 
-describe('a Redis that will fill up', () => {
+describe('a warning about maxmemory', () => {
   const BOUND = ['--maxmemory', '100mb'];
 
-  async function toldOf(url: string): Promise<EvictionProblem[]> {
-    const told: EvictionProblem[] = [];
-    await using redis = await observedConnection(url, { onEvictionProblem: (problem) => told.push(problem) });
+  async function problemsOf(url: string): Promise<EvictionProblem[]> {
+    const problems: EvictionProblem[] = [];
+    await using redis = await observedConnection(url, { onEvictionProblem: (problem) => problems.push(problem) });
     // It is asked before this, on the same connection.
     await redis.getBuffer('key').catch(() => {});
     await new Promise(setImmediate);
-    return told;
+    return problems;
   }
 
   test.each([
@@ -127,24 +127,24 @@ describe('a Redis that will fill up', () => {
     ['evicts nothing', [...BOUND, '--maxmemory-policy', 'noeviction'], ['noeviction']],
     ['is bounded and evicts', [...BOUND, '--maxmemory-policy', 'allkeys-lru'], []],
     ['evicts what has a lifetime', [...BOUND, '--maxmemory-policy', 'volatile-ttl'], []],
-  ])('is told once where it %s', async (_, args, told) => {
+  ])('is given once where Redis %s', async (_, args, problems) => {
     await using server = await startRedis({ args });
-    expect(await toldOf(server.url)).toEqual(told);
+    expect(await problemsOf(server.url)).toEqual(problems);
   });
 
-  test('is told of a Cluster too, and where it may not be asked nothing is', async () => {
+  test('is given for a Cluster too, and not where the user may not read the setting', async () => {
     await using cluster = await startRedisCluster({
       masters: 1,
       args: ['--user', 'shy', 'on', 'nopass', '~*', '&*', '+@all', '-info'],
     });
     await using redis = await observedConnection(cluster.url);
     expect(redis.transitions).toEqual([{ state: 'connected' }]);
-    expect(await toldOf(cluster.url)).toEqual(['no-maxmemory']);
-    expect(await toldOf(cluster.urlFor('shy'))).toEqual([]);
+    expect(await problemsOf(cluster.url)).toEqual(['no-maxmemory']);
+    expect(await problemsOf(cluster.urlFor('shy'))).toEqual([]);
   });
 });
 
-test("the server's time is known from a real one", async () => {
+test('the time of a real server is read', async () => {
   await using redis = await observedConnection(inject('redisUrl'));
   const before = Date.now();
   const time = await readServerTime(redis, 'toncache:clock');

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import { storeScript } from '../../src/cache/redis-store.ts';
 import type { Lease } from '../../src/coalescing/held-lease.ts';
 import { RENEW } from '../../src/coalescing/lease-scripts.ts';
 import { type Acquisition, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
@@ -29,13 +28,13 @@ const someKey = () => `key ${++keys}`;
 const leaseOf = (key: string) => `${redisKey(key)}:lease`;
 const waitersOf = (key: string) => `${redisKey(key)}:waiters`;
 
-/** An instance whose messages come for sure, and which looks as often as it is told to. */
+/** An instance that gets all messages, and polls at the given interval. */
 class Instance {
   readonly leases: RedisLease;
   readonly connection: RedisScripting & RedisListening;
   channel = '';
   polls = 0;
-  /** What Redis said to renewals: 1 where the lease was ours. */
+  /** The replies of Redis to renewals: 1 where this instance held the lease. */
   readonly renewals: unknown[] = [];
 
   constructor(connection: RedisScripting & RedisListening, options: Partial<RedisLeaseOptions> = {}) {
@@ -107,18 +106,9 @@ class Instance {
   }
 }
 
-async function settle(key: string, lease: Lease): Promise<unknown> {
-  const { lua, keys: after, args } = lease.settle();
-  return admin.eval(
-    storeScript({ lua, keys: after, args, abandoned: () => {} }),
-    1 + after.length,
-    redisKey(key),
-    ...after,
-    'an entry',
-    60_000,
-    0,
-    ...args,
-  );
+async function settle(key: string, lease: Lease): Promise<void> {
+  await admin.set(redisKey(key), 'an entry', 'PX', 60_000);
+  lease.settle();
 }
 
 describe('of instances that acquire the lease of one key', () => {
@@ -132,7 +122,7 @@ describe('of instances that acquire the lease of one key', () => {
     }
   });
 
-  test('none loads what was stored since it looked', async () => {
+  test('none loads an answer that was stored since its look-up', async () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     await settle(key, await a.hold(key));
@@ -142,7 +132,7 @@ describe('of instances that acquire the lease of one key', () => {
     expect(await b.acquire(key, Buffer.from('an entry'))).toMatchObject({ state: 'load' });
   });
 
-  test('only a new flight takes over what was begun too long ago', async () => {
+  test('only a new flight takes over a load that began too long ago', async () => {
     const [a, b] = (await Instance.fleet(2, { collapseWindowMs: 1 })) as [Instance, Instance];
     const key = someKey();
     await a.hold(key);
@@ -152,7 +142,7 @@ describe('of instances that acquire the lease of one key', () => {
   });
 });
 
-describe('those who wait', () => {
+describe('waiting instances', () => {
   test('are all woken by the store, which ends the lease', async () => {
     const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
     const key = someKey();
@@ -163,15 +153,15 @@ describe('those who wait', () => {
     expect(await admin.exists(leaseOf(key), waitersOf(key))).toBe(0);
   });
 
-  test('all get a failure, also those who missed the message and those who come a little later', async () => {
+  test('all get a failure, also those that missed the message and those that come a little later', async () => {
     const [a, b, c] = (await Instance.fleet(3)) as [Instance, Instance, Instance];
     const deaf = new Instance(Object.assign(connections[0] as Connection, { listen: () => {} }));
     const key = someKey();
     const lease = await a.hold(key);
-    const [told, missed] = [await b.watch(key), await deaf.watch(key)];
+    const [woken, missed] = [await b.watch(key), await deaf.watch(key)];
     lease.fail('{"why":"¿\\n?"}');
     const failed = { state: 'failed', failure: '{"why":"¿\\n?"}' };
-    expect(await told.landed).toMatchObject(failed);
+    expect(await woken.landed).toMatchObject(failed);
     expect(await missed.landed).toMatchObject(failed);
     expect(await c.acquire(key)).toMatchObject(failed);
     const ttlMs = await admin.pttl(leaseOf(key));
@@ -179,7 +169,7 @@ describe('those who wait', () => {
     expect(ttlMs).toBeLessThanOrEqual(5000);
   });
 
-  test('get a failure that is not kept, and the key is free at once', async () => {
+  test('get a failure that is not reused, and the key is free at once', async () => {
     const [a, b] = (await Instance.fleet(2, { failureTtlMs: 0 })) as [Instance, Instance];
     const key = someKey();
     const lease = await a.hold(key);
@@ -191,7 +181,7 @@ describe('those who wait', () => {
     expect(await b.acquire(key)).toMatchObject({ state: 'load' });
   });
 
-  test('are woken one at a time by a release, and the others wait for whoever that is', async () => {
+  test('are woken one at a time by a release, and the others wait for that one', async () => {
     const fleet = await Instance.fleet(4);
     const [a, ...others] = fleet as [Instance, ...Instance[]];
     const key = someKey();
@@ -213,7 +203,7 @@ describe('those who wait', () => {
     listener.disconnect();
   });
 
-  test('look by themselves when messages do not come', async () => {
+  test('poll when messages do not come', async () => {
     const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 10_000 });
     connections.push(connection);
     const deaf = new Instance(Object.assign(connection, { listen: () => {} }));
@@ -231,7 +221,7 @@ describe('those who wait', () => {
     expect(deaf.polls).toBeGreaterThanOrEqual(2);
   });
 
-  test('are not kept from the key by one of them who is gone', async () => {
+  test('are not blocked by one of them that is gone', async () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     const lease = await a.hold(key);
@@ -242,7 +232,7 @@ describe('those who wait', () => {
     expect(await watch.landed).toMatchObject({ state: 'free' });
   });
 
-  test('leave nothing behind in Redis', async () => {
+  test('leave no keys behind in Redis', async () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     await a.hold(key);
@@ -282,7 +272,7 @@ describe('a holder whose lease has ended and is held by another', () => {
 describe('a lease that is renewed', () => {
   const often = { renewEveryMs: 20, longestMs: 3_600_000 };
 
-  test('lasts longer than it would by itself, and so do those who wait for it', async () => {
+  test('lasts longer than without renewal, and instances wait longer for it', async () => {
     const a = await Instance.start(often);
     const b = await Instance.start();
     const key = someKey();
@@ -300,7 +290,7 @@ describe('a lease that is renewed', () => {
     expect(await admin.exists(leaseOf(key))).toBe(0);
   });
 
-  test('is taken over by a new flight once its load was sent too long ago, however often it was renewed', async () => {
+  test('is taken over by a new flight once its load was sent too long ago, however often the lease was renewed', async () => {
     const a = await Instance.start({ now: () => 0 });
     const key = someKey();
     await a.hold(key);
@@ -313,7 +303,7 @@ describe('a lease that is renewed', () => {
     expect(await c.acquire(key, NOTHING, true)).toMatchObject({ state: 'load' });
   });
 
-  test('tells at each renewal how old its load is', async () => {
+  test('says at each renewal how old its load is', async () => {
     let now = 0;
     const a = await Instance.start({ ...often, now: () => now });
     const key = someKey();
@@ -326,8 +316,8 @@ describe('a lease that is renewed', () => {
     ['has expired', (key) => admin.del(leaseOf(key))],
     ['is held by another instance', (key) => admin.set(leaseOf(key), 'held 0 another', 'PX', LEASE_MS)],
     ['holds a failure', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 5000)],
-    ['is a list', async (key) => [await admin.del(leaseOf(key)), await admin.lpush(leaseOf(key), 'rubbish')]],
-  ])('is left as it is once it %s, and is renewed no more', async (_, lose) => {
+    ['is a list', async (key) => [await admin.del(leaseOf(key)), await admin.lpush(leaseOf(key), 'garbage')]],
+  ])('is left as it is and no longer renewed once it %s', async (_, lose) => {
     const a = await Instance.start(often);
     const key = someKey();
     await a.hold(key);
@@ -343,7 +333,7 @@ describe('a lease that is renewed', () => {
     expect(await admin.dump(leaseOf(key))).toEqual(left);
   });
 
-  test('expires when its holder is gone, and exactly one of those who wait takes over', async () => {
+  test('expires when its holder is gone, and exactly one waiting instance takes over', async () => {
     const [a, b, c] = (await Instance.fleet(3, { ...often, leaseMs: 1500 })) as [Instance, Instance, Instance];
     const key = someKey();
     await a.hold(key);
@@ -358,24 +348,24 @@ describe('a lease that is renewed', () => {
   });
 });
 
-describe('rubbish', () => {
+describe('garbage', () => {
   const heldForEver = `held 0 ${randomUUID()}`;
   test.each<[string, (key: string) => Promise<unknown>]>([
-    ['a word', (key) => admin.set(leaseOf(key), 'rubbish', 'PX', 10_000)],
+    ['a word', (key) => admin.set(leaseOf(key), 'garbage', 'PX', 10_000)],
     ['a failure that would be kept for long', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 100_000)],
     ['bytes', (key) => admin.set(leaseOf(key), Buffer.from([0, 255, 10, 13]), 'PX', 10_000)],
     ['nothing', (key) => admin.set(leaseOf(key), '', 'PX', 10_000)],
     ['a word in place of its time', (key) => admin.set(leaseOf(key), 'held long x', 'PX', 10_000)],
     ['a time below none', (key) => admin.set(leaseOf(key), 'held -5 x', 'PX', 10_000)],
     ['a time beyond numbers', (key) => admin.set(leaseOf(key), `held ${'9'.repeat(400)} x`, 'PX', 10_000)],
-    ['a list', (key) => admin.lpush(leaseOf(key), 'rubbish')],
+    ['a list', (key) => admin.lpush(leaseOf(key), 'garbage')],
     ['a hash', (key) => admin.hset(leaseOf(key), 'held', '1')],
     ['held without an end', (key) => admin.set(leaseOf(key), heldForEver)],
     ['held for longer than it says', (key) => admin.set(leaseOf(key), heldForEver, 'PX', LEASE_MS + 1000)],
     ['held for a year', (key) => admin.set(leaseOf(key), 'held 0 x', 'PX', 365 * 86_400_000)],
     ['failed for ever', (key) => admin.set(leaseOf(key), 'failed {}')],
     ['failed for a year', (key) => admin.set(leaseOf(key), 'failed {}', 'PX', 365 * 86_400_000)],
-  ])('in the lease is taken over by exactly one: %s', async (_, spoil) => {
+  ])('in the lease is taken over by exactly one instance: %s', async (_, spoil) => {
     const fleet = await Instance.fleet(3);
     const key = someKey();
     await spoil(key);
@@ -390,15 +380,15 @@ describe('rubbish', () => {
     const key = someKey();
     await a.hold(key);
     const watch = await b.watch(key);
-    await admin.set(leaseOf(key), 'rubbish');
+    await admin.set(leaseOf(key), 'garbage');
     expect(await watch.landed).toMatchObject({ state: 'free' });
   });
 
   test.each<[string, (key: string) => Promise<unknown>]>([
-    ['a string', (key) => admin.set(waitersOf(key), 'rubbish')],
-    ['a list', (key) => admin.lpush(waitersOf(key), 'rubbish')],
-    ['members that nobody is, for ever', (key) => admin.sadd(waitersOf(key), 'rubbish', '', '*', '\n')],
-  ])('among the waiters hurts neither acquisition nor end: %s', async (_, spoil) => {
+    ['a string', (key) => admin.set(waitersOf(key), 'garbage')],
+    ['a list', (key) => admin.lpush(waitersOf(key), 'garbage')],
+    ['members that nobody is, for ever', (key) => admin.sadd(waitersOf(key), 'garbage', '', '*', '\n')],
+  ])('in the list of waiters hinders neither acquisition nor end: %s', async (_, spoil) => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     for (const end of [settle, async (_key: string, lease: Lease) => lease.fail('why')]) {
       const key = someKey();
@@ -419,14 +409,14 @@ describe('rubbish', () => {
     expect(await watch.landed).toMatchObject({ state: 'free' });
   });
 
-  test('on the channel wakes nobody for good', async () => {
+  test('on the channel ends no wait', async () => {
     const [a, b] = (await Instance.fleet(2)) as [Instance, Instance];
     const key = someKey();
     await a.hold(key);
     const watch = await b.watch(key);
     for (const message of [
       '',
-      'rubbish',
+      'garbage',
       ' ',
       `${redisKey(key)}`,
       `${redisKey(key)} `,
@@ -437,7 +427,7 @@ describe('rubbish', () => {
     }
     await admin.publish(b.channel, `${redisKey(key)} free`);
     expect(await watch.landed).toMatchObject({ state: 'free' });
-    // It was not: whoever believes it asks Redis.
+    // No load has ended: a waiter that gets such a message asks Redis.
     expect(await b.acquire(key, NOTHING, false)).toMatchObject({ state: 'taken' });
   });
 });

@@ -13,7 +13,7 @@ test('the primary that sentinels name is used', async () => {
   expect(String(await direct.getBuffer('key'))).toBe('value');
 });
 
-test('the user of the URL is one of the servers, those of the parameters one of the sentinels, and TLS is for both', async () => {
+test('the user of the URL is for the servers, that of the parameters for the sentinels, and TLS for both', async () => {
   const certificate = selfSignedCertificate('redis', '127.0.0.1');
   await using redis = await startRedisSentinels({
     args: ['--user', 'toncache', 'on', '>of-servers', '~*', '&*', '+@all'],
@@ -32,7 +32,7 @@ test('the user of the URL is one of the servers, those of the parameters one of 
   await expect(refused.getBuffer('key')).rejects.toThrow('not connected');
 });
 
-test('sentinels that cannot be reached are told, and can be left at once', async () => {
+test('sentinels that cannot be reached are reported, and the connection can be closed at once', async () => {
   await using redis = await observedConnection('redis-sentinel://127.0.0.1:1,127.0.0.1:2?name=primary');
   expect(redis.transitions).toEqual([
     { state: 'disconnected', reason: expect.stringMatching(/^All sentinels are unreachable\. Last error: /) },

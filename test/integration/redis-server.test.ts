@@ -32,8 +32,8 @@ afterEach(async () => {
 
 describe('the Redis that tests share', () => {
   it('is a real server of version 7 or newer', async () => {
-    const told = await connect(inject('redisUrl')).info('server');
-    expect(Number(/redis_version:(\d+)/.exec(told)?.[1])).toBeGreaterThanOrEqual(7);
+    const info = await connect(inject('redisUrl')).info('server');
+    expect(Number(/redis_version:(\d+)/.exec(info)?.[1])).toBeGreaterThanOrEqual(7);
   });
 });
 
@@ -72,7 +72,7 @@ describe('a Redis of a test of its own', () => {
     expect(await answer).toBe('PONG');
   });
 
-  it('is gone once it is killed, and empty on the same port once it is restarted', async () => {
+  it('ends when it is killed, and is empty on the same port after a restart', async () => {
     const server = await start();
     const before = { url: server.url, pid: server.pid };
     await connect(server.url).set('key', 'value');
@@ -85,7 +85,7 @@ describe('a Redis of a test of its own', () => {
     expect(await connect(server.url).get('key')).toBeNull();
   });
 
-  it('goes on however much it logs', async () => {
+  it('keeps running however much it logs', async () => {
     const client = connect((await start({ args: ['--enable-debug-command', 'yes'] })).url);
     const line = 'x'.repeat(900);
     for (let count = 0; count < 1000; count++) await client.call('DEBUG', 'LOG', line);
@@ -108,7 +108,7 @@ describe('a Redis of a test of its own', () => {
     await expect(start({ port })).rejects.toThrow(/in use|allocated/i);
   });
 
-  it('ends with the process that started it, even if that is killed', async () => {
+  it('ends with the process that started it, even if that process is killed', async () => {
     const module = new URL('../support/redis-server.ts', import.meta.url).href;
     const script = `const { startRedis } = await import(${JSON.stringify(module)});
       console.log((await startRedis()).url);`;
@@ -158,14 +158,14 @@ describe('the search for a Redis on PATH', () => {
     expect(redisServerOn(folder)).toBeUndefined();
   });
 
-  it('prefers redis-server, and takes a redis-check-rdb that is the whole server', async () => {
+  it('prefers redis-server, and takes a redis-check-rdb that is the same program', async () => {
     const spare = await install('redis-check-rdb', '7.0.15');
     expect(redisServerOn(folder)).toBe(spare);
     const server = await install('redis-server', '8.2.1');
     expect(redisServerOn(folder)).toBe(server);
   });
 
-  it('agrees with what tests use', async () => {
+  it('finds what the tests use', async () => {
     expect(await findRedisServer()).toBe(redisServerOn(process.env['PATH']));
   });
 });

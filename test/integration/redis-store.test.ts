@@ -3,7 +3,7 @@ import { afterAll, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
-import { DELETE_IF_SAME, storeScript } from '../../src/cache/redis-store.ts';
+import { DELETE_IF_SAME, STORE } from '../../src/cache/redis-store.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
@@ -13,7 +13,7 @@ afterAll(() => redis.close());
 const newKey = () => `test:store:${Math.random()}`;
 
 async function storeBytes(key: string, bytes: Buffer, purgedUntil = 0): Promise<string> {
-  return String(await redis.runScript(storeScript(undefined), [key], [bytes, 60_000, purgedUntil]));
+  return String(await redis.runScript(STORE, [key], [bytes, 60_000, purgedUntil]));
 }
 
 async function store(key: string, entry: Entry, purgedUntil = 0): Promise<string> {
@@ -44,7 +44,7 @@ const answers = fc
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
-test('Redis decides as memory does which of two answers stays', async () => {
+test('the script in Redis keeps the same of two answers as memory does', async () => {
   await fc.assert(
     fc.asyncProperty(answers, answers, async (first, second) => {
       const key = newKey();
@@ -56,7 +56,7 @@ test('Redis decides as memory does which of two answers stays', async () => {
   );
 });
 
-test('what was asked for before a purge is replaced by any answer, and nothing else is', async () => {
+test('an entry requested before a purge is replaced by any answer; others are not', async () => {
   const key = newKey();
   const complete = anEntry({ askedAt: NOW - 1000, body: Buffer.from('complete') });
   const regressed = anEntry({
@@ -76,7 +76,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['a stamp that is no number', (bytes) => tampered(bytes, (copy) => copy.writeDoubleBE(Number.NaN, AT.askedAt))],
   ['a rank that there is not', (bytes) => tampered(bytes, (copy) => copy.writeUInt8(4, AT.rank))],
   ['less than a head', (bytes) => bytes.subarray(0, AT.stringLengths)],
-])('garbage does not stay: %s', async (_, damage) => {
+])('garbage is replaced: %s', async (_, damage) => {
   const key = newKey();
   const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await redis.runScript(`redis.call('SET', KEYS[1], ARGV[1])`, [key], [damage(bytes)]);
@@ -84,35 +84,13 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   expect(await kept(key)).toBe('right');
 });
 
-test('a value that is no string gives way', async () => {
+test('a value that is no string is replaced', async () => {
   const key = newKey();
-  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'rubbish')`, [key], []);
+  await redis.runScript(`redis.call('LPUSH', KEYS[1], 'garbage')`, [key], []);
   expect(await store(key, anEntry({ askedAt: NOW }))).toBe('stored');
 });
 
-test('what follows a store runs in its step, whatever became of it', async () => {
-  const key = newKey();
-  const after = {
-    lua: `redis.call('SET', K[1], A[1] .. outcome)`,
-    keys: [`${key}:after`],
-    args: ['was '],
-    abandoned: () => {},
-  };
-  const run = async (entry: Entry) =>
-    String(
-      await redis.runScript(
-        storeScript(after),
-        [key, ...after.keys],
-        [await encodeEntry(entry), 60_000, 0, ...after.args],
-      ),
-    );
-  expect(await run(anEntry({ askedAt: NOW }))).toBe('stored');
-  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was stored');
-  expect(await run(anEntry({ askedAt: NOW - 1 }))).toBe('older');
-  expect(String(await redis.getBuffer(`${key}:after`))).toBe('was older');
-});
-
-test('damaged bytes are deleted, unless others have taken their place', async () => {
+test('damaged bytes are deleted, unless they were replaced meanwhile', async () => {
   const key = newKey();
   const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await storeBytes(key, bytes);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { usableUntil } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import { usableUntil } from '../../src/instants.ts';
 import { anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
@@ -22,21 +22,21 @@ async function tierWith(stored = entry()) {
   return { subject, stored, redisKey };
 }
 
-describe('what is in Redis', () => {
-  test('expires when the entry is of no more use', async () => {
+describe('an entry in Redis', () => {
+  test('expires when its stale windows are over', async () => {
     const { subject, stored, redisKey } = await tierWith();
     await using _ = subject;
     const expiresAt = await redis.pexpiretime(redisKey);
     expect(Math.abs(expiresAt - usableUntil(stored))).toBeLessThan(10_000);
   });
 
-  test('is smaller than the body', async () => {
+  test('is smaller than its body', async () => {
     const { subject, stored, redisKey } = await tierWith();
     await using _ = subject;
     expect(await redis.strlen(redisKey)).toBeLessThan(stored.body.byteLength / 2);
   });
 
-  test('is found by every tier of the same prefix, and by none of another', async () => {
+  test('is found by every tier with the same prefix, and by none with another', async () => {
     const { subject, stored } = await tierWith();
     await using first = subject;
     await using second = new ObservedRedisTier(url, { budgetMs: 5000, redisKey: redisKeyFor(first.keyPrefix) });
@@ -53,7 +53,7 @@ describe('a value that is not the entry', () => {
     ['empty', () => Buffer.alloc(0)],
     ['cut short', (value) => value.subarray(0, value.byteLength - 1)],
     ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
-  ])('is absent, reported once, and no fault of Redis: %s', async (_, damage) => {
+  ])('is a miss, reported once, and no failure of Redis: %s', async (_, damage) => {
     const { subject, stored, redisKey } = await tierWith();
     await using observed = subject;
     const value = await redis.getBuffer(redisKey);
@@ -67,7 +67,7 @@ describe('a value that is not the entry', () => {
     expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
   });
 
-  test('is absent when it belongs to another key', async () => {
+  test('is a miss when it belongs to another key', async () => {
     const { subject, stored, redisKey } = await tierWith();
     await using observed = subject;
     const other = { ...stored, key: 'another key' };
@@ -101,14 +101,14 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
 });
 
 describe('a closed connection', () => {
-  test('answers no call, and is not made again', async () => {
+  test('answers no command, and is not made again', async () => {
     const connection = await connectedRedis(url);
     await connection.close();
     await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
     await expect(connection.runScript('return 1', ['key'], [])).rejects.toThrow('not connected');
   });
 
-  test('leaves no client behind at the server', async () => {
+  test('is closed at the server too', async () => {
     const connection = await connectedRedis(`${url}/7`);
     const clients = async () =>
       ((await redis.client('LIST')) as string).split('\n').filter((line) => /\bdb=7\b/.test(line));

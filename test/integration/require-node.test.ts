@@ -14,7 +14,7 @@ const commands = scripts.filter(([, script]) => !script.startsWith('npm run '));
 const folder = mkdtempSync(join(tmpdir(), 'toncache-node-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a shell makes of an npm script where `node` is of this version, as far as a program can tell. */
+/** Runs an npm script in a shell where `node` claims to be of this version. */
 function runWhereNodeIs(version: string, script: string): { status: number | null; stdout: string; stderr: string } {
   const pretence = join(folder, `${version}.cjs`);
   writeFileSync(

@@ -18,16 +18,16 @@ beforeEach(() => {
 
 const shared = (budgetMs = 5000) => shareChainTime({ key, runScript: redis.runScript, budgetMs });
 
-/** Gives nothing, and asks for nothing, unless told otherwise. */
+/** By default it reports no time and does not ask for the head. */
 const exchange = (given: Partial<GivenChainTime> = {}) =>
   shared().exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 0, ...given });
 
 describe('instances before one indexer', () => {
-  test('know nothing at first', async () => {
+  test('know no time at first', async () => {
     expect(await exchange()).toEqual({ newestAt: 0, headSeenAt: 0, mayAsk: false });
   });
 
-  test('know the newest of each that one of them gave', async () => {
+  test('know the newest time that any of them reported', async () => {
     await exchange({ newestAt: NOW - 5000, headSeenAt: NOW - 9000 });
     expect(await exchange({ newestAt: NOW - 7000, headSeenAt: NOW - 1000 })).toMatchObject({
       newestAt: NOW - 5000,
@@ -36,7 +36,7 @@ describe('instances before one indexer', () => {
     expect(await exchange()).toMatchObject({ newestAt: NOW - 5000, headSeenAt: NOW - 1000 });
   });
 
-  test('may ask one at a time', async () => {
+  test('may ask the head one at a time', async () => {
     const asks = async (now: number) => (await exchange({ now, askEveryMs: 10_000 }))?.mayAsk;
     expect(await Promise.all([asks(NOW), asks(NOW), asks(NOW + 1)])).toEqual([true, false, false]);
     expect(await asks(NOW + 9_999)).toBe(false);
@@ -45,12 +45,12 @@ describe('instances before one indexer', () => {
     expect(await asks(NOW + 10_001)).toBe(false);
   });
 
-  test('take fractions of milliseconds, as the clock of Redis tells them', async () => {
+  test('take fractions of milliseconds, as the clock of Redis has them', async () => {
     const given = { newestAt: NOW - 0.5, headSeenAt: NOW - 0.25, now: NOW + 0.75, askEveryMs: 10_000 };
     expect(await exchange(given)).toEqual({ newestAt: NOW - 1, headSeenAt: NOW - 1, mayAsk: true });
   });
 
-  test('forget what nobody renews', async () => {
+  test('forget a time that is not renewed', async () => {
     await exchange({ newestAt: NOW });
     const ttl = Number(await redis.runScript("return redis.call('PTTL', KEYS[1])", [key], []));
     expect(ttl).toBeGreaterThan(HOUR - 60_000);
@@ -58,24 +58,27 @@ describe('instances before one indexer', () => {
   });
 });
 
-describe('what is kept and is garbage', () => {
+describe('garbage in Redis', () => {
   const spoil = (field: string, value: string | number) =>
     redis.runScript("redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])", [key], [field, value]);
 
-  test.each([LATEST + 1, '1e400', 'nan', 'soon', '', '-1e400'])('gives way to what is given: %j', async (garbage) => {
-    for (const field of ['newestAt', 'toldAt', 'askedAt']) await spoil(field, garbage);
-    const given = { newestAt: NOW - 1000, headSeenAt: NOW - 2000, askEveryMs: 10_000 };
-    expect(await exchange(given)).toEqual({ newestAt: NOW - 1000, headSeenAt: NOW - 2000, mayAsk: true });
-    expect(await exchange()).toMatchObject({ newestAt: NOW - 1000, headSeenAt: NOW - 2000 });
-  });
+  test.each([LATEST + 1, '1e400', 'nan', 'soon', '', '-1e400'])(
+    'is replaced by a reported time: %j',
+    async (garbage) => {
+      for (const field of ['newestAt', 'toldAt', 'askedAt']) await spoil(field, garbage);
+      const given = { newestAt: NOW - 1000, headSeenAt: NOW - 2000, askEveryMs: 10_000 };
+      expect(await exchange(given)).toEqual({ newestAt: NOW - 1000, headSeenAt: NOW - 2000, mayAsk: true });
+      expect(await exchange()).toMatchObject({ newestAt: NOW - 1000, headSeenAt: NOW - 2000 });
+    },
+  );
 
-  test('is no answer, where the key holds another type', async () => {
+  test('of another type is no time', async () => {
     await redis.runScript("redis.call('LPUSH', KEYS[1], 'x')", [key], []);
     expect(await exchange({ newestAt: NOW })).toBeUndefined();
   });
 });
 
-test('a Redis that does not answer in time is no answer', async () => {
+test('a Redis that does not answer in time gives no time', async () => {
   const hung = shareChainTime({ key, runScript: () => new Promise(() => {}), budgetMs: 1 });
   expect(
     await hung.exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),

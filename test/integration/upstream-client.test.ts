@@ -52,14 +52,14 @@ const headersOf = (head: string) =>
   );
 
 describe('a request', () => {
-  it('was asked for when its answer came, at the latest: the clock may have been set back meanwhile', async () => {
+  it('is dated no later than its answer, also when the clock was set back meanwhile', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const instants = [3_600_000, 1000];
     await using client = clientOf(upstream.url, { now: () => instants.shift() ?? Number.NaN });
     expect(await client.fetch()).toMatchObject({ askedAt: 1000, receivedAt: 1000 });
   });
 
-  it('that waits for a connection beyond its time is given up then, and never sent', async () => {
+  it('that waits for a connection longer than its timeout is given up and never sent', async () => {
     const waiting: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => void waiting.push(socket));
     await using client = clientOf(upstream.url, { maxConnections: 1 });
@@ -76,7 +76,7 @@ describe('a request', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it('holds the bytes of its answer until that is complete, or given up', async () => {
+  it('counts the bytes of its answer until that is complete, or given up', async () => {
     const open: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}\r\n${BODY.slice(0, 5)}`);
@@ -93,7 +93,7 @@ describe('a request', () => {
     expect(client.readingBytes).toBe(0);
   });
 
-  it('has its answer with a status that says all, and what follows without an end is cut', async () => {
+  it('is answered as soon as a status decides alone, and a body without end is cut', async () => {
     let cut = false;
     await using upstream = await startScriptedUpstream((socket) => {
       socket.on('close', () => {
@@ -115,7 +115,7 @@ describe('a request', () => {
     [401, 'br'],
     [302, 'gzip'],
   ])(
-    'has its answer with a status that says all (%i), in whatever encoding (%s) the rest is',
+    'is answered by a status that decides alone (%i), whatever the encoding of its body (%s)',
     async (status, encoding) => {
       await using upstream = await startScriptedUpstream((socket) => {
         socket.write(`HTTP/1.1 ${status} X\r\nContent-Encoding: ${encoding}\r\nContent-Length: 3\r\n\r\nxyz`);
@@ -125,7 +125,7 @@ describe('a request', () => {
     },
   );
 
-  it('is not answered by a status that announces another', async () => {
+  it('is not answered by an interim status', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n');
       if (upstream.heads.length === 1) answers(socket);
@@ -138,7 +138,7 @@ describe('a request', () => {
 });
 
 describe('connections', () => {
-  it('are kept and used again', async () => {
+  it('are kept open and used again', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(upstream.url);
     for (let time = 0; time < 20; time++) expect((await client.fetch()).body.toString()).toBe(BODY);
@@ -147,7 +147,7 @@ describe('connections', () => {
     expect(upstream.connections).toBeLessThanOrEqual(2);
   });
 
-  it('are never more than allowed, and one request is under way on each', async () => {
+  it('are never more than allowed, with one request at a time on each', async () => {
     const waiting: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => void waiting.push(socket));
     await using client = clientOf(upstream.url, { maxConnections: 3 });
@@ -162,7 +162,7 @@ describe('connections', () => {
     expect(upstream.connections).toBe(3);
   });
 
-  it('are given up when they were idle for the time set', async () => {
+  it('are closed after the configured idle time', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(upstream.url, { keepAliveMs: 20 });
     await client.fetch();
@@ -171,7 +171,7 @@ describe('connections', () => {
     expect(upstream.connections).toBe(2);
   });
 
-  it('are given up sooner when the indexer says that it keeps them for less', async () => {
+  it('are closed sooner when the indexer says that it keeps them for less', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}Keep-Alive: timeout=1\r\n\r\n${BODY}`);
     });
@@ -181,7 +181,7 @@ describe('connections', () => {
     expect((await client.fetch()).status).toBe(200);
   });
 
-  it('are replaced after their lifetime, though they are in use, and no request is lost by that', async () => {
+  it('are replaced after their lifetime although in use, and no request is lost', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(upstream.url, { maxConnections: 2, connectionLifetimeMs: 20 });
     const guardAt = performance.now() + 20_000;
@@ -202,7 +202,7 @@ describe('connections', () => {
     expect(upstream.connections).toBe(5);
   });
 
-  it('end with the client, and so does what is under way on them', async () => {
+  it('end with the client, and so do the requests on them', async () => {
     await using upstream = await startScriptedUpstream(() => {});
     const client = clientOf(upstream.url);
     const fetched = client.fetch();
@@ -222,7 +222,7 @@ describe('addresses', () => {
     expect(headersOf(upstream.heads[0] ?? '').get('host')).toBe(`[::1]:${upstream.port}`);
   });
 
-  it('may be a name that stands for several, of which one answers', async () => {
+  it('may be a name with several addresses, of which one answers', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(`http://localhost:${upstream.port}`);
     expect((await client.fetch()).status).toBe(200);
@@ -244,7 +244,7 @@ describe('what is sent', () => {
     expect(upstream.heads[0]?.split('\r\n')[0]).toBe(`GET ${expected}masterchainBlockShards?seqno=7 HTTP/1.1`);
   });
 
-  it('is percent-encoded where it has to be, and in the order given', async () => {
+  it('is percent-encoded where it must be, and in the order given', async () => {
     await using upstream = await startScriptedUpstream(answers);
     await using client = clientOf(upstream.url);
     await client.fetch([
@@ -259,7 +259,7 @@ describe('what is sent', () => {
     expect(new URL(line.split(' ')[1] ?? '', upstream.url).searchParams.getAll('account')).toEqual(['0:AB', '& ?#%']);
   });
 
-  it('has the API key that is set, and else none', async () => {
+  it('has the configured API key, and otherwise none', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const target = '/api/v3/masterchainBlockShards?seqno=7&api_key=of-a-client';
     const asking = { headers: { 'X-Api-Key': 'of-a-client', Cookie: 'a=b', Authorization: 'Bearer of-a-client' } };
@@ -276,7 +276,7 @@ describe('what is sent', () => {
     }
   });
 
-  it('has no cookie that the indexer has set', async () => {
+  it('has no cookie that the indexer set', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}Set-Cookie: a=b\r\n\r\n${BODY}`);
     });
@@ -287,7 +287,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is told of an answer', () => {
+describe('an answer', () => {
   const fetchFrom = async (head: string, now = Date.now) => {
     const writes = (socket: Socket) => void socket.write(`${ANSWER}${head}\r\n${BODY}`);
     await using upstream: ScriptedUpstream = await startScriptedUpstream(writes);
@@ -295,19 +295,19 @@ describe('what is told of an answer', () => {
     return await client.fetch();
   };
 
-  it('is when it was asked for and when it was there', async () => {
+  it('has the instants of its request and of its arrival', async () => {
     let now = 1000;
     expect(await fetchFrom('', () => (now += 10))).toMatchObject({ askedAt: 1010, receivedAt: 1020 });
   });
 
-  it('is its version and how long to stay away, if it says so', async () => {
+  it('has the version and the Retry-After that the indexer sent', async () => {
     const said = await fetchFrom('X-API-Version: 1.3.0\r\nRetry-After: 7\r\n');
     expect(said).toMatchObject({ apiVersion: '1.3.0', retryAfter: '7', contentType: 'application/json' });
     expect(await fetchFrom('')).toMatchObject({ apiVersion: undefined, retryAfter: undefined });
   });
 });
 
-it('an indexer whose certificate nobody vouches for is not believed', async () => {
+it('an indexer with an untrusted certificate is refused', async () => {
   let asked = 0;
   const server = createServer(selfSignedCertificate('localhost', '127.0.0.1'), (_, response) => {
     asked++;

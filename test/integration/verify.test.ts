@@ -9,6 +9,7 @@ import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulato
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
 import { verify as runVerify } from '../../src/verify/verify.ts';
+import { compiledCode } from '../support/compile-cache.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,7 +35,8 @@ async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = 
 
 /** Runs the command that `npm run verify` runs, in a process of its own. */
 async function spawnVerify(args: readonly string[], apiKey: string) {
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env: { UPSTREAM_API_KEY: apiKey } });
+  const env = { UPSTREAM_API_KEY: apiKey, ...compiledCode() };
+  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env });
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { exitCode, stdout, stderr };
 }
@@ -83,7 +85,7 @@ describe('verify', () => {
     for (const option of ['--rate', '--samples', '--patience', 'UPSTREAM_API_KEY']) expect(stdout).toContain(option);
   });
 
-  it('asks the indexer no faster than it was told', async () => {
+  it('asks the indexer no faster than --rate', async () => {
     const { url, requests } = await start();
     expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ exitCode: 0 });
     const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
@@ -108,7 +110,7 @@ describe('verify', () => {
     expect(checks(stdout, 'violation')).toContain('final is final');
   });
 
-  it('reports children that are gone again', async () => {
+  it('reports children that disappear', async () => {
     const { url } = await start();
     await using liar = await startTamperingProxy(url, (body, target, time) =>
       target.includes('direction=out') && time > 1 ? '{"transactions":[],"address_book":{}}' : body,
@@ -118,7 +120,7 @@ describe('verify', () => {
     expect(new Set(checks(stdout, 'violation'))).toEqual(new Set(['growing only grows']));
   });
 
-  it('takes another name in the address book for no change', async () => {
+  it('ignores changes of names in the address book', async () => {
     const { url } = await start('spec');
     await using renamer = await startTamperingProxy(url, (body, _, time) =>
       body.replace('"address_book":{"', `"address_book":{"0:${'0'.repeat(64)}":{"domain":"${time}"},"`),
@@ -126,7 +128,7 @@ describe('verify', () => {
     expect(await verify([renamer.url, ...QUICKLY])).toMatchObject({ exitCode: 0 });
   });
 
-  it('reports a spelling that the indexer takes for something else', async () => {
+  it('reports a spelling that the indexer reads differently', async () => {
     const { url } = await start();
     await using liar = await startTamperingProxy(url, (body, target) =>
       /hash=[0-9a-f]{64}/.test(target) ? '{"transactions":[],"address_book":{}}' : body,
@@ -144,7 +146,7 @@ describe('verify', () => {
     expect(checks(stdout, 'violation')).toContain('pending');
   });
 
-  it('does not blame toncache for what the indexer itself fails at, and says that it could not check it', async () => {
+  it('reports as not checked what the indexer itself fails to answer', async () => {
     const { url, faults } = await start();
     faults.inject(failed(500), { operation: 'pendingTraces' });
     const { exitCode, stdout } = await verify([url, ...QUICKLY]);
@@ -178,9 +180,9 @@ describe('verify', () => {
     expect(checks(stdout, 'violation')).toEqual([]);
     const unchecked = ['spellings', 'adjacent', 'adjacent', 'odd input', 'pending'];
     expect(checks(stdout, 'unclear')).toEqual(unchecked);
-    const told = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
-    expect(told).toHaveLength(unchecked.length);
-    for (const line of told)
+    const expected = stdout.split('\n').filter((line) => line.startsWith('not checked: '));
+    expect(expected).toHaveLength(unchecked.length);
+    for (const line of expected)
       expect(line).toMatch(
         / of \d+ masterchain blocks from \d+ back to \d+$| in \d+ masterchain blocks from \d+ back to \d+$/,
       );
@@ -225,10 +227,10 @@ describe('verify', () => {
   it.each([
     [[], 'one address of an indexer is expected'],
     [['ftp://indexer.example'], 'UPSTREAM_URL'],
-  ])('explains its usage for %j', async (args, told) => {
+  ])('explains its usage for %j', async (args, expected) => {
     const { exitCode, stdout, stderr } = await verify(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(expected);
     expect(stderr).toContain('usage: npm run verify -- ');
   });
 
@@ -237,7 +239,7 @@ describe('verify', () => {
     [['http://a', '--rate', '0'], '--rate must be a number'],
     [['http://a', '--samples', 'all'], '--samples must be a number'],
     [['http://a', '--fast'], '--fast'],
-  ])('takes no arguments like %j', (args, told) => {
-    expect(() => parseArguments(args)).toThrow(told);
+  ])('takes no arguments like %j', (args, expected) => {
+    expect(() => parseArguments(args)).toThrow(expected);
   });
 });

@@ -6,18 +6,18 @@ import {
 } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 
-/** A connection, and what it told. */
+/** A connection, and the events that it reported. */
 export interface ObservedConnection extends ConnectedRedis, AsyncDisposable {
   readonly transitions: readonly RedisTransition[];
 }
 
-/** Connects to whatever is, or is not, at `url`; resolves when it has told the first transition. */
+/** Connects to `url`, where a Redis may or may not be; resolves when the first transition was reported. */
 export async function observedConnection(
   url: string,
   options: Partial<ConnectRedisOptions> = {},
 ): Promise<ObservedConnection> {
   const transitions: RedisTransition[] = [];
-  const { promise: told, resolve } = Promise.withResolvers<void>();
+  const { promise: reported, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
     connectTimeoutMs: 2000,
     commandTimeoutMs: 500,
@@ -29,7 +29,7 @@ export async function observedConnection(
       options.onTransition?.(transition);
     },
   });
-  await told;
+  await reported;
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
 }
 

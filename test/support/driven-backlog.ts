@@ -14,7 +14,7 @@ const nobody: Choice = () => false;
 /** Lets time pass on the fake timers of vitest. */
 export const pass = (ms: number) => void vi.advanceTimersByTime(ms);
 
-/** A backlog, those who come and the indexer that starts them. */
+/** A backlog, the requests that come, and the indexer that starts them. */
 export class DrivenBacklog {
   readonly backlog: Backlog;
 
@@ -34,7 +34,7 @@ export class DrivenBacklog {
     return Array.from({ length: count }, (_, index) => this.join(`${priority} ${index}`, priority, operation));
   }
 
-  /** Starts who is next, if anybody is. */
+  /** Starts the next request, if there is one. */
   start(mayStart: Choice = anybody, goFirst: Choice = nobody): string | undefined {
     const next = this.backlog.next(mayStart, goFirst);
     next?.start();

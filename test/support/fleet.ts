@@ -8,6 +8,9 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 /** A machine that is busy with other things must not look like a Redis that fails. */
 const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, commandTimeout: 10_000, failuresToOpen: 1000 };
 
+/** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
+const PATIENT_COALESCING = { collapseWindow: 60_000 };
+
 /** The other way round, for tests of what Redis costs: as it is by default. */
 export const IMPATIENT_REDIS = { budget: 50, connectTimeout: 1000, commandTimeout: 1000, failuresToOpen: 3 };
 
@@ -24,19 +27,19 @@ export interface FleetOptions {
 
 let targets = 0;
 
-/** The children of a transaction that nobody else asks for. */
+/** The children of a transaction that no other test asks for. */
 export function someChildren(): string {
   targets++;
   return `/api/v3/adjacentTransactions?hash=${targets.toString(16).padStart(64, '0')}&direction=out`;
 }
 
-/** A message that nobody else asks for. */
+/** A message that no other test asks for. */
 export function someMessage(): string {
   targets++;
   return `/api/v3/pendingTraces?ext_msg_hash=${targets.toString(16).padStart(64, '0')}`;
 }
 
-/** Instances of one network on one Redis, before an indexer that answers what it is told to. */
+/** Instances of one network on one Redis, before an indexer whose answers the test gives. */
 export class Fleet implements AsyncDisposable {
   readonly upstream: ScriptedUpstream;
   readonly network: string;
@@ -66,7 +69,11 @@ export class Fleet implements AsyncDisposable {
     const proxy = await startProxy({
       upstreamUrl: this.upstream.url,
       env: { NETWORK: this.network, ...(memoryAlone ? {} : { REDIS_URL: redisUrl }), ...env },
-      overrides: { ...all, redis: { ...PATIENT_REDIS, ...all.redis } },
+      overrides: {
+        ...all,
+        redis: { ...PATIENT_REDIS, ...all.redis },
+        coalescing: { ...PATIENT_COALESCING, ...all.coalescing },
+      },
       ...(now === undefined ? {} : { now }),
     });
     this.#proxies.push(proxy);
@@ -117,7 +124,7 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-/** What clients were told, each thing once. */
-export function told(replies: readonly Answered[]): string[] {
+/** The status and body of each answer, equal ones once. */
+export function distinctAnswers(replies: readonly Answered[]): string[] {
   return [...new Set(replies.map(({ status, text }) => `${status} ${text}`))];
 }

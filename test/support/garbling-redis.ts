@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { MessageReader, wordsOf } from './resp-messages.ts';
 
-/** Tells by its words whether this is the command that is answered with garbage. */
+/** Whether this command, by its words, is the one that is answered with garbage. */
 export type IsGarbled = (words: readonly string[]) => boolean;
 
 /** What stands in the place of a reply. */
@@ -57,7 +57,7 @@ export class GarblingRedis implements AsyncDisposable {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** From now on this place is garbled; with nothing, none is. */
+  /** From now on replies at this place are garbage; with `undefined`, none are. */
   garble(garbage?: Garbage): void {
     this.#garbage = garbage;
     if (garbage?.unasked) for (const socket of this.#sockets) this.send(socket, garbage.bytes);

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { TestProject } from 'vitest/node';
+import { shareCompiledCode } from './compile-cache.ts';
 import { findRedisServer } from './find-redis-server.ts';
 import { startRedis } from './redis-server.ts';
 
@@ -11,14 +12,23 @@ declare module 'vitest' {
 }
 
 /** Before the first test: finds or starts the shared Redis, and fails the whole run where there is none. */
-export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const removeCompiledCode = shareCompiledCode();
+  const stopRedis = await provideRedis(project);
+  return async () => {
+    await stopRedis();
+    removeCompiledCode();
+  };
+}
+
+async function provideRedis(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['TEST_REDIS_URL'];
   if (given) {
     await mustAnswer(given);
     // Fault tests start servers of their own: what that takes is installed here, once. Where it cannot be, they fail.
     await findRedisServer().catch(() => undefined);
     project.provide('redisUrl', given);
-    return undefined;
+    return async () => {};
   }
   // As in production: one that fills up is warned of.
   const server = await startRedis({ args: ['--maxmemory', '1gb', '--maxmemory-policy', 'allkeys-lru'] });

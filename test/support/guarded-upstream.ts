@@ -1,8 +1,8 @@
 import type { Outcome } from '../../src/admission/outcome.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { ProxyError } from '../../src/errors.ts';
+import { EventHub } from '../../src/event-hub.ts';
 import { openIndexer } from '../../src/open-indexer.ts';
-import type { ProxyEvent } from '../../src/proxy/events.ts';
 import { outcomeOf } from '../../src/proxy/outcome-of.ts';
 import type { Indexer } from '../../src/simulator/indexer.ts';
 import { RetryBudget } from '../../src/upstream/retry-budget.ts';
@@ -28,10 +28,11 @@ export class GuardedUpstream implements AsyncDisposable {
     this.#seqno = `${indexer.chain.headSeqno}`;
     const now = () => this.nowMs;
     const { settings } = loadSettings({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: timeout, UPSTREAM_RPS: '1000' });
-    const report = (event: ProxyEvent) => {
+    const events = new EventHub();
+    events.proxy.subscribe((event) => {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
-    };
-    this.#opened = openIndexer({ settings, scripting: undefined, now, monotonic: now, random: () => 0, report });
+    });
+    this.#opened = openIndexer({ settings, scripting: undefined, now, monotonic: now, random: () => 0, events });
     this.#budget = new RetryBudget({ now });
   }
 

@@ -10,7 +10,7 @@ export interface Answered {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Of the bytes: what is compared where a difference would fill the screen. */
+  /** A digest of the bytes, for comparisons whose difference would fill the screen. */
   readonly digest: string;
 }
 
@@ -43,7 +43,7 @@ export function send(origin: string, target: string, { method = 'GET', headers =
     headers: ['Host', `${hostname}:${port}`, 'Connection', 'close', ...given],
   });
   const answer = answerTo(sending);
-  // Whoever asks only whether it was sent must not be told of its end.
+  // A caller that waits for `sent` only must not get an unhandled rejection at the end.
   answer.catch(() => {});
   const sent = once(sending, 'finish').then(() => {});
   sent.catch(() => {});

@@ -25,7 +25,7 @@ export async function connectedRedis(url: string, options: Partial<ConnectRedisO
   return connection;
 }
 
-/** A `RedisTier` on a connection of its own, with everything that both of them told. */
+/** A `RedisTier` on a connection of its own, with all events that both reported. */
 export class ObservedRedisTier implements AsyncDisposable {
   static readonly FAULTS = 3;
   static readonly BUDGET_MS = 50;
@@ -63,7 +63,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     return this.events.filter((event) => event.name === name && event.outcome === outcome).length;
   }
 
-  /** The told changes of an operation, in their order. */
+  /** The reported changes of an operation, in their order. */
   availability(operation: 'read' | 'write'): boolean[] {
     return this.events.flatMap((event) =>
       event.name === 'redis-available' && event.operation === operation ? [event.available] : [],
@@ -95,7 +95,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     );
   }
 
-  /** Until the connection has told exactly these changes, in this order. */
+  /** Until the connection has reported exactly these changes, in this order. */
   async untilConnection(...states: RedisTransition['state'][]): Promise<void> {
     await vi.waitFor(() => expect(this.connectionTransitions.map(({ state }) => state)).toEqual(states), {
       timeout: 20_000,

@@ -40,7 +40,7 @@ export class FakeGuard implements Guard {
   readonly reason: RefusalReason;
   retryAfterMs = 0;
   isOpen = false;
-  /** Refuses whoever has a ticket already, as a half-open circuit does. */
+  /** Refuses requests that already have a ticket, as a half-open circuit does. */
   refusesTickets = false;
   readonly keys: string[] = [];
   readonly ended: (readonly [outcome: string, retryAfter: string | undefined])[] = [];

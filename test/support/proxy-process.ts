@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { compiledCode } from './compile-cache.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
@@ -34,7 +35,7 @@ export interface Ended {
 export class ProxyProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
-  readonly #told = new EventEmitter<{ line: [] }>();
+  readonly #events = new EventEmitter<{ line: [] }>();
   #output = '';
   #errors = '';
 
@@ -46,19 +47,19 @@ export class ProxyProcess implements AsyncDisposable {
   ) {
     this.#child = spawn(process.execPath, args, {
       ...how,
-      env: { PORT: '0', ADMIN_PORT: '0', ...environment },
+      env: { PORT: '0', ADMIN_PORT: '0', ...compiledCode(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const guard = setTimeout(() => this.#child.kill('SIGKILL'), guardMs);
     // `close` comes when all that it has said is there too.
     this.ended = once(this.#child, 'close').then(([code, signal]): Ended => {
       clearTimeout(guard);
-      this.#told.emit('line');
+      this.#events.emit('line');
       return { code, signal };
     });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#output += text;
-      this.#told.emit('line');
+      this.#events.emit('line');
     });
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errors += text;
@@ -108,7 +109,7 @@ export class ProxyProcess implements AsyncDisposable {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         throw new Error(`it ended without saying "${message}":\n${this.#output}${this.#errors}`);
       }
-      await once(this.#told, 'line');
+      await once(this.#events, 'line');
     }
   }
 

@@ -84,7 +84,7 @@ async function untilReady(child: ChildProcessByStdio<null, Readable, Readable>):
   if (!ready) {
     throw new Error(`redis-server ended before it was ready:\n${said.join('\n')}${await text(child.stderr)}`);
   }
-  // What is said later has to be read too: a full pipe would stop the server.
+  // Later output must be read too: a full pipe would stop the server.
   child.stdout.resume();
   child.stderr.resume();
 }

@@ -13,7 +13,7 @@ import type { Certificate } from './self-signed-certificate.ts';
 export interface RedisOptions {
   /** Default: a free one. */
   readonly port?: number;
-  /** Redis options, such as `['--maxmemory', '1mb']`; not `logfile` or `loglevel`: its log tells when it is ready. */
+  /** Redis options, such as `['--maxmemory', '1mb']`; not `logfile` or `loglevel`: its log shows when it is ready. */
   readonly args?: readonly string[];
   /** What its configuration file says; none by default. */
   readonly config?: string;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** What is done with a request, given its head; the connection stays open unless this ends it. */
+/** Handles a request, given its head; the connection stays open unless this ends it. */
 export type Script = (socket: Socket, head: string) => void;
 
-/** Something that listens where the indexer should, and writes whatever bytes it is told to. */
+/** A server in place of the indexer that writes the bytes that the test gives. */
 export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   readonly port: number;

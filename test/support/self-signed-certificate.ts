@@ -12,7 +12,7 @@ const COMMON_NAME = '550403';
 const SUBJECT_ALT_NAME = '551d11';
 const ECDSA_WITH_SHA256 = '2a8648ce3d040302';
 
-/** A certificate (RFC 5280) for a name and an IPv4 address, signed by nobody but itself; Node makes keys, but none. */
+/** A self-signed certificate (RFC 5280) for a name and an IPv4 address: Node makes keys, but no certificates. */
 export function selfSignedCertificate(name: string, address: string): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, objectId(ECDSA_WITH_SHA256));

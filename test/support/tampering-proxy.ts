@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Changes a body; told for the how manieth time its target is asked for, from 1. */
+/** Changes a body; gets the number of the request for its target, from 1. */
 export type Tamper = (body: string, target: string, time: number) => string;
 
-/** A server before an indexer, on 127.0.0.1, that tells lies. */
+/** A server before an indexer, on 127.0.0.1, that changes answers. */
 export interface TamperingProxy extends AsyncDisposable {
   readonly url: string;
 }

@@ -17,7 +17,12 @@ export function childrenOf(group: number, index: number): string {
   return `/api/v3/adjacentTransactions?hash=${hashOf(group, index)}&direction=out`;
 }
 
-/** A transaction that nobody has heard of. */
+/** Path and query of its parent: a final answer, which does not expire within a test, however slow the machine is. */
+export function parentOf(group: number, index: number): string {
+  return `/api/v3/adjacentTransactions?hash=${hashOf(group, index)}&direction=in`;
+}
+
+/** A transaction that does not exist. */
 export function unknownOf(index: number): string {
   return `/api/v3/adjacentTransactions?hash=${UNKNOWN_HASH}${String(index).padStart(16, '0')}`;
 }

@@ -5,9 +5,9 @@ import type { RedisServer } from './redis-server.ts';
 
 /** What servers were asked about keys whose load is shared by leases. */
 export interface WatchedKeys extends AsyncDisposable {
-  /** Waits that began: an instance was told that another one loads. */
+  /** Waits that began: an instance learned that another one loads. */
   readonly waits: number;
-  /** Looks of those who wait, at entries that were stored already: nobody had woken them. */
+  /** Polls by waiting instances after the entry was stored: no message had woken them yet. */
   readonly looksAfterStores: number;
   /** On how many of the servers an entry was stored. */
   readonly mastersWithStores: number;

@@ -24,16 +24,15 @@ class World {
       wall: () => this.wallNow,
       monotonic: () => this.elapsedMs - this.suspendedMs,
       onJump: () => this.jumps++,
-      askServer: hasServer
-        ? async () => {
-            this.asked++;
-            if (this.isAway) throw new Error('not connected to Redis');
-            this.elapsedMs += this.thereMs;
-            const now = this.serverNow;
-            this.elapsedMs += this.backMs;
-            return now;
-          }
-        : undefined,
+    });
+    if (!hasServer) return;
+    this.clock.followServer(async () => {
+      this.asked++;
+      if (this.isAway) throw new Error('not connected to Redis');
+      this.elapsedMs += this.thereMs;
+      const now = this.serverNow;
+      this.elapsedMs += this.backMs;
+      return now;
     });
   }
 
@@ -78,8 +77,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('without a server', () => {
-  test('it is the wall clock of the start, and goes on by the monotonic one', async () => {
+describe('without Redis', () => {
+  test('the time is the wall clock at the start, continued by the monotonic clock', async () => {
     const world = start(false);
     expect(world.clock.now()).toBe(world.wallNow);
     await world.advance(12_345);
@@ -91,7 +90,7 @@ describe('without a server', () => {
     ['set back an hour', -HOUR_MS],
     ['set forward an hour', HOUR_MS],
     ['set back by little more than a second', -1001],
-  ])('a wall clock that is %s moves it only together with a jump that is told, within a second', async (_, byMs) => {
+  ])('a wall clock that is %s moves the time only together with a reported jump, within a second', async (_, byMs) => {
     const world = start(false);
     await world.advance(1500);
     const before = world.clock.now();
@@ -106,7 +105,7 @@ describe('without a server', () => {
     expect(world.jumps).toBe(1);
   });
 
-  test('a wall clock that is corrected by a second or less changes nothing, until that adds up to more', async () => {
+  test('corrections of the wall clock by a second or less change nothing, until they add up to more', async () => {
     const world = start(false);
     world.wallAheadMs -= 600;
     await world.advance(5000);
@@ -118,7 +117,7 @@ describe('without a server', () => {
     expect(world.jumps).toBe(1);
   });
 
-  test('a machine that was suspended has jumped forward, within a second of its own time', async () => {
+  test('after a suspension of the machine a jump forward is reported within a second', async () => {
     const world = start(false);
     world.suspend(HOUR_MS);
     await world.advance(1000);
@@ -126,7 +125,7 @@ describe('without a server', () => {
     expect(world.jumps).toBe(1);
   });
 
-  test('it never goes back and never stands still but by a jump that is told, whatever is done to the wall clock', async () => {
+  test('the time never goes back or stands still without a reported jump, whatever is done to the wall clock', async () => {
     const change = fc.record({
       setByMs: fc.integer({ min: -1e10, max: 1e10 }),
       afterMs: fc.integer({ min: 1, max: 3000 }),
@@ -147,7 +146,7 @@ describe('without a server', () => {
     );
   });
 
-  test('once it is closed it looks at the wall clock no more', async () => {
+  test('once closed, the clock no longer reads the wall clock', async () => {
     const world = start(false);
     world.clock.close();
     world.wallAheadMs -= HOUR_MS;
@@ -157,8 +156,8 @@ describe('without a server', () => {
   });
 });
 
-describe('with a server', () => {
-  test("before the server has told its time it is this machine's", async () => {
+describe('with Redis', () => {
+  test('before the server has answered, the time is that of this machine', async () => {
     const world = start(true);
     world.serverAheadMs += 5000;
     world.isAway = true;
@@ -170,7 +169,7 @@ describe('with a server', () => {
     expect(world.jumps).toBe(1);
   });
 
-  test('a server time that is another one by more than a second is told, once', async () => {
+  test('a server time that differs by more than a second is reported as one jump', async () => {
     const world = start(true);
     world.serverAheadMs += 1500;
     await world.clock.askServer();
@@ -183,7 +182,7 @@ describe('with a server', () => {
     expect(world.jumps).toBe(2);
   });
 
-  test("the server's time is known to half of the round trip, however far the clocks are apart", async () => {
+  test('the time of the server is known to half of the round trip, however far the clocks are apart', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: -1e10, max: 1e10 }),
@@ -201,7 +200,7 @@ describe('with a server', () => {
     );
   });
 
-  test('a slow sample does not spoil a better one, and a quick one replaces it', async () => {
+  test('a slow sample does not replace a better one, and a quick one does', async () => {
     const world = start(true);
     world.serverAheadMs += 3000;
     await world.clock.askServer();
@@ -215,7 +214,7 @@ describe('with a server', () => {
     expect(world.errorMs).toBeLessThan(2.01);
   });
 
-  test('a slow sample is believed where it proves what was known wrong: the clock of the server was set', async () => {
+  test('a slow sample is used where it proves that the clock of the server was set', async () => {
     const world = start(true);
     await world.clock.askServer();
     world.serverAheadMs -= 60_000;
@@ -225,7 +224,7 @@ describe('with a server', () => {
   });
 
   test.each([-HOUR_MS, HOUR_MS])(
-    'a wall clock that is set by %i ms does not move it, whether the server is asked',
+    'a wall clock that is set by %i ms does not move the time, whether or not the server is asked',
     async (byMs) => {
       const world = start(true);
       await world.clock.askServer();
@@ -250,7 +249,7 @@ describe('with a server', () => {
     expect(world.jumps).toBe(2);
   });
 
-  test('while the server fails, what was last known holds', async () => {
+  test('while the server fails, the last known time continues', async () => {
     const world = start(true);
     world.serverAheadMs += 3000;
     await world.clock.askServer();
@@ -261,7 +260,7 @@ describe('with a server', () => {
     expect(world.clock.aheadOfWallMs).toBe(aheadOfWallMs);
   });
 
-  test('it asks every 10 s until it is closed', async () => {
+  test('the server is asked every 10 s until the clock is closed', async () => {
     const world = start(true);
     await vi.advanceTimersByTimeAsync(9999);
     expect(world.asked).toBe(0);

@@ -1,24 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
+import { PAGES as READERS_PAGES, readPage } from '../support/documented-commands.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'src/README.md',
-  ...readdirSync(new URL('docs/', ROOT))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+const PAGES = [...READERS_PAGES, 'src/README.md'];
 
 const SCRIPTS: Readonly<Record<string, string>> = JSON.parse(readPage('package.json')).scripts;
-
-function readPage(page: string): string {
-  return readFileSync(new URL(page, ROOT), 'utf8');
-}
 
 function withoutCodeBlocks(markdown: string): string {
   return markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
@@ -40,7 +29,7 @@ function anchorsOf(markdown: string): string[] {
   );
 }
 
-/** npm scripts that a page tells its reader to run. */
+/** npm scripts that a page names. */
 function npmScripts(markdown: string): string[] {
   return [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(([, run, short]) => run ?? short ?? '');
 }
@@ -76,4 +65,16 @@ test('links, headings and npm scripts are found in Markdown', () => {
   expect(relativeLinks(markdown)).toEqual(['y.md#z', 'j.svg']);
   expect(anchorsOf(markdown)).toEqual(['a_b-c-d']);
   expect(npmScripts(markdown)).toEqual(['a:b', 'test']);
+});
+
+test('the five ways through the source name files that exist, at most six each', () => {
+  const section = /## Five ways[\s\S]*?(?=\n## )/.exec(readPage('src/README.md'))?.[0] ?? '';
+  const ways = section.split(/^(?=\([a-e]\))/m).slice(1);
+  expect(ways.map((way) => way.slice(0, 3))).toEqual(['(a)', '(b)', '(c)', '(d)', '(e)']);
+  for (const way of ways) {
+    const files = new Set([...way.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file = '']) => file));
+    expect([...files].filter((file) => !existsSync(new URL(`src/${file}`, ROOT)))).toEqual([]);
+    expect(files.size, way).toBeLessThanOrEqual(6);
+    expect(files.size, way).toBeGreaterThan(2);
+  }
 });

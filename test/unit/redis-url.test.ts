@@ -4,7 +4,7 @@ import { describeRedisUrl, parseRedisUrl } from '../../src/redis-url.ts';
 
 const nobody = { username: undefined, password: undefined };
 
-describe('what is read', () => {
+describe('a REDIS_URL that is accepted', () => {
   test.each([
     ['redis://r', { topology: 'server', tls: false, endpoints: [{ host: 'r', port: 6379 }], database: 0, ...nobody }],
     ['rediss://r:1/', { topology: 'server', tls: true, endpoints: [{ host: 'r', port: 1 }], database: 0, ...nobody }],
@@ -72,11 +72,11 @@ describe('what is read', () => {
     ],
   ])('%s', (url, address) => expect(parseRedisUrl(url)).toEqual(address));
 
-  test('is a user without a password as one that takes any', () => {
+  test('may have a user without a password', () => {
     expect(parseRedisUrl('redis://user@r')).toMatchObject({ username: 'user', password: '' });
   });
 
-  test('is any user and password, percent-encoded', () => {
+  test('may have any user and password, percent-encoded', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (username, password) => {
         fc.pre(username.isWellFormed() && password.isWellFormed());
@@ -93,7 +93,7 @@ describe('what is read', () => {
   });
 });
 
-describe('what is refused, and what is said then', () => {
+describe('a REDIS_URL that is refused, and its error', () => {
   test.each([
     ['', 'must be like redis://'],
     ['r:6379', 'must be like'],
@@ -119,7 +119,7 @@ describe('what is refused, and what is said then', () => {
     ['redis-sentinel://a?name=m&password=x', 'sentinelPassword'],
   ])('%j: %s', (url, said) => expect(() => parseRedisUrl(url)).toThrow(said));
 
-  test('repeats nothing of a text that may hold a password', () => {
+  test('the error repeats nothing of a text that may hold a password', () => {
     const secret = 'hunter2';
     for (const url of [
       `:${secret}@redis`,
@@ -144,6 +144,6 @@ describe('what is refused, and what is said then', () => {
   });
 });
 
-test('for people it is described without credentials and query', () => {
+test('a REDIS_URL is described without credentials and query', () => {
   expect(describeRedisUrl('redis-sentinel://u:p@a:1,b/2?name=m&sentinelPassword=x')).toBe('redis-sentinel://a:1,b/2');
 });

@@ -33,13 +33,13 @@ const startAt = chainStart();
 const indexer = await startIndexer({ chain: chainOf(startAt) });
 indexer.faults.workers = WORKERS;
 goWrong(process.argv[3] as IndexerFault | undefined);
-tell({ url: indexer.url, startAt: indexer.chain.clock.startAt } satisfies Listening);
+report({ url: indexer.url, startAt: indexer.chain.clock.startAt } satisfies Listening);
 
 setInterval(() => {
   const { maxInHand } = indexer.requests;
   indexer.requests.reset();
   const { user, system } = process.cpuUsage();
-  tell({ at: Date.now(), maxInHand, cpuMs: (user + system) / 1000 } satisfies Sample);
+  report({ at: Date.now(), maxInHand, cpuMs: (user + system) / 1000 } satisfies Sample);
 }, BETWEEN_SAMPLES_MS);
 
 function goWrong(fault: IndexerFault | undefined): void {
@@ -57,6 +57,6 @@ function goWrong(fault: IndexerFault | undefined): void {
   }
 }
 
-function tell(line: Listening | Sample): void {
+function report(line: Listening | Sample): void {
   console.log(JSON.stringify(line));
 }

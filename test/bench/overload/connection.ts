@@ -26,7 +26,7 @@ const END_OF_HEAD = '\r\n\r\n';
 export class Connection {
   readonly #socket: Socket;
   #received: Buffer = NOTHING;
-  #told: ((outcome: Heard | Lost) => void) | undefined;
+  #onOutcome: ((outcome: Heard | Lost) => void) | undefined;
   #whyLost = 'closed without an answer';
   #idleSince = 0;
 
@@ -36,7 +36,7 @@ export class Connection {
     this.#socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#whyLost = error.code ?? error.message;
     });
-    this.#socket.on('close', () => this.#tell({ lost: this.#whyLost }));
+    this.#socket.on('close', () => this.#report({ lost: this.#whyLost }));
   }
 
   /** Whether it may carry a request, and was last used at most that long ago. */
@@ -45,14 +45,14 @@ export class Connection {
   }
 
   /** Sends a whole request as text; `told` is called once, unless the connection is closed before. */
-  ask(request: string, told: (outcome: Heard | Lost) => void): void {
-    this.#told = told;
+  ask(request: string, onOutcome: (outcome: Heard | Lost) => void): void {
+    this.#onOutcome = onOutcome;
     this.#socket.write(request, 'latin1');
   }
 
   /** Leaves, answered or not. */
   close(): void {
-    this.#told = undefined;
+    this.#onOutcome = undefined;
     this.#socket.destroy();
   }
 
@@ -74,7 +74,7 @@ export class Connection {
     this.#received = NOTHING;
     this.#idleSince = performance.now();
     if (/\r\nconnection: *close\r\n/i.test(head)) this.#socket.end();
-    this.#tell({
+    this.#report({
       status: Number(head.slice(9, 12)),
       body,
       hasRetryAfter: /\r\nretry-after: *\d+\r\n/i.test(head),
@@ -82,9 +82,9 @@ export class Connection {
     });
   }
 
-  #tell(outcome: Heard | Lost): void {
-    const told = this.#told;
-    this.#told = undefined;
-    told?.(outcome);
+  #report(outcome: Heard | Lost): void {
+    const onOutcome = this.#onOutcome;
+    this.#onOutcome = undefined;
+    onOutcome?.(outcome);
   }
 }

@@ -13,11 +13,11 @@ export class Connections {
   }
 
   /** Sends `GET` for a path and query. What it returns makes the client leave without an answer. */
-  ask(target: string, told: (outcome: Heard | Lost) => void): () => void {
+  ask(target: string, onOutcome: (outcome: Heard | Lost) => void): () => void {
     const connection = this.#take();
     connection.ask(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${this.#port}\r\n\r\n`, (outcome) => {
       this.#idle.push(connection);
-      told(outcome);
+      onOutcome(outcome);
     });
     return () => connection.close();
   }

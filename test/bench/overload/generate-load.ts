@@ -49,10 +49,10 @@ const loop = new OpenLoop({
   nextCall: (phase) => calls.next(phases[phase]?.rates ?? NO_RATES),
   onBorder: (phase) => {
     const { user, system } = process.cpuUsage();
-    tell({ phase, cpuMs: (user + system) / 1000 });
+    report({ phase, cpuMs: (user + system) / 1000 });
   },
 });
-tell({ tallied: await loop.run() });
+report({ tallied: await loop.run() });
 connections.close();
 
 async function warm(call: Call): Promise<void> {
@@ -62,6 +62,6 @@ async function warm(call: Call): Promise<void> {
   if (outcome.kind !== 'right') throw new Error(`${call.target} was not answered: ${JSON.stringify(outcome)}`);
 }
 
-function tell(line: Border | LoadResult): void {
+function report(line: Border | LoadResult): void {
   console.log(JSON.stringify(line));
 }

@@ -20,8 +20,8 @@ export class IndexerProcess implements AsyncDisposable {
 
   /** The most requests that it had in hand between two instants, epoch ms. */
   maxInHand(from: number, until: number): number {
-    const told = this.#samples.filter(({ at }) => at >= from && at <= until);
-    return Math.max(0, ...told.map(({ maxInHand }) => maxInHand));
+    const samples = this.#samples.filter(({ at }) => at >= from && at <= until);
+    return Math.max(0, ...samples.map(({ maxInHand }) => maxInHand));
   }
 
   /** CPU time that it had used at an instant, epoch ms, to a tenth of a second. */

@@ -125,6 +125,6 @@ function milliseconds(value: number | undefined): string {
 }
 
 function errorsOf(errors: Readonly<Record<string, number>>): string {
-  const told = Object.entries(errors).map(([error, count]) => `${count} ${error}`);
-  return told.length === 0 ? '0' : told.join(', ');
+  const counts = Object.entries(errors).map(([error, count]) => `${count} ${error}`);
+  return counts.length === 0 ? '0' : counts.join(', ');
 }

@@ -12,7 +12,7 @@ function wholeAfterMs(failedAtMs: readonly number[]): number | undefined {
 }
 
 describe('the time to recover', () => {
-  it('is nothing when the first second is whole', () => {
+  it('is zero when the first second is whole', () => {
     expect(wholeAfterMs([])).toBe(0);
     expect(wholeAfterMs([1000, 4500])).toBe(0);
   });

@@ -121,7 +121,7 @@ export const NAMES: readonly ((name: string) => string)[] = [
   (name) => `%20${name}`,
 ];
 
-/** What real clients add, and what no client should: nobody reads any of it. */
+/** Parameters that real clients add, and ones that no client should: no indexer reads any of them. */
 export const NOISE = [
   '_=1700000000000',
   'include_actions=true',

@@ -19,7 +19,7 @@ export class Subjects {
     const seqno = world.indexer.chain.headSeqno;
     this.#values = new Map([
       ...named('hash', hashSpellings(Buffer.from(middle.hash, 'base64'))),
-      // Another one that is there, to be told from the first.
+      // Another one that exists, with another answer than the first.
       ...named('parent', hashSpellings(Buffer.from(middle.parent?.hash ?? '', 'base64'))),
       ...named('message', hashSpellings(Buffer.from(large.externalHash, 'base64'))),
       ...named('second', hashSpellings(Buffer.from(other.externalHash, 'base64'))),
@@ -58,7 +58,7 @@ function pendingTrace({ indexer: { chain } }: World): Trace {
   }
 }
 
-/** Only a hash with a plus and a slash tells the encodings of base64 apart. */
+/** Only a hash with a plus and a slash differs between the encodings of base64. */
 function hasPlus(hash: string): boolean {
   return hash.includes('+') && hash.includes('/');
 }

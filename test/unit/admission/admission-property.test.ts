@@ -58,7 +58,7 @@ interface Visit {
   hasEnded: boolean;
 }
 
-test('whatever comes, leaves and ends, slots and counts are right, nobody starves, and everything ends', async () => {
+test('whatever comes, leaves and ends, slots and counts are right, no request starves, and all end', async () => {
   const options = fc.record({
     max: fc.integer({ min: 1, max: 12 }),
     maxWaiting: fc.constantFrom(0, 3, 1000),
@@ -106,7 +106,7 @@ test('whatever comes, leaves and ends, slots and counts are right, nobody starve
         expect([admission.waiting, admission.inFlight]).toEqual([waiting().length, sent().length]);
         expect(admission.slotsInUse).toBeGreaterThanOrEqual(granted().length);
         expect(admission.slotsInUse).toBeLessThanOrEqual(max);
-        // Nobody waits while there is a slot for it, nor longer than its patience.
+        // No request waits while there is a slot for it, nor longer than its patience.
         for (const { client, cameAt } of waiting()) {
           expect(slots.mayTake(client.request.operation)).toBe(false);
           const isRaised = client.request.priority === 'refresh';
@@ -115,7 +115,7 @@ test('whatever comes, leaves and ends, slots and counts are right, nobody starve
         expect(guard.ended.length).toBe(guard.keys.length - sent().length);
       }
       guard.refusesTickets = false;
-      // Whoever is left is let in or gives up; slots that are held become free one by one where nothing was answered.
+      // All remaining requests are admitted or give up; held slots become free one by one where nothing was answered.
       for (let turn = 0; turn < max + 5; turn++) {
         for (const visit of granted()) {
           if (visit.client.isSending && visit.client.sent === undefined) continue;
@@ -131,7 +131,7 @@ test('whatever comes, leaves and ends, slots and counts are right, nobody starve
   );
 });
 
-test('misses of an operation are let in by the order in which they came', async () => {
+test('misses of an operation are admitted in the order in which they came', async () => {
   const aTurn = fc.oneof(fc.constant('come' as const), fc.constant('end' as const), fc.nat(50));
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(aTurn, { maxLength: 80 }), async (max, turns) => {

@@ -22,7 +22,7 @@ async function end(clients: Client[], operation: string): Promise<void> {
 }
 
 describe('a share', () => {
-  test('comes back with the next slots, whoever waited before, until it is whole', async () => {
+  test('comes back with the next free slots, before all other waiters, until it is whole', async () => {
     const admission = openAdmission({ max: 10, shares: SHARES });
     const shards = await come(admission, 30, { operation: 'shards' });
     const pending = await come(admission, 10, { operation: 'pending' });
@@ -30,12 +30,12 @@ describe('a share', () => {
     for (let n = 0; n < 7; n++) await end(shards, 'shards');
     const count = (clients: Client[]) => clients.filter((client) => client.said === 'ticket').length;
     expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
-    // From here on nobody is below a share, and the oldest is next.
+    // From here on no operation is below its share, and the oldest request is next.
     await end(shards, 'shards');
     expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
   });
 
-  test('is kept by an operation that has it, however many wait for the others', async () => {
+  test('is kept by the operation that uses it, however many requests wait for the others', async () => {
     const admission = openAdmission({ max: 10, shares: SHARES });
     const clients: Client[] = [];
     for (const operation of Object.keys(SHARES)) clients.push(...(await come(admission, 50, { operation })));
@@ -45,14 +45,14 @@ describe('a share', () => {
       const next = clients.find((client) => client.said === 'ticket');
       await end(clients, next?.request.operation ?? '');
       if (turn < 6) continue;
-      // The tenth is nobody's share.
+      // The tenth slot belongs to no share.
       expect(count('pending')).toBeGreaterThanOrEqual(4);
       expect(count('adjacent')).toBeGreaterThanOrEqual(3);
       expect(count('shards')).toBeGreaterThanOrEqual(2);
     }
   });
 
-  test('of an operation that hangs leaves the others slots of their own, at once', async () => {
+  test('of an operation that hangs leaves the others their own slots at once', async () => {
     const admission = openAdmission({ max: 64, shares: SHARES });
     await come(admission, 1, { operation: 'adjacent' });
     const hanging = await come(admission, 80, { operation: 'pending' });

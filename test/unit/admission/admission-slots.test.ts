@@ -15,7 +15,7 @@ afterEach(() => {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('a freed slot', () => {
-  test('goes to who has waited longest, before anyone who comes at that moment', async () => {
+  test('goes to the request that has waited longest, before any that comes at that moment', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder, first, second] = await come(admission, 3);
     holder?.ticket.end('answered');
@@ -27,7 +27,7 @@ describe('a freed slot', () => {
     expect([second?.said, newcomer.said, admission.slotsInUse]).toEqual(['ticket', undefined, 1]);
   });
 
-  test('that another operation has kept until now is not for a newcomer either while others wait', async () => {
+  test('that another operation has kept goes to a waiting request, not to a new one', async () => {
     const admission = openAdmission({ max: 10, shares: SHARES });
     await come(admission, 1, { operation: 'pending' }).then(([client]) => client?.ticket.end('answered'));
     await pass(59_000);
@@ -40,7 +40,7 @@ describe('a freed slot', () => {
     expect([others.at(-1)?.said, newcomer?.said]).toEqual(['ticket', 'ticket']);
   });
 
-  test('passes over who has left', async () => {
+  test('skips requests whose client has left', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder, first, second] = await come(admission, 3);
     first?.leave();
@@ -51,7 +51,7 @@ describe('a freed slot', () => {
     expect(second?.said).toBe('ticket');
   });
 
-  test('is not lost when who waited leaves just after it was handed over', async () => {
+  test('is not lost when its new owner leaves just after it was handed over', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder, waiter] = await come(admission, 2);
     holder?.ticket.end('answered');
@@ -62,7 +62,7 @@ describe('a freed slot', () => {
     expect([waiter?.sent, admission.slotsInUse]).toEqual(['abandoned', 0]);
   });
 
-  test('is free once, however often its ticket is ended', async () => {
+  test('is freed once, however often its ticket is ended', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder, second, third] = await come(admission, 3);
     holder?.ticket.end('answered');
@@ -71,7 +71,7 @@ describe('a freed slot', () => {
     expect([second?.said, third?.said, admission.slotsInUse]).toEqual(['ticket', undefined, 1]);
   });
 
-  test('goes to the miss first, and to a refresh last, but for one that a client waits for by now', async () => {
+  test('goes to misses first and to refreshes last, unless a client waits for the refresh by now', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder] = await come(admission, 1);
     const [refresh] = await come(admission, 1, { priority: 'refresh' });
@@ -91,7 +91,7 @@ describe('a freed slot', () => {
 
 describe('a slot is held', () => {
   test.each(['timeout', 'abandoned'] as const)(
-    'after a request that was sent and ended with %s, though somebody waits for it',
+    'after a request that was sent and ended with %s, even while another waits for the slot',
     async (outcome) => {
       const admission = openAdmission({ max: 1 });
       const [first, second] = await come(admission, 2);
@@ -107,7 +107,7 @@ describe('a slot is held', () => {
   );
 
   test.each(['answered', 'client-error', 'server-error', 'rate-limited', 'unreachable', 'unsent'] as const)(
-    'for nobody after %s',
+    'not at all after %s',
     async (outcome) => {
       const admission = openAdmission({ max: 1 });
       const [first, second] = await come(admission, 2);
@@ -119,14 +119,14 @@ describe('a slot is held', () => {
     },
   );
 
-  test('for nobody when the request was never sent', async () => {
+  test('not at all when the request was never sent', async () => {
     const admission = openAdmission({ max: 1 });
     const [first] = await come(admission, 1);
     first?.ticket.end('abandoned');
     expect(admission.slotsInUse).toBe(0);
   });
 
-  test('one after the other while the operation does not answer at all, and free with its first answer', async () => {
+  test('and freed one after the other while the operation does not answer, or all at its first answer', async () => {
     const admission = openAdmission({ max: 4 });
     const clients = await come(admission, 4);
     for (const client of clients) client.send();
@@ -158,8 +158,8 @@ describe('requests in flight', () => {
   });
 });
 
-describe('who waits', () => {
-  test('is told when its patience is over, with a time to wait that is a number', async () => {
+describe('a waiting request', () => {
+  test('is refused when its patience ends, with a finite time to wait', async () => {
     const admission = openAdmission({ max: 1 });
     const [, first] = await come(admission, 5);
     await pass(PATIENCE_MS - 5);
@@ -168,7 +168,7 @@ describe('who waits', () => {
     expect(first?.entered).toEqual({ reason: 'waited-too-long', retryAfterMs: 2 * PATIENCE_MS });
   });
 
-  test.each(['let in', 'given up', 'abandoned'])('leaves no listener behind on its signal: %s', async (how) => {
+  test.each(['let in', 'given up', 'abandoned'])('leaves no listener on its signal: %s', async (how) => {
     const admission = openAdmission({ max: 1 });
     const [holder] = await come(admission, 1);
     const leaving = new AbortController();
@@ -185,7 +185,7 @@ describe('who waits', () => {
     expect(added).toHaveBeenCalledOnce();
   });
 
-  test('who was let in or refused at once never listens', async () => {
+  test('adds no listener when it is admitted or refused at once', async () => {
     const admission = openAdmission({ max: 1, maxWaiting: 0 });
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
@@ -193,7 +193,7 @@ describe('who waits', () => {
     expect([added.mock.calls.length, admission.slotsInUse]).toEqual([0, 1]);
   });
 
-  test('is forgotten once it does not wait any more: it cannot be raised', async () => {
+  test('cannot be raised once it no longer waits', async () => {
     const backlog = new Backlog({
       patienceMs: PATIENCE_MS,
       shortPatienceMs: 100,

@@ -9,7 +9,7 @@ function request(options: Partial<EntryRequest> = {}): EntryRequest {
   return { operation: 'any', key: 'key', priority: 'miss', signal: never, ...options };
 }
 
-/** A rate of one request in ten seconds: whoever comes second would wait for too long. */
+/** A rate of one request in ten seconds: a second request would wait too long. */
 const oneInAWhile = () => new RateLimit({ perSecond: 0.1, now: () => performance.now() });
 
 beforeEach(() => {
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('whoever comes while slots are free gets a ticket in the same turn of the event loop', async () => {
+test('a request gets a ticket in the same turn of the event loop while slots are free', async () => {
   const admission = openAdmission({ max: 2 });
   let turns = 0;
   setImmediate(() => turns++);
@@ -29,7 +29,7 @@ test('whoever comes while slots are free gets a ticket in the same turn of the e
   expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 0, 0, 2]);
 });
 
-test('who had left before gets nothing and takes nothing', async () => {
+test('a request whose client has left gets no ticket and takes no slot', async () => {
   const admission = openAdmission({ max: 1 });
   expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toBe('abandoned');
   const [holder] = await come(admission, 1);
@@ -37,7 +37,7 @@ test('who had left before gets nothing and takes nothing', async () => {
   expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
 });
 
-describe('whoever comes is refused in the same turn of the event loop', () => {
+describe('a request is refused in the same turn of the event loop', () => {
   let isMemoryFull: boolean;
   let pause: FakeGuard;
   let breaker: FakeGuard;
@@ -94,13 +94,13 @@ describe('whoever comes is refused in the same turn of the event loop', () => {
     expect([admission.slotsInUse, admission.waiting]).toEqual([0, 0]);
   });
 
-  test('by the rate limit, when those that wait for a slot will need it first', async () => {
+  test('by the rate limit, when requests that wait for a slot will use the rate first', async () => {
     const admission = open({ rate: new RateLimit({ perSecond: 2, now: () => performance.now() }) });
     const clients = await come(admission, 6);
     expect(said(clients)).toEqual(['ticket', undefined, undefined, undefined, undefined, 'rate-limit']);
   });
 
-  test('by the backlog, with the wait that it expects', async () => {
+  test('by the backlog, with the expected wait', async () => {
     const admission = open();
     const clients = await come(admission, 10);
     await vi.advanceTimersByTimeAsync(PATIENCE_MS - 9);
@@ -110,12 +110,12 @@ describe('whoever comes is refused in the same turn of the event loop', () => {
     expect([admission.waiting, admission.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
   });
 
-  test('by the backlog that holds as many as it may', async () => {
+  test('by a full backlog', async () => {
     const clients = await come(open({ maxWaiting: 1 }), 3);
     expect(said(clients)).toEqual(['ticket', undefined, 'queue-full']);
   });
 
-  test('but for the rate limit where it is sent with its own API key', async () => {
+  test('but not by the rate limit when it is sent with its own API key', async () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
     await rate.take(never, PATIENCE_MS);
@@ -126,7 +126,7 @@ describe('whoever comes is refused in the same turn of the event loop', () => {
 });
 
 describe('send', () => {
-  test('takes the pass of each guard, and the end goes to all of them', async () => {
+  test('takes a pass of each guard, and reports the outcome to all of them', async () => {
     const guards = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
     const admission = openAdmission({ guardsOf: () => guards });
     const client = new Client(admission, { key: 'some key' });
@@ -142,7 +142,7 @@ describe('send', () => {
     expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
   });
 
-  test('gives back the pass that it has when the next guard refuses, and ends the ticket', async () => {
+  test('returns the passes that it has when the next guard refuses, and ends the ticket', async () => {
     const [pause, breaker] = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
     const admission = openAdmission({ guardsOf: () => [pause, breaker] });
     const [client] = await come(admission, 1);
@@ -154,7 +154,7 @@ describe('send', () => {
     expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
   });
 
-  test('gives its passes back when its holder ended the ticket while it waited for the rate limit', async () => {
+  test('returns its passes when the ticket is ended while it waits for the rate limit', async () => {
     const guard = new FakeGuard('breaker-open');
     const rate = new RateLimit({ perSecond: 1, now: () => performance.now() });
     const admission = openAdmission({ guardsOf: () => [guard], rate });
@@ -172,7 +172,7 @@ describe('send', () => {
     ['the pause', { isOpen: true }, false],
     ['a breaker that is open', { isOpen: true }, false],
     ['memory', {}, true],
-  ])('spends no slot of the rate where %s says no', async (_, closed, memory) => {
+  ])('uses no slot of the rate where %s refuses', async (_, closed, memory) => {
     const guard = new FakeGuard('paused');
     const rate = oneInAWhile();
     let isMemoryFull = false;
@@ -186,7 +186,7 @@ describe('send', () => {
     expect(admission.slotsInUse).toBe(0);
   });
 
-  test('gives the slot of the rate to the next one when a guard says no after the wait for it', async () => {
+  test('returns the slot of the rate to the next request when a guard refuses after the wait for it', async () => {
     const guard = new FakeGuard('breaker-open');
     const rate = new RateLimit({ perSecond: 2, now: () => performance.now() });
     const admission = openAdmission({ max: 3, guardsOf: ({ key }) => (key === 'broken' ? [guard] : []), rate });
@@ -204,7 +204,7 @@ describe('send', () => {
     expect([broken.sent, next.sent]).toEqual([{ reason: 'breaker-open', retryAfterMs: 0 }, 'go']);
   });
 
-  test('says how long the wait for the rate would be, and ends the ticket', async () => {
+  test('returns how long the wait for the rate would be, and ends the ticket', async () => {
     const rate = oneInAWhile();
     const admission = openAdmission({ rate });
     const clients = await come(admission, 2);

@@ -135,7 +135,7 @@ const aStep = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40 }) }) },
 );
 
-test('whatever comes, leaves and starts, each is refused, served or given up as a plain list would have it', () => {
+test('whatever comes, leaves and starts, each request is refused, started or given up as in a plain list', () => {
   const maxWaiting = fc.constantFrom(1, 5, 1000);
   fc.assert(
     fc.property(maxWaiting, fc.array(aStep, { minLength: 20, maxLength: 200, size: 'max' }), (most, steps) => {
@@ -159,7 +159,7 @@ test('whatever comes, leaves and starts, each is refused, served or given up as 
           const isIn = (operations: readonly string[]) => (name: string) => operations.includes(name);
           expect(backlog.next(isIn(step.mayStart), isIn(step.goFirst))).toBe(next);
         } else {
-          // Nobody joins a line at the same instant as another: which of them is older would be anybody's guess.
+          // No two requests join at the same instant: which of them is older would be undefined.
           pass(1);
           const who = everyone[step.who % Math.max(1, everyone.length)];
           if (who === undefined) continue;
@@ -180,7 +180,7 @@ test('whatever comes, leaves and starts, each is refused, served or given up as 
       }
       expect(everyone.filter(({ gaveUp }) => gaveUp > 0)).toEqual(everyone.filter((who) => model.gaveUp.has(who)));
       expect(everyone.filter(({ gaveUp }) => gaveUp > 1)).toEqual([]);
-      // Whoever is left gives up in the end, and then nothing is left to do.
+      // All remaining requests give up in the end, and then no timer is left.
       const left = model.waiters;
       pass(PATIENCE_MS);
       expect([backlog.size, vi.getTimerCount(), left.every(({ gaveUp }) => gaveUp === 1)]).toEqual([0, 0, true]);

@@ -15,7 +15,7 @@ afterEach(() => {
   expect(left).toBe(0);
 });
 
-describe('a newcomer', () => {
+describe('a new request', () => {
   test('is never refused before the drain rate is known: a burst is not an overload', () => {
     driven.joinMany(900);
     driven.work(95);
@@ -23,7 +23,7 @@ describe('a newcomer', () => {
     driven.startAll();
   });
 
-  test('is refused on arrival when its expected wait is longer than its patience, and told how long that is', () => {
+  test('is refused on arrival when its expected wait is longer than its patience, with that wait', () => {
     driven.knownBacklog(PATIENCE_MS * PER_MS);
     expect(driven.refusal()).toBeUndefined();
     driven.join('one more');
@@ -36,7 +36,7 @@ describe('a newcomer', () => {
     driven.startAll();
   });
 
-  test('waits for those of its priority and above alone', () => {
+  test('counts only requests of its priority and above as ahead of it', () => {
     driven.join('refresh', 'refresh');
     driven.knownBacklog(10);
     driven.join('with fallback', 'miss-with-fallback');
@@ -45,7 +45,7 @@ describe('a newcomer', () => {
     driven.startAll();
   });
 
-  test('that would be the first of the misses is refused as well when nothing started for the whole patience', () => {
+  test('is refused even as the first of the misses when nothing started for the whole patience', () => {
     driven.join('refresh', 'refresh');
     pass(PATIENCE_MS - 1);
     driven.joinMany(5, 'refresh');
@@ -70,7 +70,7 @@ describe('a newcomer', () => {
     driven.startAll();
   });
 
-  test('is refused when as many wait as may, whatever they wait for', () => {
+  test('is refused when the backlog is full, whatever operation waits', () => {
     driven = new DrivenBacklog(2);
     driven.join('a', 'miss', 'a');
     driven.join('b', 'miss', 'b');
@@ -79,24 +79,27 @@ describe('a newcomer', () => {
     expect(driven.refusal('miss', 'c')).toBeUndefined();
   });
 
-  test('is refused where nobody may wait', () => {
+  test('is refused where the backlog may hold none', () => {
     driven = new DrivenBacklog(0);
     expect(driven.refusal()).toEqual({ reason: 'queue-full', expectedWaitMs: 0 });
   });
 
-  test.each([0, 1])('is told to wait twice the patience at most: those ahead give up before, %i started', (started) => {
-    driven.join('first');
-    pass(1);
-    driven.joinMany(500);
-    if (started > 0) driven.start();
-    pass(PATIENCE_MS - 1);
-    expect(driven.refusal()).toEqual({ reason: 'expected-wait', expectedWaitMs: 2 * PATIENCE_MS });
-    expect(driven.backlog.expectedWaitMs('any')).toBe(2 * PATIENCE_MS);
-    driven.startAll();
-  });
+  test.each([0, 1])(
+    'gets an expected wait of at most twice the patience, because those ahead give up before: %i started',
+    (started) => {
+      driven.join('first');
+      pass(1);
+      driven.joinMany(500);
+      if (started > 0) driven.start();
+      pass(PATIENCE_MS - 1);
+      expect(driven.refusal()).toEqual({ reason: 'expected-wait', expectedWaitMs: 2 * PATIENCE_MS });
+      expect(driven.backlog.expectedWaitMs('any')).toBe(2 * PATIENCE_MS);
+      driven.startAll();
+    },
+  );
 });
 
-describe('while newcomers are refused', () => {
+describe('while new requests are refused', () => {
   /** A lane that refused a miss, and of which so many wait on. */
   function overload(waiting: number): void {
     const misses = driven.knownBacklog(2 * PATIENCE_MS * PER_MS);
@@ -104,7 +107,7 @@ describe('while newcomers are refused', () => {
     for (const miss of misses.slice(waiting)) driven.backlog.remove(miss);
   }
 
-  test('their patience is short', () => {
+  test('new requests have short patience', () => {
     overload(SHORT_MS * PER_MS + 1);
     expect(driven.refusal()?.reason).toBe('expected-wait');
     driven.start();
@@ -112,14 +115,14 @@ describe('while newcomers are refused', () => {
     driven.startAll();
   });
 
-  test('patience returns when the lane is empty', () => {
+  test('full patience returns when the lane is empty', () => {
     overload(0);
     driven.knownBacklog(2 * SHORT_MS * PER_MS);
     expect(driven.refusal()).toBeUndefined();
     driven.startAll();
   });
 
-  test('patience returns when the last of the lane leaves', () => {
+  test('full patience returns when the last of the lane leaves', () => {
     overload(1);
     const last = driven.join('last');
     driven.start();
@@ -129,7 +132,7 @@ describe('while newcomers are refused', () => {
     driven.startAll();
   });
 
-  test('other operations keep their patience', () => {
+  test('other operations keep their full patience', () => {
     overload(10);
     driven.knownBacklog(100, 'other');
     expect(driven.backlog.expectedWaitMs('other')).toBeGreaterThan(SHORT_MS);
@@ -137,7 +140,7 @@ describe('while newcomers are refused', () => {
     driven.startAll();
   });
 
-  test('who was let in before keeps its whole patience', () => {
+  test('requests that were admitted before keep their full patience', () => {
     overload(10);
     const patient = driven.join('patient');
     pass(PATIENCE_MS - 1);
@@ -147,7 +150,7 @@ describe('while newcomers are refused', () => {
   });
 
   test.each(['miss-with-fallback', 'refresh'] as const)(
-    'who can do without an answer says nothing about the patience of a miss: %s',
+    'a refused request of lower priority does not shorten the patience of misses: %s',
     (priority) => {
       driven.joinMany(2 * PATIENCE_MS * PER_MS, 'refresh');
       driven.knownBacklog(3 * SHORT_MS * PER_MS);

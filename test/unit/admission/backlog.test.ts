@@ -15,7 +15,7 @@ afterEach(() => {
   expect(left).toBe(0);
 });
 
-describe('those who wait', () => {
+describe('waiting requests', () => {
   test('start in the order in which they came', () => {
     for (const name of ['a', 'b', 'c']) driven.join(name);
     expect([driven.backlog.size, driven.backlog.hasWaiting('any'), driven.backlog.hasWaiting('other')]).toEqual([
@@ -40,7 +40,7 @@ describe('those who wait', () => {
     expect(driven.startAll()).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('wait on while their operation may not start, and nobody else waits for them', () => {
+  test('keep waiting while their operation may not start, and do not delay other operations', () => {
     driven.join('a', 'miss', 'a');
     pass(1);
     driven.join('b', 'refresh', 'b');
@@ -48,7 +48,7 @@ describe('those who wait', () => {
     expect(driven.startAll()).toEqual(['a']);
   });
 
-  test('start before priority and order where their operation goes first', () => {
+  test('start before priority and order when their operation goes first', () => {
     driven.join('old miss', 'miss', 'a');
     pass(1);
     driven.join('refresh', 'refresh', 'b');
@@ -57,7 +57,7 @@ describe('those who wait', () => {
     expect(driven.startAll(anybody, (operation) => operation === 'b')).toEqual(['miss', 'refresh', 'old miss']);
   });
 
-  test('leave when they want, and a second time does nothing', () => {
+  test('can leave at any time, and leaving twice does nothing', () => {
     const [a, b] = [driven.join('a'), driven.join('b')];
     driven.backlog.remove(a);
     driven.backlog.remove(a);
@@ -67,8 +67,8 @@ describe('those who wait', () => {
   });
 });
 
-describe('who waits gives up', () => {
-  test('when its patience is over, because the indexer became slower', () => {
+describe('a waiting request is refused', () => {
+  test('when its patience ends, because the indexer became slower', () => {
     const [first] = [driven.join('first')];
     pass(1);
     const second = driven.join('second');
@@ -80,7 +80,7 @@ describe('who waits gives up', () => {
     expect([second.gaveUp, driven.backlog.size]).toEqual([1, 0]);
   });
 
-  test('after short patience where a stale copy can be served, though others that wait are patient', () => {
+  test('after short patience when a stale copy can be served, even while others wait longer', () => {
     const miss = driven.join('miss');
     const withFallback = driven.join('with fallback', 'miss-with-fallback');
     pass(SHORT_MS - 1);
@@ -90,7 +90,7 @@ describe('who waits gives up', () => {
     driven.startAll();
   });
 
-  test('on time after others before it have started', () => {
+  test('on time after others ahead of it have started', () => {
     driven.join('a');
     pass(700);
     const b = driven.join('b', 'miss', 'other');
@@ -101,7 +101,7 @@ describe('who waits gives up', () => {
     expect(b.gaveUp).toBe(1);
   });
 
-  test('and newcomers are impatient from then on: the indexer cannot keep up', () => {
+  test('and new requests have short patience from then on: the indexer cannot keep up', () => {
     const slow = driven.join('slow');
     pass(PATIENCE_MS - 1);
     driven.joinMany(300);
@@ -113,7 +113,7 @@ describe('who waits gives up', () => {
   });
 
   test.each(['miss-with-fallback', 'refresh'] as const)(
-    'and a miss stays patient where that was only a %s',
+    'and a miss keeps its full patience when that was only a %s',
     (priority) => {
       const optional = driven.join('optional', priority);
       for (let ms = 0; ms < PATIENCE_MS; ms += 100) {
@@ -127,7 +127,7 @@ describe('who waits gives up', () => {
     },
   );
 
-  test('not any more once it has started or left', () => {
+  test('but not once it has started or left', () => {
     const [a, b] = [driven.join('a'), driven.join('b')];
     driven.start();
     driven.backlog.remove(b);
@@ -136,8 +136,8 @@ describe('who waits gives up', () => {
   });
 });
 
-describe('a refresh for which a client waits from now on', () => {
-  test('goes to the end of the misses, with the patience of a miss', () => {
+describe('a refresh that a client begins to wait for', () => {
+  test('moves to the end of the misses, with the patience of a miss', () => {
     const refresh = driven.join('refresh', 'refresh');
     driven.join('other refresh', 'refresh');
     driven.join('miss');
@@ -156,14 +156,14 @@ describe('a refresh for which a client waits from now on', () => {
     expect([one.priority, ...driven.startAll()]).toEqual([priority, 'one', 'two']);
   });
 
-  test('stays away when it does not wait any more', () => {
+  test('is not queued again when it no longer waits', () => {
     const gone = driven.join('gone', 'refresh');
     driven.start();
     driven.backlog.raise(gone);
     expect([driven.backlog.size, gone.priority]).toEqual([0, 'refresh']);
   });
 
-  test('does not make newcomers of an overloaded lane patient again', () => {
+  test('does not give new requests of an overloaded lane full patience again', () => {
     driven.knownBacklog(PATIENCE_MS * PER_MS + 1);
     expect(driven.refusal()?.reason).toBe('expected-wait');
     const refresh = driven.join('refresh', 'refresh');

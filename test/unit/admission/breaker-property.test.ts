@@ -34,7 +34,7 @@ function newBreaker(): Breaker {
   return new Breaker(options, (transition) => transitions.push(transition));
 }
 
-test('whatever happens, a breaker opens exactly when the last words on the keys of the window say so', () => {
+test('whatever happens, a breaker opens exactly when the latest results of the keys in the window say so', () => {
   const request = fc.record({ waitMs: fc.nat(1500), key: fc.nat(40), outcome: fc.constantFrom(...OUTCOMES) });
   fc.assert(
     fc.property(fc.array(request, { maxLength: 150, size: 'max' }), (history) => {
@@ -55,7 +55,7 @@ test('whatever happens, a breaker opens exactly when the last words on the keys 
   );
 });
 
-test('whatever happens, an open breaker sends one trial at a time, after its time and never later', () => {
+test('whatever happens, an open breaker sends one trial at a time, as soon as the open duration is over', () => {
   const step = fc.record({ waitMs: fc.nat(6000), outcomes: fc.array(fc.constantFrom(...OUTCOMES), { maxLength: 3 }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

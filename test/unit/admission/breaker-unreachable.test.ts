@@ -5,7 +5,7 @@ import type { Outcome } from '../../../src/admission/outcome.ts';
 const OPEN_MS = 2000;
 
 let now = 0;
-/** Breakers that tell each other, as those of the operations do. */
+/** Breakers that report to each other, as those of the operations do. */
 let all: readonly [Breaker, Breaker, Breaker];
 let opened = 0;
 
@@ -38,7 +38,7 @@ function requests(times: number, outcome: Outcome, operation: 0 | 1 | 2): void {
 
 const areOpen = () => all.map(({ isOpen }) => isOpen);
 
-test('a request that found no connection is a failure of all operations, and of each once', () => {
+test('a request that found no connection counts once as a failure of each operation', () => {
   requests(10, 'unreachable', 0);
   requests(9, 'unreachable', 1);
   expect(areOpen()).toEqual([false, false, false]);
@@ -56,7 +56,7 @@ test('a trial that found no connection counts for the other operations', () => {
   expect([...areOpen(), all[0].retryAfterMs]).toEqual([true, false, true, 2 * OPEN_MS]);
 });
 
-test('a key that cannot be reached counts once for each operation, however often it is asked for', () => {
+test('a key that cannot be reached counts once for each operation, however often it is requested', () => {
   for (let n = 0; n < 100; n++) all[0].admit('the broken one')?.end('unreachable');
   expect(opened).toBe(0);
 });

@@ -54,14 +54,14 @@ function trial(key: string): Pass {
 }
 
 describe('a closed breaker', () => {
-  test('stays closed as long as fewer than half of the keys fail', () => {
+  test('stays closed while fewer than half of the keys fail', () => {
     requests(51, 'answered');
     requests(50, 'server-error');
     expect([breaker.isOpen, breaker.retryAfterMs, transitions]).toEqual([false, 0, []]);
   });
 
   test.each(['server-error', 'timeout', 'unreachable'] as const)(
-    'opens for two seconds when half of the keys fail with %s',
+    'opens for 2 s when half of the keys fail with %s',
     (outcome) => {
       requests(10, 'answered');
       requests(10, outcome);
@@ -71,14 +71,14 @@ describe('a closed breaker', () => {
     },
   );
 
-  test('stays closed as long as fewer than twenty keys were asked for, though all fail', () => {
+  test('stays closed while fewer than twenty keys were requested, even if all fail', () => {
     requests(19, 'server-error');
     expect(breaker.isOpen).toBe(false);
     requests(1, 'server-error', { keys: 'one more' });
     expect(breaker.isOpen).toBe(true);
   });
 
-  test('decides by the last ten seconds alone', () => {
+  test('decides by the last ten seconds only', () => {
     requests(19, 'server-error');
     now = WINDOW_MS;
     requests(1, 'server-error', { keys: 'later' });
@@ -89,7 +89,7 @@ describe('a closed breaker', () => {
     expect(breaker.isOpen).toBe(true);
   });
 
-  test('does not open for one broken key, however often it is asked for', () => {
+  test('does not open for one broken key, however often it is requested', () => {
     for (let n = 0; n < 1000; n++) {
       now += 7;
       admitted('the broken one').end('timeout');
@@ -99,13 +99,13 @@ describe('a closed breaker', () => {
     expect(breaker.isOpen).toBe(false);
   });
 
-  test('does not stay closed for one healthy key, however often it is asked for', () => {
+  test('does not stay closed for one healthy key, however often it is requested', () => {
     for (let n = 0; n < 1000; n++) admitted('the healthy one').end('answered');
     requests(19, 'server-error');
     expect(breaker.isOpen).toBe(true);
   });
 
-  test('forgives keys that failed and were then answered', () => {
+  test('no longer counts keys as failed that were answered later', () => {
     requests(19, 'server-error', { keys: 'key' });
     requests(19, 'answered', { keys: 'key' });
     requests(10, 'server-error');
@@ -123,7 +123,7 @@ describe('a closed breaker', () => {
     },
   );
 
-  test('counts the end of a pass once', () => {
+  test('counts the outcome of a pass once', () => {
     requests(19, 'server-error');
     const pass = admitted('last');
     pass.end('unsent');
@@ -132,7 +132,7 @@ describe('a closed breaker', () => {
     expect(transitions).toEqual([]);
   });
 
-  test('remembers a bounded number of keys, and decides by the newest', () => {
+  test('remembers a limited number of keys, and decides by the newest', () => {
     requests(5000, 'answered');
     requests(499, 'server-error');
     expect(breaker.isOpen).toBe(false);
@@ -144,7 +144,7 @@ describe('a closed breaker', () => {
 describe('an open breaker', () => {
   beforeEach(() => requests(20, 'server-error'));
 
-  test('sends one trial after its time, and refuses everybody else meanwhile', () => {
+  test('sends one trial after the open duration, and refuses all others meanwhile', () => {
     now = OPEN_MS - 1;
     expect(breaker.admit('fresh')).toBeUndefined();
     now = OPEN_MS;
@@ -154,7 +154,7 @@ describe('an open breaker', () => {
   });
 
   test.each(['answered', 'client-error', 'rate-limited'] as const)(
-    'closes when its trial ends with %s, with nothing held against the operation',
+    'closes when its trial ends with %s, and forgets all failures',
     (outcome) => {
       trial('fresh').end('timeout');
       trial('another').end(outcome);
@@ -164,7 +164,7 @@ describe('an open breaker', () => {
     },
   );
 
-  test('stays open twice as long after each failed trial, up to half a minute, and briefly again after a good one', () => {
+  test('stays open twice as long after each failed trial, up to 30 s, and briefly again after a success', () => {
     const lengths = Array.from({ length: 6 }, (_, index) => {
       trial(`fresh ${index}`).end(index % 2 === 0 ? 'server-error' : 'timeout');
       return breaker.retryAfterMs;
@@ -175,7 +175,7 @@ describe('an open breaker', () => {
     expect(breaker.retryAfterMs).toBe(OPEN_MS);
   });
 
-  test('is open up to a fifth shorter by chance, and never longer', () => {
+  test('is open up to a fifth shorter at random, and never longer', () => {
     chance = 1;
     trial('fresh').end('server-error');
     expect(breaker.retryAfterMs).toBeCloseTo(0.8 * 4000);
@@ -186,7 +186,7 @@ describe('an open breaker', () => {
   });
 
   test.each(['unsent', 'abandoned'] as const)(
-    'lets the next one try when its trial ends with %s, and its time stays as it was',
+    'lets the next request be the trial when one ends with %s, and keeps its open duration',
     (outcome) => {
       const only = trial('fresh');
       only.end(outcome);
@@ -198,7 +198,7 @@ describe('an open breaker', () => {
     },
   );
 
-  test('does not take a key whose trial failed as a trial again within the window', () => {
+  test('does not use a key whose trial failed for another trial within the window', () => {
     trial('the broken one').end('server-error');
     now += 4000;
     expect(breaker.admit('the broken one')).toBeUndefined();
@@ -207,12 +207,12 @@ describe('an open breaker', () => {
     trial('the broken one');
   });
 
-  test('takes a key that failed before it opened', () => {
+  test('may use a key for the trial that failed before it opened', () => {
     trial('server-error 7').end('answered');
     expect(breaker.isOpen).toBe(false);
   });
 
-  test('is neither closed nor opened for longer by requests that were sent before', () => {
+  test('is neither closed nor opened for longer by requests that were sent before it opened', () => {
     breaker = newBreaker();
     transitions = [];
     const early = Array.from({ length: 31 }, (_, index) => admitted(`early ${index}`));

@@ -30,18 +30,18 @@ describe('an open circuit', () => {
     expect(state()).toEqual([false, false, 0]);
   });
 
-  test('is half-open after that: one trial, and nothing else until it ends', () => {
+  test('is half-open after that: it admits one trial, and nothing else until that ends', () => {
     now = 1000;
     expect([circuit.admit(), circuit.admit(), circuit.admit()]).toEqual(['trial', 'open', 'open']);
     expect(state()).toEqual([false, true, 0]);
   });
 
-  test('still sends one trial when nobody asked for an hour', () => {
+  test('admits one trial when no request came for an hour', () => {
     now = 3_600_000;
     expect([circuit.admit(), circuit.admit()]).toEqual(['trial', 'open']);
   });
 
-  test('can be opened for longer, and not for less', () => {
+  test('can be opened for longer, but not for less', () => {
     now = 500;
     circuit.open(100);
     expect(circuit.retryAfterMs).toBe(500);
@@ -49,7 +49,7 @@ describe('an open circuit', () => {
     expect(circuit.retryAfterMs).toBe(2000);
   });
 
-  test('is forgotten once it is closed', () => {
+  test('starts anew once it is closed', () => {
     circuit.open(50_000);
     circuit.close();
     expect(state()).toEqual([true, false, 0]);
@@ -70,7 +70,7 @@ describe('a trial', () => {
     expect([circuit.admit(), circuit.admit()]).toEqual(['closed', 'closed']);
   });
 
-  test('opens it again, and after that another is sent', () => {
+  test('opens it again when it fails, and then another is admitted', () => {
     circuit.forgetTrial();
     circuit.open(2000);
     expect([circuit.admit(), circuit.retryAfterMs]).toEqual(['open', 2000]);
@@ -78,7 +78,7 @@ describe('a trial', () => {
     expect([circuit.admit(), circuit.admit()]).toEqual(['trial', 'open']);
   });
 
-  test('is still the only one when a request that was sent before opens the circuit for longer', () => {
+  test('stays the only one when an earlier request opens the circuit for longer', () => {
     circuit.open(2000);
     now = 3000;
     expect([circuit.admit(), circuit.retryAfterMs]).toEqual(['open', 0]);
@@ -86,7 +86,7 @@ describe('a trial', () => {
     expect(circuit.admit()).toBe('trial');
   });
 
-  test('that is forgotten leaves the next one to try at once', () => {
+  test('that is given up lets the next request be the trial at once', () => {
     circuit.forgetTrial();
     expect([circuit.isOpen, circuit.admit(), circuit.admit()]).toEqual([false, 'trial', 'open']);
   });
@@ -99,7 +99,7 @@ describe('a trial', () => {
   });
 });
 
-test('whatever happens, at most one trial is out, none while it is open, and it is never open for longer than it was told', () => {
+test('whatever happens, there is at most one trial, none while open, and the circuit is never open for longer than set', () => {
   const step = fc.record({
     act: fc.constantFrom('admit', 'admit', 'admit', 'open', 'close', 'forgetTrial'),
     waitMs: fc.nat(3000),

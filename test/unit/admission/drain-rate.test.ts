@@ -25,7 +25,7 @@ function perSecond(drain: DrainRate, now: number): number | undefined {
 }
 
 describe('the drain rate is not known', () => {
-  test('in the first 100 ms of a backlog, however much starts: the first answers come in clumps', () => {
+  test('in the first 100 ms of a backlog, however many requests start: the first answers come in clumps', () => {
     const drain = startedAt(steady(1000, 0, 99));
     expect(perSecond(drain, 99)).toBeUndefined();
     expect(perSecond(drain, 100)).toBe(990);
@@ -38,7 +38,7 @@ describe('the drain rate is not known', () => {
     expect(perSecond(drain, 1200)).toBe(14);
   });
 
-  test('of a backlog that has just begun again', () => {
+  test('of a backlog that has just formed again', () => {
     const drain = startedAt(steady(1000, 0, 2000));
     drain.begin(2000);
     expect(perSecond(drain, 2000)).toBeUndefined();
@@ -46,7 +46,7 @@ describe('the drain rate is not known', () => {
   });
 });
 
-describe('a backlog as old as the patience has seen enough', () => {
+describe('a backlog as old as the patience has a known drain rate', () => {
   test.each([0, 1, 15])('with %i starts', (starts) => {
     const drain = startedAt(Array.from({ length: starts }, (_, index) => index));
     expect(drain.perMs(PATIENCE_MS - 1, PATIENCE_MS)).toBeUndefined();
@@ -55,7 +55,7 @@ describe('a backlog as old as the patience has seen enough', () => {
 });
 
 describe('the drain rate', () => {
-  test.each([2, 20, 400, 1000, 5000, 20_000])('is measured: %i a second', (rate) => {
+  test.each([2, 20, 400, 1000, 5000, 20_000])('is measured correctly: %i a second', (rate) => {
     const measured = perSecond(startedAt(steady(rate, 0, 20_000)), 20_000) ?? 0;
     expect(measured / rate).toBeGreaterThan(0.95);
     expect(measured / rate).toBeLessThan(1.1);
@@ -68,31 +68,31 @@ describe('the drain rate', () => {
     expect(perSecond(drain, 5002)).toBeGreaterThanOrEqual(1990);
   });
 
-  test('falls while nothing starts: to 16 in the time since the 16th newest start', () => {
+  test('falls while nothing starts: it is 16 / (now - the 16th newest start)', () => {
     const drain = startedAt(steady(1000, 0, 3000));
     expect(perSecond(drain, 3500)).toBe(501);
     expect(perSecond(drain, 5000)).toBe(8);
     expect(perSecond(drain, 19_000)).toBe(1);
   });
 
-  test('looks back a second at most once there are 16 starts: a stall before that does not count', () => {
+  test('looks back at most a second once there are 16 starts: an earlier stall does not count', () => {
     const drain = startedAt(steady(1000, 10_000, 500));
     expect(perSecond(drain, 10_500)).toBe(500);
   });
 
-  test('of many starts within one millisecond lets everybody in, and falls from then on', () => {
+  test('of many starts within one millisecond admits all, and falls from then on', () => {
     const drain = startedAt(Array.from({ length: 5000 }, () => 1000));
     expect(perSecond(drain, 1000)).toBe(Number.POSITIVE_INFINITY);
     expect(perSecond(drain, 1500)).toBe(2048);
   });
 
-  test('of a clump of starts after a stall is not that of its milliseconds', () => {
+  test('is not computed over the few milliseconds of a clump of starts after a stall', () => {
     const drain = startedAt([...steady(10, 0, 1000), ...Array.from({ length: 64 }, () => 5000)]);
     expect(perSecond(drain, 5000)).toBe(64);
   });
 });
 
-test('whatever starts when, the rate is starts in the window / (now - begin of the window)', () => {
+test('whatever starts when, the rate is starts in the window / (now - start of the window)', () => {
   const gap = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 3000 }));
   fc.assert(
     fc.property(fc.array(gap, { maxLength: 300, size: 'max' }), fc.nat(3000), (gaps, silenceMs) => {

@@ -7,7 +7,7 @@ test('a new Fifo is empty', () => {
   expect([fifo.size, fifo.first]).toEqual([0, undefined]);
 });
 
-test('members leave in the order in which they came', () => {
+test('members are taken in the order in which they came', () => {
   const fifo = new Fifo<string>();
   const places = ['a', 'b', 'c'].map((name) => fifo.push(name));
   const order = places.map((place) => {
@@ -19,7 +19,7 @@ test('members leave in the order in which they came', () => {
   expect([fifo.size, fifo.first]).toEqual([0, undefined]);
 });
 
-test('a member in the middle leaves, and the order of the others stays', () => {
+test('removing a member in the middle keeps the order of the others', () => {
   const fifo = new Fifo<string>();
   const [a, b, c] = [fifo.push('a'), fifo.push('b'), fifo.push('c')];
   fifo.remove(b);
@@ -37,7 +37,7 @@ test('the same value may be a member more than once', () => {
   expect([fifo.size, fifo.first]).toEqual([1, 'a']);
 });
 
-test('whatever comes and leaves, a Fifo is an array', () => {
+test('whatever is added and removed, a Fifo equals an array', () => {
   // A number removes the member at that index, `push` adds one.
   const step = fc.oneof(fc.constant('push' as const), fc.nat(50));
   fc.assert(

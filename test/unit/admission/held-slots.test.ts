@@ -22,7 +22,7 @@ function hold(operation: string, sentAt: number, times = 1): void {
   for (let n = 0; n < times; n++) held.hold(operation, { sentAt, endedAt: sentAt + 100 });
 }
 
-test('an answer that came soon after a request was sent is one to another before it, and no sign of life', () => {
+test('an answer that comes soon after a request was sent may be to an earlier one, and proves nothing', () => {
   held.heard('any', 60);
   hold('any', 50, 2);
   pass(HOLD_MS);
@@ -31,7 +31,7 @@ test('an answer that came soon after a request was sent is one to another before
   expect(released).toEqual(['any', 'any']);
 });
 
-describe('slots of an operation that was answered since their requests were sent', () => {
+describe('held slots of an operation that was answered since their requests were sent', () => {
   test('are free after the hold time, all of them', () => {
     held.heard('any', 100);
     hold('any', 50, 3);
@@ -41,7 +41,7 @@ describe('slots of an operation that was answered since their requests were sent
     expect(released).toEqual(['any', 'any', 'any']);
   });
 
-  test('are not free sooner when another answer comes', () => {
+  test('do not become free sooner when another answer comes', () => {
     held.heard('any', 100);
     hold('any', 50);
     held.heard('any', 200);
@@ -49,7 +49,7 @@ describe('slots of an operation that was answered since their requests were sent
   });
 });
 
-describe('slots of an operation that was not answered since', () => {
+describe('held slots of an operation that was not answered since', () => {
   test.each([undefined, 40, 50])('become free one by one (last answered at %s, sent at 50)', (heardAt) => {
     if (heardAt !== undefined) held.heard('any', heardAt);
     hold('any', 50, 3);
@@ -62,7 +62,7 @@ describe('slots of an operation that was not answered since', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('are all free as soon as an answer comes, each once', () => {
+  test('all become free as soon as an answer comes, each once', () => {
     hold('any', 50, 3);
     pass(HOLD_MS);
     held.heard('any', 2000);
@@ -80,7 +80,7 @@ describe('slots of an operation that was not answered since', () => {
     expect(released.toSorted()).toEqual(['hanging', 'other']);
   });
 
-  test('become free one by one again after the line was empty', () => {
+  test('become free one by one again after none was held', () => {
     hold('any', 50);
     pass(HOLD_MS);
     hold('any', 50, 2);

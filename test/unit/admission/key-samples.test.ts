@@ -11,7 +11,7 @@ function samplesOf(mostSamples: number): KeySamples {
   return new KeySamples({ windowMs: WINDOW_MS, mostSamples, now: () => now });
 }
 
-test('each key counts once, with its last word', () => {
+test('each key counts once, with its latest result', () => {
   const samples = samplesOf(100);
   for (const failed of [true, false, true]) samples.add('a', failed);
   samples.add('b', true);
@@ -29,7 +29,7 @@ test('a sample counts for the window', () => {
   expect([samples.count, samples.failures, samples.hasFailed('a')]).toEqual([0, 0, false]);
 });
 
-test('a key that is heard of again counts for another window', () => {
+test('a key with a new result counts for another window', () => {
   const samples = samplesOf(100);
   samples.add('a', true);
   now = 600;
@@ -38,7 +38,7 @@ test('a key that is heard of again counts for another window', () => {
   expect([samples.count, samples.failures]).toEqual([1, 1]);
 });
 
-test('of more keys than are kept the newest are', () => {
+test('when there are too many keys, the newest are kept', () => {
   const samples = samplesOf(2);
   for (const key of ['a', 'b', 'a', 'c']) samples.add(key, true);
   expect(['a', 'b', 'c'].map((key) => samples.hasFailed(key))).toEqual([true, false, true]);
@@ -54,7 +54,7 @@ test('nothing is left once it was cleared', () => {
   expect([samples.count, samples.failures]).toEqual([1, 0]);
 });
 
-test('whatever is heard when, the counts are those of a plain list', () => {
+test('whatever results come when, the counts equal those of a plain list', () => {
   const sample = fc.record({ key: fc.nat(15), failed: fc.boolean(), waitMs: fc.nat(200) });
   fc.assert(
     fc.property(fc.constantFrom(1, 5, 100), fc.array(sample, { maxLength: 100 }), (mostSamples, history) => {

@@ -23,7 +23,7 @@ function loadOn(serviceMs: number, seed = 'load'): SimulatedLoad {
   return new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs: about(serviceMs) }, seed });
 }
 
-/** Everybody who came was served. */
+/** That every request was served. */
 function expectAllServed(load: SimulatedLoad, operation?: string): void {
   const { refused, timedOut, served } = load.of(operation);
   expect({ refused, timedOut, isServed: served > 0 }).toEqual({ refused: 0, timedOut: 0, isServed: true });
@@ -33,7 +33,7 @@ describe('one operation', () => {
   test.each([
     ['takes 4.8 s', 4800],
     ['hangs for good', 1_000_000],
-  ])('that %s, 26 times a second, leaves the two others as they are', async (_, slowMs) => {
+  ])('that %s, 26 times a second, does not harm the two others', async (_, slowMs) => {
     const load = new SimulatedLoad({
       indexer: {
         workers: WORKERS,
@@ -52,7 +52,7 @@ describe('one operation', () => {
     expect(load.of('pendingTraces').refused).toBeGreaterThan(0);
   });
 
-  test('that is asked for three times as much as the indexer can take leaves the others as they are', async () => {
+  test('that gets three times as many requests as the indexer can serve does not harm the others', async () => {
     const load = loadOn(50);
     load.openLoop(3 * capacityOf(50), 6000);
     for (const other of ['adjacentTransactions', 'masterchainBlockShards']) load.openLoop(50, 6000, other);
@@ -61,8 +61,8 @@ describe('one operation', () => {
   });
 });
 
-describe('refreshes that starve behind misses', () => {
-  test('make no miss be refused', async () => {
+describe('refreshes that wait long behind misses', () => {
+  test('cause no refusal of a miss', async () => {
     const load = loadOn(20);
     let refusedRefreshes = 0;
     const refresh = async () => {
@@ -97,7 +97,7 @@ describe('latencies that jump by operation between 3 and 300 ms', () => {
   }
 
   test.each(['a', 'b', 'c'])(
-    'refuse nobody whom the indexer alone would serve within the patience (%s)',
+    'cause no refusal of a request that the indexer alone would serve within the patience (%s)',
     async (seed) => {
       const alone = await jumping(seed, 1_000_000);
       const load = await jumping(seed, SLOTS);

@@ -12,7 +12,7 @@ const MEAN_MS: Readonly<Record<string, number>> = {
 };
 const OPERATIONS = Object.keys(MEAN_MS);
 const OUTAGE_MS = 10_000;
-/** After an outage it may take so long until nobody is refused any more. */
+/** How long requests may be refused after an outage. */
 const RECOVERY_MS = 2000;
 
 beforeEach(() => {
@@ -61,7 +61,7 @@ async function minute(load: SimulatedLoad, kind: Kind, random: SeededRandom): Pr
 }
 
 test.each(['a', 'b', 'c'])(
-  'ten minutes of all sorts of load within the capacity: nobody is refused but by an outage and 2 s after it (%s)',
+  'in ten minutes of mixed load within the capacity requests are refused only in an outage and for 2 s after it (%s)',
   async (seed) => {
     const random = new SeededRandom(seed);
     const serviceMs = (operation: string, chance: SeededRandom) => about(MEAN_MS[operation] ?? 1)(operation, chance);

@@ -22,7 +22,7 @@ function loadOn(serviceMs: number, seed = 'load'): SimulatedLoad {
   return new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs: about(serviceMs) }, seed });
 }
 
-/** Everybody who came was served. */
+/** That every request was served. */
 function expectAllServed(load: SimulatedLoad, operation?: string): void {
   const { refused, timedOut, served } = load.of(operation);
   expect({ refused, timedOut, isServed: served > 0 }).toEqual({ refused: 0, timedOut: 0, isServed: true });
@@ -62,7 +62,7 @@ describe.each(SITUATIONS)('%s', (_, prepare) => {
       return load;
     }
 
-    test.each([50, 200, capacity])('serves a burst of %i, whole and in the time that its work takes', async (count) => {
+    test.each([50, 200, capacity])('serves a whole burst of %i in the time that its work takes', async (count) => {
       const load = await prepared();
       load.burst(count);
       await load.run(2000);
@@ -73,7 +73,7 @@ describe.each(SITUATIONS)('%s', (_, prepare) => {
     });
 
     test.each([30, 100, 300])(
-      'is kept busy by %i clients that each ask again at once, and serves them all',
+      'is kept busy by %i clients that each send the next request at once, and all are served',
       async (clients) => {
         const load = await prepared();
         load.closedLoop(clients, 2000);
@@ -87,11 +87,11 @@ describe.each(SITUATIONS)('%s', (_, prepare) => {
   });
 });
 
-describe('pages', () => {
+describe('pages that send many requests at once', () => {
   test.each([
     ['40 requests every 400 ms, the indexer answers 700 a second', 14, 20, 40, 400],
     ['30 requests every 250 ms, the indexer takes 50 ms', 20, 50, 30, 250],
-  ])('are served whole: %s', async (_, workers, serviceMs, count, everyMs) => {
+  ])('are served completely: %s', async (_, workers, serviceMs, count, everyMs) => {
     const load = new SimulatedLoad({ indexer: { workers, serviceMs: about(serviceMs) } });
     for (let page = 0; page < 20; page++) {
       load.burst(count);
@@ -103,8 +103,8 @@ describe('pages', () => {
   });
 });
 
-describe('more than the indexer can take', () => {
-  test.each([20, 50])('by a tenth, for 8 s, is served whole at %i ms', async (serviceMs) => {
+describe('more load than the indexer can serve', () => {
+  test.each([20, 50])('by a tenth, for 8 s, is served completely at %i ms', async (serviceMs) => {
     const load = loadOn(serviceMs);
     load.openLoop(1.1 * capacityOf(serviceMs), 8000);
     await load.run(10_000);
@@ -117,7 +117,7 @@ describe('more than the indexer can take', () => {
     [10, 20, 4000, 0.9],
     [10, 50, 4000, 0.9],
   ])(
-    '%i times as much: it is kept busy at %i ms, and the others are refused as they come',
+    '%i times as much: it is kept busy at %i ms, and the others are refused on arrival',
     async (times, serviceMs, forMs, part) => {
       const load = loadOn(serviceMs);
       load.openLoop(times * capacityOf(serviceMs), forMs);
@@ -132,7 +132,7 @@ describe('more than the indexer can take', () => {
   );
 
   test.each(['a', 'b', 'c', 'd'])(
-    'hardly anybody is let in by a wrong estimate and gives up later (%s)',
+    'hardly any request is admitted by a wrong estimate and gives up later (%s)',
     async (seed) => {
       const load = loadOn(50, seed);
       load.openLoop(5 * capacityOf(50), 4000);
@@ -145,7 +145,7 @@ describe('more than the indexer can take', () => {
     },
   );
 
-  test('by clients that come again each 100 ms keeps it busy, and leaves nothing behind 3 s later', async () => {
+  test('by clients that retry every 100 ms keeps it busy, and has no effect 3 s later', async () => {
     const load = loadOn(50);
     load.closedLoop(2000, 4000);
     await load.run(4000);
@@ -159,7 +159,7 @@ describe('more than the indexer can take', () => {
     expectAllServed(load);
   });
 
-  test.each([20, 50])('for 3 s, and then half of it: that is served whole at %i ms', async (serviceMs) => {
+  test.each([20, 50])('for 3 s, and then half of it: the half is served completely at %i ms', async (serviceMs) => {
     const load = loadOn(serviceMs);
     load.openLoop(5 * capacityOf(serviceMs), 3000);
     await load.run(3000);

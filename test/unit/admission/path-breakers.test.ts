@@ -37,20 +37,20 @@ test('requests for one path share a circuit breaker, whatever their query', () =
   expect(transitions).toEqual([{ state: 'open', openMs: 2000 }]);
 });
 
-test.each(['/api/v3/block', '/api/v3/blocks/', '/api/v3', ''])('%s has its own', (path) => {
+test.each(['/api/v3/block', '/api/v3/blocks/', '/api/v3', ''])('%s has a circuit breaker of its own', (path) => {
   const breakers = pathBreakers();
   requests(breakers, '/api/v3/blocks', 20, 'timeout');
   expect([breakers.of(path).isOpen, breakers.of(path).admit('any')]).toEqual([false, expect.anything()]);
 });
 
-test('a path that cannot be reached is no failure of another', () => {
+test('a path that cannot be reached does not count as a failure of another', () => {
   const breakers = pathBreakers();
   requests(breakers, '/api/v3/blocks', 19, 'unreachable');
   requests(breakers, '/api/v3/other', 19, 'unreachable');
   expect(transitions).toEqual([]);
 });
 
-test('the path that was asked for longest ago is forgotten when there are too many', () => {
+test('the least recently requested path is forgotten when there are too many', () => {
   const breakers = pathBreakers();
   requests(breakers, '/broken', 20, 'server-error');
   for (let n = 0; n < 299; n++) breakers.of(`/${n}`);

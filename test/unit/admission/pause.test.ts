@@ -45,7 +45,7 @@ function trialAfterPause(): Pass {
   return trial;
 }
 
-test('without a 429 everything is sent, whatever comes of it', () => {
+test('without a 429 everything is sent, whatever the outcome', () => {
   for (const outcome of ['answered', 'server-error', 'timeout', 'unreachable'] as const) {
     for (let n = 0; n < 100; n++) admitted().end(outcome, '60');
   }
@@ -69,7 +69,7 @@ describe('a 429', () => {
     ['a week', '604800', LONGEST_MS],
     ['a date in a week', new Date(WALL_START + 604_800_000).toUTCString(), LONGEST_MS],
     ['a number beyond numbers', '9'.repeat(400), LONGEST_MS],
-  ])('that asks for %s pauses everything for as long as can be believed', (_, retryAfter, ms) => {
+  ])('that asks for %s pauses everything for a plausible time', (_, retryAfter, ms) => {
     admitted().end('rate-limited', retryAfter);
     expect([pause.isOpen, pause.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
     now += ms - 1;
@@ -79,7 +79,7 @@ describe('a 429', () => {
     expect(transitions).toEqual([{ state: 'begun', ms }]);
   });
 
-  test('that asks for less than another does not shorten the pause, and one that asks for more prolongs it', () => {
+  test('that asks for less than an earlier one does not shorten the pause, and one that asks for more extends it', () => {
     const [first, second, third] = [admitted(), admitted(), admitted()];
     first.end('rate-limited', '10');
     second.end('rate-limited', '2');
@@ -88,7 +88,7 @@ describe('a 429', () => {
     expect(pause.retryAfterMs).toBe(20_000);
   });
 
-  test('of each of many requests under way is one pause, not one after the other', () => {
+  test('for each of many requests in flight makes one pause, not one after the other', () => {
     const passes = Array.from({ length: 64 }, admitted);
     for (const pass of passes) pass.end('rate-limited');
     expect([pause.retryAfterMs, transitions.length]).toEqual([DEFAULT_MS, 1]);
@@ -114,7 +114,7 @@ describe('after a pause', () => {
     expect([pause.isOpen, pause.retryAfterMs]).toEqual([true, 0]);
   });
 
-  test.each(['answered', 'client-error'] as const)('a trial that ends with %s lets everything go', (outcome) => {
+  test.each(['answered', 'client-error'] as const)('a trial that ends with %s lets everything be sent', (outcome) => {
     trialAfterPause().end(outcome);
     expect([admitted(), admitted(), pause.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
     expect(transitions.at(-1)).toEqual({ state: 'ended' });
@@ -133,13 +133,13 @@ describe('after a pause', () => {
     expect(pause.retryAfterMs).toBe(DEFAULT_MS);
   });
 
-  test('a trial is believed when it is told to wait longer than that', () => {
+  test('a 429 to the trial that asks for longer is obeyed', () => {
     trialAfterPause().end('rate-limited', '30');
     expect(pause.retryAfterMs).toBe(30_000);
   });
 
   test.each(['server-error', 'timeout', 'unreachable', 'abandoned', 'unsent'] as const)(
-    'a trial that ends with %s leaves the next one to try',
+    'after a trial that ends with %s the next request is the trial',
     (outcome) => {
       trialAfterPause().end(outcome);
       expect([pause.isOpen, transitions.length]).toEqual([false, 1]);
@@ -152,7 +152,7 @@ describe('after a pause', () => {
     trialAfterPause();
   });
 
-  test('what its trial is said to have come to later is not heard', () => {
+  test('a later outcome of its trial is ignored', () => {
     const trial = trialAfterPause();
     trial.end('rate-limited');
     trial.end('answered');
@@ -161,8 +161,8 @@ describe('after a pause', () => {
   });
 });
 
-describe('the transitions', () => {
-  test('are the begin of the first of several pauses, and the answer after the last', () => {
+describe('the reported transitions', () => {
+  test('are the start of the first of several pauses, and the answer after the last', () => {
     admitted().end('rate-limited', '3');
     trialAfterPause().end('rate-limited');
     trialAfterPause().end('timeout');
@@ -174,7 +174,7 @@ describe('the transitions', () => {
 });
 
 describe('a request that was sent before the pause', () => {
-  test('does not end it by its answer, nor while the trial is under way', () => {
+  test('does not end it by its answer, not even while the trial is under way', () => {
     const [early, late] = [admitted(), admitted()];
     admitted().end('rate-limited', '10');
     early.end('answered');
@@ -186,7 +186,7 @@ describe('a request that was sent before the pause', () => {
     expect(pause.isOpen).toBe(false);
   });
 
-  test('does not let a second trial go by its 429', () => {
+  test('does not allow a second trial by its 429', () => {
     const early = admitted();
     admitted().end('rate-limited');
     const trial = trialAfterPause();
@@ -197,7 +197,7 @@ describe('a request that was sent before the pause', () => {
     expect([pause.isOpen, transitions.length]).toEqual([false, 2]);
   });
 
-  test('does not make the pause after it shorter by a 429 that asked for less', () => {
+  test('does not shorten the next pause by a 429 that asks for less', () => {
     const [first, second] = [admitted(), admitted()];
     first.end('rate-limited', '10');
     second.end('rate-limited', '2');
@@ -205,7 +205,7 @@ describe('a request that was sent before the pause', () => {
     expect(pause.retryAfterMs).toBe(15_000);
   });
 
-  test('does not make the next one longer by its 429', () => {
+  test('does not lengthen the next pause by its 429', () => {
     const early = admitted();
     admitted().end('rate-limited');
     now += DEFAULT_MS;
@@ -214,7 +214,7 @@ describe('a request that was sent before the pause', () => {
   });
 });
 
-test('however requests end, nothing is sent within a pause, one trial at most is out, and no pause is longer than the longest', () => {
+test('however requests end, nothing is sent within a pause, there is one trial at most, and no pause exceeds the longest', () => {
   const step = fc.record({
     waitMs: fc.nat(3000),
     outcome: fc.constantFrom<Outcome | 'admit'>('admit', 'admit', 'answered', 'rate-limited', 'timeout', 'unsent'),

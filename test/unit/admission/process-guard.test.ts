@@ -1,10 +1,11 @@
 import os from 'node:os';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { containerLimitBytes, ProcessGuard, type ProcessLoad } from '../../../src/admission/process-guard.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 const LIMITS = { maxMemory: 0.85, sampleEveryMs: 500 };
 
-describe('by injected samples', () => {
+describe('the guard, by injected samples', () => {
   let load: ProcessLoad;
   let guard: ProcessGuard;
 
@@ -31,7 +32,7 @@ describe('by injected samples', () => {
     expect([guard.isFull, guard.load]).toEqual([isFull, load]);
   });
 
-  test('it looks by itself, as often as told, and a process is well again by itself', () => {
+  test('memory is sampled at the interval, and refusals end by themselves', () => {
     load = { heap: 1, memory: 0 };
     vi.advanceTimersByTime(LIMITS.sampleEveryMs - 1);
     expect(guard.isFull).toBe(false);
@@ -42,7 +43,7 @@ describe('by injected samples', () => {
     expect(guard.isFull).toBe(false);
   });
 
-  test('it looks no more once it is closed', () => {
+  test('memory is no longer sampled once the guard is closed', () => {
     guard.close();
     load = { heap: 1, memory: 1 };
     vi.advanceTimersByTime(10 * LIMITS.sampleEveryMs);
@@ -50,9 +51,10 @@ describe('by injected samples', () => {
   });
 });
 
-describe('of this process', () => {
-  test('the heap is a part of its limit, and grows with what is kept', () => {
+describe('the memory of this process', () => {
+  test('the heap is a part of its limit, and grows with what the process keeps', () => {
     const guard = new ProcessGuard(LIMITS);
+    collectGarbage();
     guard.update();
     const before = guard.load.heap;
     const kept = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
@@ -65,7 +67,7 @@ describe('of this process', () => {
     expect(after).toBeGreaterThan(before);
   });
 
-  test('bodies count against the limit of the container, which the heap does not hold', () => {
+  test('bodies, which are outside the heap, count against the limit of the container', () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
@@ -87,7 +89,7 @@ describe('the limit of a container', () => {
 
   test.each([
     ['is what the cgroup says', 512 * 1024 ** 2, 512 * 1024 ** 2],
-    ['is unknown where Node cannot tell', 0, undefined],
+    ['is unknown where Node does not know it', 0, undefined],
     ['is none in a cgroup v1 without a limit', 2 ** 63 - 4096, undefined],
     ['is none in a cgroup v2 without a limit', 2 ** 64, undefined],
     ['is none where it is all that the machine has', MACHINE, undefined],

@@ -55,7 +55,7 @@ test('the slots are those that all instances share', async () => {
   ]);
 });
 
-test('who would wait for too long is told how long, and the next is expected to', async () => {
+test('a request that would wait too long is refused with its wait, and so is the next', async () => {
   reserve.mockResolvedValue(tooLong(2000));
   const asked = ask();
   await run(0);
@@ -71,7 +71,7 @@ test('the wait after a slot that was reserved is a step longer', async () => {
   expect(subject.expectedWaitMs(0)).toBe(700 + STEP_MS);
 });
 
-describe('this instance keeps to the whole rate by itself', () => {
+describe('this instance keeps the whole rate by itself', () => {
   test.each<[string, Reserve]>([
     ['the others cannot be asked', async () => undefined],
     ['asking them rejects', () => Promise.reject(new Error('READONLY'))],
@@ -81,7 +81,7 @@ describe('this instance keeps to the whole rate by itself', () => {
         throw new Error('not connected');
       },
     ],
-  ])('while %s, and nobody hangs', async (_, answer) => {
+  ])('while %s, and no request hangs', async (_, answer) => {
     reserve.mockImplementation(answer);
     const asked = Array.from({ length: 17 }, () => ask());
     await run(PATIENCE_MS);
@@ -91,7 +91,7 @@ describe('this instance keeps to the whole rate by itself', () => {
     ]);
   });
 
-  test('from the slot on that was shared last', async () => {
+  test('starting after the last shared slot', async () => {
     reserve.mockResolvedValueOnce(reserved(700)).mockResolvedValueOnce(undefined);
     const asked = [ask(), ask()];
     await run(PATIENCE_MS);
@@ -100,7 +100,7 @@ describe('this instance keeps to the whole rate by itself', () => {
 });
 
 describe('an answer that comes late', () => {
-  test('makes its slot one of whoever has waited longest', async () => {
+  test('gives its slot to the request that has waited longest', async () => {
     const late = Promise.withResolvers<Reserved>();
     reserve.mockReturnValueOnce(late.promise).mockResolvedValueOnce(reserved(100));
     const [first, second] = [ask(), ask()];
@@ -111,7 +111,7 @@ describe('an answer that comes late', () => {
     expect(second).toEqual({ taken: 'go', afterMs: 100 });
   });
 
-  test('and says that the slot is too far away leaves nobody waiting for a slot that does not come', async () => {
+  test('and says that the slot is too far away leaves no request waiting for ever', async () => {
     const late = Promise.withResolvers<Reserved>();
     reserve.mockReturnValueOnce(late.promise).mockResolvedValueOnce(reserved(0));
     const [first, second] = [ask(), ask()];
@@ -122,7 +122,7 @@ describe('an answer that comes late', () => {
     expect(second).toEqual({ taken: { waitMs: 2000 }, afterMs: 0 });
   });
 
-  test('for one that has left sends nobody away', async () => {
+  test('for a request that has left refuses no other', async () => {
     const late = Promise.withResolvers<Reserved>();
     reserve.mockReturnValueOnce(late.promise).mockResolvedValueOnce(reserved(500));
     const leaving = new AbortController();

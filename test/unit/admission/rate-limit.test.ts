@@ -31,7 +31,7 @@ function ask(subject: RateLimit, times: number): number[] {
 
 const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** Somebody waits all the time, for so long; the instants of all slots. */
+/** There is always a waiting request, for so long; returns the instants of all slots. */
 async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
   const slots: number[] = [];
   let isOver = false;
@@ -52,13 +52,13 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
   const seconds = rate === 1000 ? 2 : 20;
   const stepMs = 1000 / rate;
 
-  test('lets the first one go at once', async () => {
+  test('lets the first request go at once', async () => {
     const slots = ask(limit(rate), 2);
     await run(0);
     expect(slots).toHaveLength(1);
   });
 
-  test('is reached, in even steps, and never exceeded', async () => {
+  test('is reached in even steps, and never exceeded', async () => {
     const slots = await saturate(limit(rate), seconds * 1000);
     expect(slots.length).toBeGreaterThanOrEqual(0.99 * rate * seconds);
     expect(Math.min(...gaps(slots))).toBeGreaterThanOrEqual(stepMs - TIMER_MS);
@@ -66,7 +66,7 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
     expect(mostWithin(slots, 1000)).toBeLessThanOrEqual(rate + 1);
   });
 
-  test('is not made up for after a time without need', async () => {
+  test('does not save up slots while none are needed', async () => {
     const subject = limit(rate);
     const first = ask(subject, 1);
     await run(5000);
@@ -76,8 +76,8 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
   });
 });
 
-describe('those who wait', () => {
-  test('are served in the order in which they came', async () => {
+describe('waiting requests', () => {
+  test('get slots in the order in which they came', async () => {
     const subject = limit(10);
     const served: number[] = [];
     for (let index = 0; index < 30; index++) void subject.take(never, PATIENCE_MS).then(() => served.push(index));
@@ -85,7 +85,7 @@ describe('those who wait', () => {
     expect(served).toEqual(Array.from({ length: 30 }, (_, index) => index));
   });
 
-  test('move up when one before them leaves', async () => {
+  test('move up when one ahead of them leaves', async () => {
     const subject = limit(1);
     const leaving = new AbortController();
     ask(subject, 1);
@@ -100,7 +100,7 @@ describe('those who wait', () => {
     expect(behind).toHaveLength(1);
   });
 
-  test('are told at once when they leave, and when they had left before', async () => {
+  test('are refused at once when their client leaves, or had left before', async () => {
     const subject = limit(1);
     ask(subject, 10);
     const leaving = new AbortController();
@@ -110,7 +110,7 @@ describe('those who wait', () => {
     expect(await subject.take(leaving.signal, PATIENCE_MS)).toBe('abandoned');
   });
 
-  test.each(['go', 'abandoned', 'too long'])('leave no listener behind on their signal: %s', async (how) => {
+  test.each(['go', 'abandoned', 'too long'])('leave no listener on their signal: %s', async (how) => {
     const subject = limit(1);
     if (how !== 'go') ask(subject, 2);
     const leaving = new AbortController();
@@ -122,7 +122,7 @@ describe('those who wait', () => {
     expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1]);
   });
 
-  test('can be told how long it will take', async () => {
+  test('can learn how long they will wait', async () => {
     const subject = limit(10);
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([0, 300]);
     ask(subject, 21);
@@ -135,8 +135,8 @@ describe('those who wait', () => {
   });
 });
 
-describe('who would wait for too long', () => {
-  test('is told so at once, and takes no slot from who has more patience', async () => {
+describe('a request that would wait too long', () => {
+  test('is refused at once, and takes no slot from a more patient one', async () => {
     const subject = limit(10);
     ask(subject, 5);
     await run(0);
@@ -146,7 +146,7 @@ describe('who would wait for too long', () => {
     expect(patient).toHaveLength(1);
   });
 
-  test('waits when its slot is not farther away than its patience', async () => {
+  test('is accepted when its slot comes within its patience', async () => {
     const subject = limit(10);
     ask(subject, 5);
     const taken = subject.take(never, 500);
@@ -155,8 +155,8 @@ describe('who would wait for too long', () => {
   });
 });
 
-describe('a slot that is given back', () => {
-  test('is used at once by who has waited longest', async () => {
+describe('a returned slot', () => {
+  test('goes at once to the request that has waited longest', async () => {
     const subject = limit(1);
     ask(subject, 1);
     const [first, second] = [ask(subject, 1), ask(subject, 1)];
@@ -168,7 +168,7 @@ describe('a slot that is given back', () => {
     expect(second).toHaveLength(1);
   });
 
-  test('is gone when nobody waits: a rate has no burst', async () => {
+  test('is lost when none waits: the rate allows no burst', async () => {
     const subject = limit(1);
     ask(subject, 1);
     await run(0);
@@ -179,7 +179,7 @@ describe('a slot that is given back', () => {
   });
 });
 
-test('a wall clock that is set back by an hour holds nobody up', async () => {
+test('a wall clock that is set back by an hour delays no request', async () => {
   const subject = limit(10);
   ask(subject, 5);
   await run(450);
@@ -189,7 +189,7 @@ test('a wall clock that is set back by an hour holds nobody up', async () => {
   expect(slots).toHaveLength(20);
 });
 
-test('whoever comes and leaves when: the rate is kept, nobody overtakes, and all who stay get their slot or are told', async () => {
+test('whatever comes and leaves when, the rate and the order are kept, and all who stay get a slot or a refusal', async () => {
   const arrival = fc.record({
     afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
     leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),

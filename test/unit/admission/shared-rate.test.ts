@@ -8,13 +8,13 @@ const FAILURES = 3;
 type RunScript = (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
 let runScript: ReturnType<typeof vi.fn<RunScript>>;
-let told: boolean[];
+let sharedChanges: boolean[];
 let rate: SharedRate;
 
 beforeEach(() => {
   vi.useFakeTimers();
   runScript = vi.fn<RunScript>();
-  told = [];
+  sharedChanges = [];
   rate = new SharedRate({
     key: 'toncache:rate:mainnet',
     runScript,
@@ -22,7 +22,7 @@ beforeEach(() => {
     failuresToOpen: FAILURES,
     openMs: OPEN_MS,
     now: () => performance.now(),
-    onShared: (isShared) => told.push(isShared),
+    onShared: (isShared) => sharedChanges.push(isShared),
   });
 });
 
@@ -40,23 +40,23 @@ describe('the answer of Redis', () => {
     [[1, 12_345], { state: 'reserved', waitMs: 12.345 }],
     [[0, 2_000_000], { state: 'too-long', waitMs: 2000 }],
     [['1', '500'], { state: 'reserved', waitMs: 0.5 }],
-  ])('%j is read as microseconds', async (reply, expected) => {
+  ])('%j is read in microseconds', async (reply, expected) => {
     runScript.mockResolvedValue(reply);
     expect(await rate.reserve(0.5, 1500)).toEqual(expected);
     const [[, keys, args] = []] = runScript.mock.calls;
     expect([keys, args]).toEqual([['toncache:rate:mainnet'], ['0.5', '1500']]);
-    expect(told).toEqual([]);
+    expect(sharedChanges).toEqual([]);
   });
 
   test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])('%j is a failure', async (reply) => {
     runScript.mockResolvedValue(reply);
     expect(await rate.reserve(1, 1500)).toBeUndefined();
-    expect(told).toEqual([false]);
+    expect(sharedChanges).toEqual([false]);
   });
 });
 
 describe('Redis that fails', () => {
-  test('is not waited for beyond the budget', async () => {
+  test('is waited for no longer than the budget', async () => {
     runScript.mockReturnValue(new Promise(() => {}));
     let decided = false;
     const reserving = rate.reserve(1, 1500).finally(() => {
@@ -68,7 +68,7 @@ describe('Redis that fails', () => {
     expect(await reserving).toBeUndefined();
   });
 
-  test('is not asked for a while after several failures in a row, and then again', async () => {
+  test('is not asked for a while after several failures in a row, and then asked again', async () => {
     runScript.mockImplementation(failing);
     for (let n = 0; n < 10; n++) expect(await rate.reserve(1, 1500)).toBeUndefined();
     expect(runScript).toHaveBeenCalledTimes(FAILURES);
@@ -80,7 +80,7 @@ describe('Redis that fails', () => {
     expect(await rate.reserve(1, 1500)).toEqual({ state: 'reserved', waitMs: 0 });
   });
 
-  test('is asked on while it answers now and then', async () => {
+  test('keeps being asked while it answers now and then', async () => {
     for (let n = 0; n < 10; n++) {
       runScript.mockImplementationOnce(failing).mockImplementationOnce(failing).mockResolvedValueOnce([1, 0]);
       for (let each = 0; each < 3; each++) await rate.reserve(1, 1500);
@@ -88,13 +88,13 @@ describe('Redis that fails', () => {
     expect(runScript).toHaveBeenCalledTimes(30);
   });
 
-  test('is told of once, and once more when it answers again', async () => {
+  test('is reported once, and once more when it answers again', async () => {
     runScript.mockImplementationOnce(failing).mockImplementationOnce(failing).mockResolvedValue([1, 0]);
     for (let n = 0; n < 5; n++) await rate.reserve(1, 1500);
-    expect(told).toEqual([false, true]);
+    expect(sharedChanges).toEqual([false, true]);
   });
 
-  test('after the budget says nothing to anybody', async () => {
+  test('after the budget is not reported', async () => {
     const { promise, reject } = Promise.withResolvers<unknown>();
     runScript.mockReturnValue(promise);
     const reserving = rate.reserve(1, 1500);

@@ -26,19 +26,19 @@ function takeAll(slots: Slots, operation: string): number {
 }
 
 describe('an operation', () => {
-  test('may take every slot when no other was asked for', () => {
+  test('may take every slot when no other was requested', () => {
     const slots = slotsOf(64);
     expect(takeAll(slots, 'shards')).toBe(64);
     expect([slots.inUse, slots.max]).toEqual([64, 64]);
   });
 
-  test('without a share may take what is lent', () => {
+  test('without a share may take lent slots', () => {
     const slots = slotsOf(64);
     slots.asked('pending');
     expect(takeAll(slots, 'other')).toBe(64 - KEPT.pending);
   });
 
-  test('goes first as long as it has less than its share', () => {
+  test('goes first while it has less than its share', () => {
     const slots = slotsOf(10);
     const below = [0, 1, 2, 3, 4].map((inUse) => {
       const isBelow = slots.isBelowShare('pending');
@@ -55,7 +55,7 @@ describe('an operation', () => {
   });
 });
 
-describe('a quarter of a share', () => {
+describe('a quarter of each share', () => {
   test('is never lent while its operation is in use', () => {
     const slots = slotsOf(64);
     for (const operation of Object.keys(SHARES)) slots.asked(operation);
@@ -66,14 +66,14 @@ describe('a quarter of a share', () => {
     expect(slots.inUse).toBe(64);
   });
 
-  test('that its operation uses is not kept a second time', () => {
+  test('is not kept free in addition to slots that its operation uses', () => {
     const slots = slotsOf(64);
     slots.asked('pending');
     for (let n = 0; n < KEPT.pending; n++) slots.take('pending');
     expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
   });
 
-  test('is lent when its operation was not asked for within the last minute', () => {
+  test('is lent when its operation was not requested within the last minute', () => {
     const slots = slotsOf(64);
     slots.asked('pending');
     now = MINUTE_MS - 1;
@@ -82,7 +82,7 @@ describe('a quarter of a share', () => {
     expect(takeAll(slots, 'shards')).toBe(KEPT.pending);
   });
 
-  test('comes back with the next free slots when its operation is asked for again', () => {
+  test('comes back with the next free slots when its operation is requested again', () => {
     const slots = slotsOf(64);
     takeAll(slots, 'shards');
     now = 10 * MINUTE_MS;
@@ -95,7 +95,7 @@ describe('a quarter of a share', () => {
   });
 });
 
-test('two operations that come back do not keep a free slot from each other', () => {
+test('two operations that are requested again do not keep a free slot from each other', () => {
   const slots = slotsOf(64);
   takeAll(slots, 'shards');
   now = MINUTE_MS;
@@ -130,7 +130,7 @@ const aStep = fc.record({
   ms: fc.integer({ min: 1, max: 40_000 }),
 });
 
-test('slots in use never exceed the most, and what an operation keeps stays free for it', () => {
+test('slots in use never exceed the limit, and the slots that an operation keeps stay free for it', () => {
   const options = fc.record({
     max: fc.integer({ min: 1, max: 80 }),
     shares: fc.record({ pending: aShare, adjacent: aShare, shards: aShare }),
@@ -158,7 +158,7 @@ test('slots in use never exceed the most, and what an operation keeps stays free
           slots.release(operation);
           use.inUse--;
         }
-        // What is kept for who comes back from a minute of idleness may be lent at that moment.
+        // Slots kept for an operation that is requested again after a minute may be lent at that moment.
         const cameBack = kind === 'ask' && !isRecent(use);
         if (kind === 'ask') {
           slots.asked(operation);

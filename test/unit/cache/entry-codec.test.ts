@@ -35,13 +35,14 @@ const body = fc.oneof(
 const entries: fc.Arbitrary<Entry> = fc
   .record({
     key: text,
+    tags: fc.array(fc.stringMatching(/^(seqno|hash|account):[A-Za-z0-9+/=:-]{1,60}$/), { maxLength: 3 }),
     body,
     askedAt: fc.double({ min: 0, max: 4e12, noNaN: true }),
     freshMs: spanMs,
     revalidateMs: spanMs,
     errorMs: spanMs,
-    memoryTtlMs: spanMs,
-    lifetimeMs: spanMs,
+    memoryTtl: spanMs,
+    lifetime: spanMs,
     regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
     completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
@@ -80,7 +81,7 @@ describe('an entry that was encoded', () => {
   test.each([
     ['stored as it is', small],
     ['compressed', large],
-  ])('has a body with memory of its own (%s)', async (_, entry) => {
+  ])('does not share the memory of its body (%s)', async (_, entry) => {
     const pool = Buffer.concat([Buffer.alloc(100), await encodeEntry(entry), Buffer.alloc(100)]);
     const decoded = await decodeEntry(pool.subarray(100, pool.length - 100), entry.key);
     expect(decoded?.body.buffer.byteLength).toBe(entry.body.byteLength);
@@ -109,7 +110,7 @@ describe('damaged bytes are no entry', () => {
     }
   });
 
-  test.each([small, large])('when any one bit is turned (%#)', async (entry) => {
+  test.each([small, large])('when any one bit is flipped (%#)', async (entry) => {
     const bytes = await encodeEntry(entry);
     for (let bit = 0; bit < bytes.byteLength * 8; bit++) {
       const damaged = Buffer.from(bytes);
@@ -125,7 +126,7 @@ describe('damaged bytes are no entry', () => {
     }
   });
 
-  test('when anything is put in, or put in the place of something', async () => {
+  test('when bytes are inserted or replaced', async () => {
     const bytes = await encodeEntry(large);
     const position = fc.integer({ min: 0, max: bytes.byteLength });
     await fc.assert(
@@ -137,7 +138,7 @@ describe('damaged bytes are no entry', () => {
     );
   });
 
-  test('when they never were one', async () => {
+  test('when they never were an entry', async () => {
     const start = (await encodeEntry(small)).subarray(0, 4);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), fc.boolean(), async (garbage, withMagic) => {
@@ -178,14 +179,14 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a stale window that ends before the lifetime', { staleWhileRevalidateUntil: small.freshUntil - 1 }],
     ['with a stale window that never ends', { staleIfErrorUntil: Number.POSITIVE_INFINITY }],
     ['with a stale window that is no number', { staleIfErrorUntil: Number.NaN }],
-    ['with a negative time before Redis', { memoryTtlMs: -1 }],
-    ['with a negative lifetime', { lifetimeMs: -1 }],
-    ['with an endless lifetime', { lifetimeMs: Number.POSITIVE_INFINITY }],
+    ['with a negative time before Redis', { memoryTtl: -1 }],
+    ['with a negative lifetime', { lifetime: -1 }],
+    ['with an endless lifetime', { lifetime: Number.POSITIVE_INFINITY }],
     ['regressed since a time that is no number', { regressedSince: Number.NaN }],
     ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 4 } }],
     ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
     ['with half a tentative member', { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
-    ['with an endless time before Redis', { memoryTtlMs: Number.POSITIVE_INFINITY }],
+    ['with an endless time before Redis', { memoryTtl: Number.POSITIVE_INFINITY }],
   ])('%s', async (_, change) => {
     expect(await decodeEntry(await encodeEntry({ ...small, ...change }), small.key)).toBeUndefined();
   });
@@ -202,7 +203,7 @@ describe('bytes with a right checksum are no entry', () => {
     expect((await decodeEntry(atLimit, small.key))?.body.byteLength).toBe(size - 1);
   });
 
-  test('that would unpack to far more than they declare, and little memory is spent on finding out', async () => {
+  test('that would unpack to far more than they declare, which is found with little memory', async () => {
     const bytes = await encodeEntry(large);
     const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
     const bodyAt = bytes.indexOf(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
@@ -215,7 +216,7 @@ describe('bytes with a right checksum are no entry', () => {
     allocated.mockRestore();
   });
 
-  test('whatever one of their bytes says: at worst another valid entry of this key', async () => {
+  test('with one byte changed, or else they are a valid entry of this key', async () => {
     const bytes = await encodeEntry(large);
     const position = fc.integer({ min: CHECKSUMMED_FROM, max: bytes.byteLength - 1 });
     await fc.assert(

@@ -11,8 +11,8 @@ function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   return { clock, tier: new MemoryTier({ maxSizeBytes, now: () => clock.now }) };
 }
 
-describe('the bound', () => {
-  test('holds whatever is set, and counts body, key and overhead', () => {
+describe('the size limit', () => {
+  test('is never exceeded, and counts body, key and overhead', () => {
     const set = fc.record({ key: fc.integer({ min: 0, max: 40 }), size: fc.integer({ min: 0, max: 9000 }) });
     fc.assert(
       fc.property(fc.array(set, { maxLength: 120 }), (sets) => {
@@ -27,7 +27,7 @@ describe('the bound', () => {
     );
   });
 
-  test('pushes out the entry that was used longest ago', () => {
+  test('evicts the least recently used entry', () => {
     const { tier } = tierAt(ASKED_AT, 22_000);
     const entries = Array.from({ length: 19 }, (_, index) => anEntry({ key: `${index}`, body: Buffer.alloc(40) }));
     for (const entry of entries.slice(0, 18)) tier.set(entry);
@@ -38,7 +38,7 @@ describe('the bound', () => {
     expect(tier.get('1').state).toBe('absent');
   });
 
-  test('does not keep an entry over a sixteenth of it, nor the older one that it would have replaced', () => {
+  test('refuses an entry over a sixteenth of it, and drops the older one that it would replace', () => {
     const { tier } = tierAt(ASKED_AT, 160_000);
     const key = 'k';
     tier.set(anEntry({ key, body: Buffer.alloc(8_899) }));
@@ -50,7 +50,7 @@ describe('the bound', () => {
 });
 
 describe('time', () => {
-  test('an entry is found until the instant when it is of no more use, and then its memory is given back', () => {
+  test('an entry is found until its stale windows are over, and then its memory is freed', () => {
     const { tier, clock } = tierAt();
     const entry = anEntry({ askedAt: ASKED_AT });
     tier.set(entry);
@@ -61,7 +61,7 @@ describe('time', () => {
     expect(tier.sizeBytes).toBe(0);
   });
 
-  test('an entry that is of no more use is not kept at all', () => {
+  test('an entry whose stale windows are over is not stored', () => {
     const { tier, clock } = tierAt();
     const entry = anEntry({ askedAt: ASKED_AT });
     clock.now = entry.staleIfErrorUntil;
@@ -74,7 +74,7 @@ describe('two answers to one key', () => {
   const earlier = anEntry({ askedAt: ASKED_AT, body: Buffer.from('earlier') });
   const later = anEntry({ askedAt: ASKED_AT + 1, body: Buffer.from('later') });
 
-  test('the one that was asked for later stays, in whichever order they come', () => {
+  test('the one that was requested later stays, in whichever order they come', () => {
     const { tier } = tierAt(ASKED_AT + 1);
     tier.set(earlier);
     tier.set(later);
@@ -82,7 +82,7 @@ describe('two answers to one key', () => {
     expect(tier.get(later.key)).toEqual({ state: 'found', entry: later });
   });
 
-  test('one that is of no more use does not keep an earlier, longer-lived one out', () => {
+  test('an expired one does not keep out an earlier one that lives longer', () => {
     const { tier, clock } = tierAt(ASKED_AT + 1);
     tier.set(
       anEntry({
@@ -98,14 +98,14 @@ describe('two answers to one key', () => {
   });
 });
 
-describe('the copy', () => {
-  test('says when Redis is to be asked again, counted from when it was kept', () => {
+describe('a copy in memory', () => {
+  test('says when to ask Redis again, counted from when it was stored in memory', () => {
     const { tier } = tierAt(ASKED_AT + 500);
-    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtlMs: 10_000 }));
+    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtl: 10_000 }));
     expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
   });
 
-  test('remembers when that instant is moved', () => {
+  test('keeps that instant when it is changed', () => {
     const { tier } = tierAt();
     tier.set(anEntry({ askedAt: ASKED_AT }));
     const copy = tier.peek(anEntry().key);
@@ -113,7 +113,7 @@ describe('the copy', () => {
     expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 77);
   });
 
-  test('is gone once it is deleted', () => {
+  test('is gone after it was deleted', () => {
     const { tier } = tierAt();
     tier.set(anEntry({ askedAt: ASKED_AT }));
     tier.delete(anEntry().key);

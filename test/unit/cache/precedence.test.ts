@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Entry, fingerprints, freshnessOf, HIGHEST_RANK } from '../../../src/cache/entry.ts';
+import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
 import { extended, precedenceOver, REGRESSION_GUARD_MS } from '../../../src/cache/precedence.ts';
+import { freshnessOf } from '../../../src/instants.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
@@ -18,7 +19,7 @@ const ranked = (rank: number, options: Partial<Entry> = {}) => {
   return anEntry({ askedAt: NOW, completeness, ...options });
 };
 
-describe('beside an answer that is kept', () => {
+describe('beside a kept answer', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
     'of rank %i, a later one of rank %i',
     (kept, next) => {
@@ -57,15 +58,15 @@ describe('beside an answer that is kept', () => {
     expect(precedenceOver(ranked(0), listing([], ['a'], { askedAt: NOW - 1 }), NOW + 1)).toBe('replaces');
   });
 
-  test('an equal one that was asked for earlier is older', () => {
+  test('an equally complete one that was requested earlier is superseded', () => {
     expect(precedenceOver(growing(['a']), growing(['a'], { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a more complete one replaces it though it was asked for earlier: it lags behind nothing', () => {
+  test('a more complete one replaces it even if requested earlier: it is not behind', () => {
     expect(precedenceOver(growing(['a']), growing(['a', 'b'], { askedAt: NOW - 1 }), NOW)).toBe('replaces');
   });
 
-  test('a less complete one that was asked for earlier is older, and no regression', () => {
+  test('a less complete one that was requested earlier is superseded, not regressed', () => {
     expect(precedenceOver(ranked(3), ranked(0, { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
@@ -77,7 +78,7 @@ describe('beside an answer that is kept', () => {
     expect(REGRESSION_GUARD_MS).toBe(600_000);
   });
 
-  test('of two answers neither is more complete than the other, or one is', () => {
+  test('of two answers at most one is more complete', () => {
     const answers = fc.record({
       rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
       members: fc.subarray(['a', 'b', 'c']),
@@ -99,7 +100,7 @@ describe('beside an answer that is kept', () => {
 });
 
 describe('a kept answer that is extended', () => {
-  const kept = anEntry({ askedAt: NOW, lifetimeMs: 60_000 });
+  const kept = anEntry({ askedAt: NOW, lifetime: 60_000 });
   const later = kept.freshUntil + 5000;
 
   test('is fresh for one more lifetime, and stale for as long as before', () => {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { redisKeyFor } from '../../../src/cache/redis-key.ts';
-import { storeScript } from '../../../src/cache/redis-store.ts';
+import { STORE } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
-import { NodeLost } from '../../../src/redis/node-lost.ts';
+import { NodeLost } from '../../../src/redis/connect.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
@@ -55,7 +55,7 @@ async function failReads(tier: RedisTier, times: number): Promise<void> {
 }
 
 describe('a look-up', () => {
-  test('that Redis does not answer has failed when its budget ends, not before', async () => {
+  test('that Redis does not answer fails when its budget ends, not before', async () => {
     const { tier } = tierOn({ getBuffer: never });
     const ended = vi.fn();
     const read = tier.get(entry.key).finally(ended);
@@ -65,7 +65,7 @@ describe('a look-up', () => {
     expect(await read).toEqual({ state: 'failed' });
   });
 
-  test('whose answer comes late has failed once, whatever the answer is', async () => {
+  test('whose answer comes late fails once, whatever the answer is', async () => {
     const late = Promise.withResolvers<Buffer | undefined>();
     const { tier, outcomesOf } = tierOn({ getBuffer: () => late.promise });
     const read = tier.get(entry.key);
@@ -81,7 +81,7 @@ describe('a look-up', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('finds nothing in an entry that is of no more use', async () => {
+  test('does not return an entry whose stale windows are over', async () => {
     const bytes = await encodeEntry(entry);
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(entry.staleIfErrorUntil - 1);
@@ -90,15 +90,15 @@ describe('a look-up', () => {
     expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
-  test('asks for a digest of the key in braces, under the prefix', async () => {
+  test('asks for the digest of the key in braces, under the prefix', async () => {
     const { tier, connection } = tierOn({});
     await tier.get(entry.key);
     expect(connection.getBuffer).toHaveBeenCalledWith(expect.stringMatching(/^toncache:test:\{[\w-]{43}\}$/));
   });
 });
 
-describe('the breaker', () => {
-  test('leaves Redis alone after so many faults in a row, and says so once', async () => {
+describe('the circuit breaker', () => {
+  test('opens after several failures in a row, and reports that once', async () => {
     const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: refuses });
     await failReads(tier, FAULTS + 20);
     expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS);
@@ -111,7 +111,7 @@ describe('the breaker', () => {
     ]);
   });
 
-  test('counts no fault of one node of a Cluster: the others answer', async () => {
+  test('does not count failures of one node of a Cluster: the others answer', async () => {
     const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: () => Promise.reject(new NodeLost()) });
     await failReads(tier, FAULTS + 20);
     expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 20);
@@ -119,7 +119,7 @@ describe('the breaker', () => {
     expect(transitions()).toEqual([]);
   });
 
-  test('counts a look-up over its budget as a fault', async () => {
+  test('counts a look-up over its budget as a failure', async () => {
     const { tier, transitions } = tierOn({ getBuffer: never });
     const reads = Array.from({ length: FAULTS }, () => tier.get(entry.key));
     await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
@@ -127,7 +127,7 @@ describe('the breaker', () => {
     expect(transitions()).toMatchObject([{ available: false, reason: 'no answer within 50 ms' }]);
   });
 
-  test('counts faults in a row only', async () => {
+  test('counts failures in a row only', async () => {
     const answers = [refuses, refuses, async () => undefined];
     let calls = 0;
     const { tier, transitions } = tierOn({ getBuffer: () => (answers[calls++ % 3] ?? refuses)() });
@@ -135,14 +135,14 @@ describe('the breaker', () => {
     expect(transitions()).toEqual([]);
   });
 
-  test('counts damaged bytes as no fault', async () => {
+  test('does not count damaged bytes as a failure', async () => {
     const { tier, outcomesOf, transitions } = tierOn({ getBuffer: async () => Buffer.from('garbage') });
     for (let time = 0; time < 5; time++) expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(outcomesOf('redis-read')).toEqual(Array.from({ length: 5 }, () => 'corrupt'));
     expect(transitions()).toEqual([]);
   });
 
-  test('lets one trial through after the open duration, while all others go on without Redis at once', async () => {
+  test('lets one trial through after the open duration, while all other look-ups fail at once', async () => {
     const trial = Promise.withResolvers<Buffer | undefined>();
     let answer: RedisConnection['getBuffer'] = refuses;
     const { tier, connection, transitions } = tierOn({ getBuffer: (key) => answer(key) });
@@ -159,7 +159,7 @@ describe('the breaker', () => {
   });
 
   test.each([-3_600_000, 3_600_000])(
-    'stays open by the monotonic clock, wherever the wall clock is set to: %i ms further',
+    'stays open by the monotonic clock when the wall clock is set by %i ms',
     async (byMs) => {
       const { tier, connection } = tierOn({ getBuffer: refuses });
       await failReads(tier, FAULTS);
@@ -173,7 +173,7 @@ describe('the breaker', () => {
     },
   );
 
-  test('says nothing new when the trial call fails too', async () => {
+  test('reports nothing when the trial fails too', async () => {
     const { tier, connection, transitions } = tierOn({ getBuffer: refuses });
     await failReads(tier, FAULTS);
     for (let trial = 1; trial <= 5; trial++) {
@@ -184,7 +184,7 @@ describe('the breaker', () => {
     expect(transitions()).toHaveLength(1);
   });
 
-  test('opens for reads and writes apart from each other', async () => {
+  test('opens for reads and writes separately', async () => {
     const { tier, outcomesOf, transitions } = tierOn({ runScript: () => Promise.reject(new Error('READONLY')) });
     for (let time = 0; time < FAULTS + 2; time++) {
       tier.set(entry);
@@ -205,20 +205,34 @@ describe('the breaker', () => {
 });
 
 describe('a write', () => {
-  test('stores the entry for as long as it is of use', async () => {
+  test('stores the entry until its stale windows are over', async () => {
     const { tier, connection, outcomesOf } = tierOn({});
     vi.setSystemTime(entry.askedAt + 20_000);
     tier.set(entry);
     await tier.idle();
     expect(connection.runScript).toHaveBeenCalledWith(
-      storeScript(undefined),
+      STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/)],
       [await encodeEntry(entry), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });
 
-  test('of an entry that is of no more use is not made', async () => {
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['stored', async () => 'stored', 'stored'],
+    ['older', async () => 'older', 'kept'],
+    ['regressed', async () => 'regressed', 'kept'],
+    ['garbage', async () => 'garbage', 'failed'],
+    ['an error', refuses, 'failed'],
+  ])('ends once, when Redis has answered: %s', async (_, runScript, outcome) => {
+    const { tier } = tierOn({ runScript });
+    const onEnd = vi.fn();
+    expect(tier.set(entry, { purgedUntil: 7, onEnd })).toBe(true);
+    await tier.idle();
+    expect(onEnd.mock.calls).toEqual([[outcome]]);
+  });
+
+  test('of an entry whose stale windows are over is not sent', async () => {
     const { tier, connection, outcomesOf } = tierOn({});
     vi.setSystemTime(entry.staleIfErrorUntil);
     tier.set(entry);
@@ -241,7 +255,7 @@ describe('a write', () => {
     expect(outcomesOf('redis-write').slice(3)).toEqual(['stored', 'stored', 'stored']);
   });
 
-  test('beyond the bytes that may be pending is dropped, until they are written', async () => {
+  test('beyond the bytes that may be pending is dropped, until those are written', async () => {
     const large = anEntry({ askedAt: entry.askedAt, body: Buffer.alloc(600) });
     const { tier, outcomesOf } = tierOn({}, { maxPendingWriteBytes: 1000 });
     tier.set(large);
@@ -252,7 +266,7 @@ describe('a write', () => {
     expect(outcomesOf('redis-write')).toEqual(['dropped', 'stored', 'stored']);
   });
 
-  test('that fails is reported and nothing else', async () => {
+  test('that fails is only reported', async () => {
     const { tier, outcomesOf } = tierOn({ runScript: refuses });
     expect(tier.set(entry)).toBe(true);
     await tier.idle();

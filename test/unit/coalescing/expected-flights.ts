@@ -1,4 +1,4 @@
-/** One who asks. All instants in ms; no two that matter are equal. */
+/** One request for a key. All instants in ms; no two that matter are equal. */
 export interface Arrival {
   readonly at: number;
   readonly key: string;
@@ -32,7 +32,7 @@ export interface Expected {
 interface Modelled {
   readonly leader: number;
   readonly arrival: Arrival;
-  /** When the last of those who joined so far leaves. */
+  /** When the last of the requests that have joined leaves. */
   lastLeavesAt: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Waiter } from '../../../src/coalescing/single-flight.ts';
 
-/** One who waits until a signal is aborted. */
+/** A waiter that leaves when a signal is aborted. */
 export function leavingBy(signal: AbortSignal): Waiter {
   const waiter: { reason: unknown; onEnd: (() => void) | undefined } = { reason: signal.reason, onEnd: undefined };
   signal.addEventListener('abort', () => {

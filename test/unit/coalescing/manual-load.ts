@@ -17,13 +17,9 @@ export class ManualLoad {
     return this.#landing.promise;
   };
 
-  /** Whether it was told that nobody waits for it. */
+  /** Whether it was cancelled because it has no waiters. */
   get cancelled(): boolean {
     return this.flights.some(({ signal }) => signal.aborted);
-  }
-
-  keep(): void {
-    for (const flight of this.flights) flight.keep();
   }
 
   depart(): void {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ACQUIRE, FAIL, RELEASE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
+import { ACQUIRE, FAIL, RELEASE, RENEW, SETTLE } from '../../../src/coalescing/lease-scripts.ts';
 import { type Acquisition, RedisLease } from '../../../src/coalescing/redis-lease.ts';
 
 const LEASE_MS = 1500;
@@ -11,7 +11,7 @@ const STAMP = Buffer.from('12345678');
 
 type Reply = unknown | Promise<unknown>;
 
-/** A Redis that answers each script as it is told to, and through which messages come. */
+/** A Redis whose replies to scripts the test sets, and that delivers messages. */
 class ScriptedRedis {
   readonly calls: { readonly script: string; readonly args: readonly (string | Buffer | number)[]; at: number }[] = [];
   readonly replies: (() => Reply)[] = [];
@@ -83,13 +83,13 @@ async function held() {
 
 const never = () => new Promise<never>(() => {});
 
-describe('one who waits for the load of another instance', () => {
+describe('an instance that waits for the load of another', () => {
   test.each([
     ['changed', { state: 'changed' }],
     ['free', { state: 'free' }],
     ['failed {"code":"upstream-error"}', { state: 'failed', failure: '{"code":"upstream-error"}' }],
     ['failed two words and\na line', { state: 'failed', failure: 'two words and\na line' }],
-  ])('is woken by a message, without a look at Redis: %j', async (word, landing) => {
+  ])('is woken by a message, without polling Redis: %j', async (word, landing) => {
     const landed = (await taken()).landed();
     redis.send(`${REDIS_KEY} ${word}`);
     expect(await landed).toEqual(landing);
@@ -97,7 +97,7 @@ describe('one who waits for the load of another instance', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('misses no message that comes before the reply to its acquisition', async () => {
+  test('does not miss a message that comes before the reply to its acquisition', async () => {
     redis.replies.push(() => {
       redis.send(`${REDIS_KEY} changed`);
       return ['taken'];
@@ -106,7 +106,7 @@ describe('one who waits for the load of another instance', () => {
     expect(redis.calls).toHaveLength(1);
   });
 
-  test('wakes with all the others of its process', async () => {
+  test('wakes together with all other waiters of its process', async () => {
     const landings = [(await taken()).landed(), (await taken()).landed()];
     redis.send(`${REDIS_KEY} changed`);
     expect(await Promise.all(landings)).toEqual([{ state: 'changed' }, { state: 'changed' }]);
@@ -125,7 +125,7 @@ describe('one who waits for the load of another instance', () => {
     `toncache:{other} changed`,
     `x ${REDIS_KEY} changed`,
     '\0\xff',
-  ])('sleeps on at a message that says nothing to it: %j', async (message) => {
+  ])('keeps waiting at a message that is not for it: %j', async (message) => {
     let woken = false;
     void (await taken()).landed().then(() => {
       woken = true;
@@ -135,7 +135,7 @@ describe('one who waits for the load of another instance', () => {
     expect(woken).toBe(false);
   });
 
-  test('looks after 25, 50 and then every 100 ms, for messages that were lost', async () => {
+  test('polls after 25, 50 and then every 100 ms, because messages can be lost', async () => {
     const landed = (await taken()).landed();
     await vi.advanceTimersByTimeAsync(400);
     expect(redis.pollsAt).toEqual([25, 75, 175, 275, 375]);
@@ -146,9 +146,9 @@ describe('one who waits for the load of another instance', () => {
 
   test.each([
     ['that fails', () => Promise.reject(new Error('lost'))],
-    ['whose reply is rubbish', () => 'rubbish'],
+    ['whose reply is garbage', () => 'garbage'],
     ['whose reply is nothing', () => undefined],
-  ])('ends at the first look %s', async (_, reply) => {
+  ])('stops waiting at the first poll %s', async (_, reply) => {
     const landed = (await taken()).landed();
     redis.otherwise = reply;
     await vi.advanceTimersByTimeAsync(25);
@@ -156,7 +156,7 @@ describe('one who waits for the load of another instance', () => {
     expect(redis.pollsAt).toEqual([25]);
   });
 
-  test('ends at the first look that takes longer than its budget', async () => {
+  test('stops waiting at the first poll that takes longer than its budget', async () => {
     const landed = (await taken()).landed();
     redis.otherwise = never;
     await vi.advanceTimersByTimeAsync(25 + BUDGET_MS - 1);
@@ -171,7 +171,7 @@ describe('one who waits for the load of another instance', () => {
     expect(redis.pollsAt).toEqual([25]);
   });
 
-  test('is forgotten when it has been woken, and when nobody waits', async () => {
+  test('is forgotten when it was woken, and when its last client left', async () => {
     const landed = (await taken()).landed();
     redis.send(`${REDIS_KEY} changed`);
     await landed;
@@ -191,9 +191,9 @@ describe('an acquisition', () => {
   test.each([
     ['whose reply does not come', never],
     ['that is refused', () => Promise.reject(new Error('READONLY'))],
-    ['whose reply is rubbish', () => 17],
+    ['whose reply is garbage', () => 17],
     ['whose reply is a word that nobody knows', () => ['what']],
-  ])('%s is a load of its own, and the lease that it may have is ended with the load', async (_, reply) => {
+  ])('%s lets the instance load by itself, and a lease that it may hold is ended with the load', async (_, reply) => {
     redis.replies.push(reply);
     const acquiring = acquire();
     await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
@@ -207,17 +207,17 @@ describe('an acquisition', () => {
   test.each([
     [true, 1000],
     [false, LONGEST_MS + LEASE_MS],
-  ])('takes over what was begun too long ago only as the first of its flight (%s)', async (isFirst, ageMs) => {
+  ])('takes over a load that began too long ago only as the first of its flight (%s)', async (isFirst, ageMs) => {
     await acquire(isFirst);
     expect(redis.calls[0]?.args.at(-2)).toBe(ageMs);
   });
 
-  test('returns a failure that is kept', async () => {
+  test('returns a failure that is within its TTL', async () => {
     redis.replies.push(() => ['failed', 'why']);
     expect(await acquire()).toEqual({ state: 'failed', failure: 'why' });
   });
 
-  test('is told from every other one', async () => {
+  test('has an id of its own', async () => {
     await acquire();
     await acquire();
     expect(redis.calls[0]?.args[2]).not.toBe(redis.calls[1]?.args[2]);
@@ -229,7 +229,7 @@ describe('a lease', () => {
     redis.otherwise = () => ['held'];
   });
 
-  test('leaves its load less time than its longest life, and never none', async () => {
+  test('gives its load less time than its longest life, and always some', async () => {
     const lease = await held();
     expect(lease.remainingMs).toBeLessThan(LONGEST_MS);
     expect(lease.remainingMs).toBeGreaterThan(LONGEST_MS - 1000);
@@ -237,7 +237,7 @@ describe('a lease', () => {
     expect(lease.remainingMs).toBe(1);
   });
 
-  test('counts from the moment before it was asked for', async () => {
+  test('counts from the moment before it was requested', async () => {
     redis.replies.push(async () => {
       vi.advanceTimersByTime(40);
       return ['held'];
@@ -245,7 +245,7 @@ describe('a lease', () => {
     expect((await held()).remainingMs).toBe(LONGEST_MS - 250 - 40);
   });
 
-  test('is ended by what it was taken with, whatever Redis says to that', async () => {
+  test('is ended with the id that acquired it, whatever Redis answers', async () => {
     const [first, second] = [await held(), await held()];
     redis.otherwise = () => Promise.reject(new Error('lost'));
     first.release();
@@ -260,27 +260,32 @@ describe('a lease', () => {
 
   test.each([
     ['released', RELEASE],
+    ['settled', SETTLE],
     ['failed', FAIL],
-  ])('that was %s is ended again when that was lost, for as long as it would last', async (how, script) => {
-    const lease = await held();
-    redis.replies.push(...Array.from({ length: 3 }, () => () => Promise.reject(new Error('lost'))));
-    if (how === 'released') lease.release();
-    else lease.fail('why');
-    await vi.advanceTimersByTimeAsync(25 + 50);
-    expect(redis.ended).toHaveLength(3);
-    await vi.advanceTimersByTimeAsync(100);
-    expect(redis.ended).toEqual(Array.from({ length: 4 }, () => [script, redis.calls[0]?.args[2]]));
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
-    expect(redis.ended).toHaveLength(4);
+  ])(
+    'that was %s is ended again when the command was lost, for as long as the lease would last',
+    async (how, script) => {
+      const lease = await held();
+      redis.replies.push(...Array.from({ length: 3 }, () => () => Promise.reject(new Error('lost'))));
+      if (how === 'released') lease.release();
+      else if (how === 'settled') lease.settle();
+      else lease.fail('why');
+      await vi.advanceTimersByTimeAsync(25 + 50);
+      expect(redis.ended).toHaveLength(3);
+      await vi.advanceTimersByTimeAsync(100);
+      expect(redis.ended).toEqual(Array.from({ length: 4 }, () => [script, redis.calls[0]?.args[2]]));
+      await vi.advanceTimersByTimeAsync(LEASE_MS);
+      expect(redis.ended).toHaveLength(4);
 
-    redis.otherwise = () => Promise.reject(new Error('lost'));
-    const other = await leases.acquire('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
-    if (other.state === 'load') other.lease.release();
-    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
-    const times = redis.ended.length;
-    expect(times).toBeLessThan(4 + 10);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+      redis.otherwise = () => Promise.reject(new Error('lost'));
+      const other = await leases.acquire('key', { stamp: STAMP, budgetMs: BUDGET_MS, isFirst: true });
+      if (other.state === 'load') other.lease.release();
+      await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+      const times = redis.ended.length;
+      expect(times).toBeLessThan(4 + 10);
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
 });
 
 describe('the renewal of a lease', () => {
@@ -299,7 +304,7 @@ describe('the renewal of a lease', () => {
     ['failed', (lease) => lease.fail('why')],
     ['released', (lease) => lease.release()],
     ['closed', () => leases.close()],
-  ])('costs a load nothing that is %s before the first one is due', async (_, end) => {
+  ])('is not sent for a load that is %s before the first renewal is due', async (_, end) => {
     const lease = await held();
     await vi.advanceTimersByTimeAsync(RENEW_EVERY_MS - 1);
     void end(lease);
@@ -308,7 +313,7 @@ describe('the renewal of a lease', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('tells the age of the load each time, and never reaches beyond the longest life', async () => {
+  test('sends the age of the load each time, and never reaches beyond the longest life', async () => {
     await held();
     renews();
     await vi.advanceTimersByTimeAsync(10 * LONGEST_MS);
@@ -320,7 +325,7 @@ describe('the renewal of a lease', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('stops when the lease is not ours any more, and the end of the load is told as ever', async () => {
+  test('stops when another instance holds the lease, and the end of the load is still sent', async () => {
     const lease = await held();
     redis.replies.push(() => 1);
     redis.otherwise = () => 0;
@@ -332,7 +337,7 @@ describe('the renewal of a lease', () => {
     expect(redis.ended).toEqual([[RELEASE, token()]]);
   });
 
-  test('is sent again at the next interval when it was lost', async () => {
+  test('is sent at the next interval when one was lost', async () => {
     await held();
     redis.replies.push(lost, lost);
     renews();
@@ -340,7 +345,7 @@ describe('the renewal of a lease', () => {
     expect(redis.renewals.map(([at]) => at)).toEqual([500, 1000, 1500, 2000]);
   });
 
-  test('keeps the end of the lease worth repeating until the renewed lease expires', async () => {
+  test('lets the end of the lease be repeated until the renewed lease expires', async () => {
     const lease = await held();
     renews();
     await vi.advanceTimersByTimeAsync(LEASE_MS);
@@ -352,7 +357,7 @@ describe('the renewal of a lease', () => {
     expect(repeatsAt).toEqual([0, 25, 75, 175, 375, 775]);
   });
 
-  test('also keeps a lease that Redis may have given without saying so', async () => {
+  test('also renews a lease that Redis may have given without its reply', async () => {
     redis.replies.push(never);
     const acquiring = acquire();
     await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);

@@ -41,7 +41,7 @@ const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'm
   });
 });
 
-/** Lets the arrivals come to a real single flight, in simulated time, and tells what became of them. */
+/** Lets the arrivals join a real single flight, in simulated time; returns what became of them. */
 async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
@@ -84,7 +84,7 @@ async function fly(arrivals: readonly Arrival[]) {
   return { flights, waits, kept: single.size };
 }
 
-test('a flight takes all who come within a second and only them, is cancelled when nobody waits for it, and nobody hangs', async () => {
+test('a flight accepts exactly those that come within a second, is cancelled without waiters, and nobody hangs', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);

@@ -25,7 +25,7 @@ const join = (key: string, load: ManualLoad, signal = patient) => flights.join(k
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('followers', () => {
-  test('share the load of the one who came first, and its value', async () => {
+  test('share the load of the leader, and its value', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const waits = [join('k', first), join('k', second), join('k', second)];
     first.land({ name: 'first' });
@@ -37,7 +37,7 @@ describe('followers', () => {
     expect([first.flights.length, second.flights.length]).toEqual([1, 0]);
   });
 
-  test('are of one key only', async () => {
+  test('share within one key only', async () => {
     const [a, b] = [new ManualLoad(), new ManualLoad()];
     const waits = [join('a', a), join('b', b)];
     expect(flights.size).toBe(2);
@@ -47,7 +47,7 @@ describe('followers', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('find a new flight once the one before has landed', async () => {
+  test('start a new flight once the one before has landed', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const before = join('k', first);
     first.land({ name: 'first' });
@@ -57,7 +57,7 @@ describe('followers', () => {
     expect(await after).toEqual({ state: 'landed', value: { name: 'second' }, collapsed: false });
   });
 
-  test('are taken for a second, and then one more flight starts while the first is still under way', async () => {
+  test('are accepted for a second, and then one more flight starts while the first is still under way', async () => {
     const [first, second, third] = [new ManualLoad(), new ManualLoad(), new ManualLoad()];
     const leader = join('k', first);
     await vi.advanceTimersByTimeAsync(COLLAPSE_WINDOW_MS - 1);
@@ -74,7 +74,7 @@ describe('followers', () => {
     expect(await follower).toMatchObject({ value: { name: 'first' }, collapsed: true });
   });
 
-  test('of the younger flight stay with it when the older one lands first', async () => {
+  test('of the later flight stay with it when the earlier one lands first', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const older = join('k', first);
     await vi.advanceTimersByTimeAsync(COLLAPSE_WINDOW_MS);
@@ -89,7 +89,7 @@ describe('followers', () => {
 });
 
 describe('a waiter who leaves', () => {
-  test('hurts nobody, be it the leader', async () => {
+  test('does not harm the others, even as the leader', async () => {
     const load = new ManualLoad();
     const leader = new AbortController();
     const left = join('k', load, leader.signal);
@@ -101,7 +101,7 @@ describe('a waiter who leaves', () => {
     expect(await follower).toEqual({ state: 'landed', value: { name: 'whole' }, collapsed: true });
   });
 
-  test('leaves at a deadline of its own, the others wait on', async () => {
+  test('leaves at its own deadline, and the others keep waiting', async () => {
     const load = new ManualLoad();
     const deadlines = [new AbortController(), new AbortController(), new AbortController()];
     const waits = deadlines.map(({ signal }) => join('k', load, signal));
@@ -114,24 +114,13 @@ describe('a waiter who leaves', () => {
     expect(await waits[2]).toMatchObject({ state: 'landed', value: { name: 'late' } });
   });
 
-  test('leaves a kept flight under way, and is told that it had not departed', async () => {
-    const load = new ManualLoad();
-    const leader = new AbortController();
-    const left = join('k', load, leader.signal);
-    load.keep();
-    leader.abort();
-    expect(await left).toEqual({ state: 'left', departed: false, collapsed: false });
-    expect(load.cancelled).toBe(false);
-    load.land({ name: 'kept' });
-  });
-
-  test('is told so even when it had left before it joined', async () => {
+  test('learns that the flight had not departed, even when it had left before it joined', async () => {
     const load = new ManualLoad();
     expect(await join('k', load, AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: false });
     expect(flights.size).toBe(0);
   });
 
-  test('is asked nothing any more once it has its value', async () => {
+  test('is not asked about any more once it has its value', async () => {
     const load = new ManualLoad();
     const waiter = leavingBy(patient);
     const wait = flights.join('k', waiter, load.run);
@@ -142,8 +131,8 @@ describe('a waiter who leaves', () => {
   });
 });
 
-describe('a thousand followers', () => {
-  test('get their value in batches, and whoever leaves between two of them has left', async () => {
+describe('a thousand followers of one flight', () => {
+  test('get their value in batches, and those that leave between two batches get none', async () => {
     const load = new ManualLoad();
     const leaving = new AbortController();
     const waits = Array.from({ length: 999 }, () => join('k', load));
@@ -161,7 +150,7 @@ describe('a thousand followers', () => {
 });
 
 describe('a flight that nobody waits for', () => {
-  test('is cancelled while it is queued, and the next who comes starts another', async () => {
+  test('is cancelled while it is queued, and the next request starts another', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const waiters = [new AbortController(), new AbortController()];
     const waits = waiters.map(({ signal }) => join('k', first, signal));
@@ -176,7 +165,7 @@ describe('a flight that nobody waits for', () => {
     expect(await next).toMatchObject({ value: { name: 'second' }, collapsed: false });
   });
 
-  test('goes on to its end once it was sent, and takes followers meanwhile', async () => {
+  test('continues to its end once it was sent, and accepts followers meanwhile', async () => {
     const load = new ManualLoad();
     const waiter = new AbortController();
     const left = join('k', load, waiter.signal);
@@ -189,7 +178,7 @@ describe('a flight that nobody waits for', () => {
     expect(await follower).toMatchObject({ value: { name: 'kept' }, collapsed: true });
   });
 
-  test('takes nothing from the younger flight of its key when it ends', async () => {
+  test('does not end the later flight of its key when it ends', async () => {
     const [first, second] = [new ManualLoad(), new ManualLoad()];
     const waiter = new AbortController();
     const left = join('k', first, waiter.signal);
@@ -206,7 +195,7 @@ describe('a flight that nobody waits for', () => {
 });
 
 describe('a flight that failed', () => {
-  test('gives its failure to all who wait, and to all who come in the next 250 ms', async () => {
+  test('gives its failure to all waiters, and to all who come in the next 250 ms', async () => {
     const load = new ManualLoad();
     const waits = [join('k', load), join('k', load)];
     await vi.advanceTimersByTimeAsync(5000);
@@ -222,7 +211,7 @@ describe('a flight that failed', () => {
     expect(await again).toMatchObject({ value: { name: 'up' }, collapsed: false });
   });
 
-  test('is kept for no other key', async () => {
+  test('is not kept for another key', async () => {
     const load = new ManualLoad();
     const wait = join('k', load);
     load.land({ name: 'down', failed: true });
@@ -244,7 +233,7 @@ describe('a flight that failed', () => {
 });
 
 describe('a load that throws', () => {
-  test('rejects everyone who waits, and is not kept', async () => {
+  test('rejects all waiters, and is not kept', async () => {
     const load = new ManualLoad();
     const waits = Promise.allSettled([join('k', load), join('k', load)]);
     const bug = new Error('bug');
@@ -256,7 +245,7 @@ describe('a load that throws', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('ends no process when nobody waits any longer', async () => {
+  test('does not end the process when all waiters have left', async () => {
     const load = new ManualLoad();
     const waiter = new AbortController();
     const left = join('k', load, waiter.signal);
@@ -269,7 +258,7 @@ describe('a load that throws', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('ends no process when nobody ever waited', async () => {
+  test('does not end the process when nobody ever waited', async () => {
     const load = new ManualLoad();
     await join('k', load, AbortSignal.abort());
     load.crash(new Error('bug'));
@@ -277,7 +266,7 @@ describe('a load that throws', () => {
     expect(flights.size).toBe(0);
   });
 
-  test('poisons no key when it throws before it returns a promise', async () => {
+  test('does not block its key when it throws before it returns a promise', async () => {
     const thrown = flights.join('k', leavingBy(patient), () => {
       throw new Error('bug');
     });

@@ -21,7 +21,7 @@ export function load(environment: Environment, file?: unknown): LoadedSettings {
   }
 }
 
-/** What is wrong with settings; empty when nothing is. */
+/** The problems of these settings; empty when there are none. */
 export function problemsOf(environment: Environment, file?: unknown): readonly string[] {
   try {
     load(environment, file);

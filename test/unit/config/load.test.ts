@@ -18,7 +18,7 @@ const BAD_ENVIRONMENT = {
 };
 
 describe('where a setting comes from', () => {
-  test('the environment wins over the file, and the file over the default', () => {
+  test('the environment overrides the file, and the file the default', () => {
     const file = { network: 'testnet', http: { port: 1 }, upstream: { url: 'http://file', timeout: '2s' } };
     const { settings } = load({ NETWORK: 'sandbox', UPSTREAM_URL: 'http://environment' }, file);
     expect(settings.network).toBe('sandbox');
@@ -27,31 +27,31 @@ describe('where a setting comes from', () => {
     expect(settings.upstream).toMatchObject({ url: 'http://environment', timeout: 2000, maxConcurrency: 64 });
   });
 
-  test('a group that the environment sets keeps what the file says of it', () => {
+  test('a group that the environment sets in part keeps the other values of the file', () => {
     const { settings } = load({ ...REQUIRED, REDIS_URL: 'redis://r' }, { redis: { budget: '20ms' } });
     expect(settings.redis).toMatchObject({ url: 'redis://r', budget: 20 });
   });
 
-  test('a policy in the file leaves its neighbours as they are', () => {
+  test('a policy in the file leaves the other policies as they are', () => {
     const { lifetimes } = load(REQUIRED, { lifetimes: { notFound: { lifetime: '1s' } } }).settings;
     expect(lifetimes.notFound).toMatchObject({ lifetime: 1000, memoryTtl: 300 });
     expect(lifetimes.empty.lifetime).toBe(250);
   });
 
-  test('the file alone may be enough', () => {
+  test('the file alone can be enough', () => {
     expect(load({}, { $schema: 'x', upstream: { url: 'http://file' } }).settings.upstream.url).toBe('http://file');
   });
 
-  test('an empty variable is one that is not set', () => {
+  test('an empty variable counts as not set', () => {
     const empty = Object.fromEntries(Object.keys(BAD_ENVIRONMENT).map((name) => [name, '']));
     expect(load({ ...empty, ...REQUIRED, CONFIG_FILE: '' })).toEqual(load(REQUIRED));
   });
 
-  test('a variable that is for somebody else is none of ours', () => {
+  test('unknown variables are ignored', () => {
     expect(load({ ...REQUIRED, NODE_ENV: 'production', upstream: 'x', ['__proto__']: 'y' })).toEqual(load(REQUIRED));
   });
 
-  test('it is known whether anyone named the network', () => {
+  test('it is known whether NETWORK was set', () => {
     expect(load(REQUIRED).networkIsAssumed).toBe(true);
     expect(load({ ...REQUIRED, NETWORK: '' }).networkIsAssumed).toBe(true);
     expect(load({ ...REQUIRED, NETWORK: 'mainnet' }).networkIsAssumed).toBe(false);
@@ -62,7 +62,7 @@ describe('where a setting comes from', () => {
 describe('a setting under its old name', () => {
   const renamed = [{ from: 'admission.maxHeap', to: 'admission.maxMemory' }];
 
-  test('is taken for the new one, and told of', () => {
+  test('is used for the new one, and reported', () => {
     const loaded = load(REQUIRED, { admission: { maxHeap: 0.5, maxQueue: 7 } });
     expect(loaded.settings.admission).toMatchObject({ maxMemory: 0.5, maxQueue: 7 });
     expect(loaded.settings.admission).not.toHaveProperty('maxHeap');
@@ -70,7 +70,7 @@ describe('a setting under its old name', () => {
     expect(load(REQUIRED, { admission: { maxMemory: 0.5 } }).renamed).toEqual([]);
   });
 
-  test('is taken for the new one in each group of lifetimes too', () => {
+  test('is used for the new one in each group of lifetimes too', () => {
     const { settings, renamed: names } = load(REQUIRED, {
       coalescing: { joinable: '2s', restAfterFailure: '3s' },
       lifetimes: { notFound: { beforeRedis: '100ms' }, adjacentGrowing: { beforeRedis: '5s' } },
@@ -86,7 +86,7 @@ describe('a setting under its old name', () => {
     ]);
   });
 
-  test('is checked like the new one, and refused beside it', () => {
+  test('is checked like the new one, and refused together with it', () => {
     expect(problemsOf(REQUIRED, { admission: { maxHeap: 2 } })).toEqual([
       'admission.maxMemory: must be a number from 0 to 1',
     ]);
@@ -96,8 +96,8 @@ describe('a setting under its old name', () => {
   });
 });
 
-describe('what is loaded', () => {
-  test('is frozen to its leaves', () => {
+describe('the loaded settings', () => {
+  test('are frozen at every depth', () => {
     const walk = (value: unknown, path: string): void => {
       if (typeof value !== 'object' || value === null) return;
       expect(Object.isFrozen(value), path).toBe(true);
@@ -107,13 +107,13 @@ describe('what is loaded', () => {
     expect(() => Object.assign(load(REQUIRED).settings.lifetimes.empty, { lifetime: 0 })).toThrow(TypeError);
   });
 
-  test('is another object each time', () => {
+  test('are a new object each time', () => {
     const [one, other] = [load(REQUIRED).settings, load(REQUIRED).settings];
     expect(one).toEqual(other);
     expect(one.lifetimes).not.toBe(other.lifetimes);
   });
 
-  test('takes every setting that is listed, and lists each once', () => {
+  test('use every listed setting, and each is listed once', () => {
     const paths = listSettings().map(({ path }) => path.join('.'));
     expect(new Set(paths).size).toBe(paths.length);
     const leaves = (value: object, above: string): string[] =>
@@ -122,7 +122,7 @@ describe('what is loaded', () => {
       );
     const loaded = leaves(load(REQUIRED).settings, '');
     expect(paths).toEqual(expect.arrayContaining(loaded));
-    // What is not there although nothing was wrong is what may be left unset.
+    // Settings that are undefined although nothing was wrong are the optional ones.
     for (const { path, schema } of listSettings().filter((setting) => !loaded.includes(setting.path.join('.')))) {
       expect(schema.safeParse(undefined), path.join('.')).toEqual({ success: true, data: undefined });
     }
@@ -130,7 +130,7 @@ describe('what is loaded', () => {
 });
 
 describe('wrong settings', () => {
-  test('are told all at once, each with its name', () => {
+  test('are reported together, each with its name', () => {
     const file = {
       typo: 1,
       lifetimes: { empty: { lifetime: '0s', typo: 1 }, shardsFinal: { lifetime: 'forever' } },
@@ -149,19 +149,19 @@ describe('wrong settings', () => {
     }
   });
 
-  test('that are missing are required', () => {
+  test('that are missing are reported as required', () => {
     expect(problemsOf({})).toEqual(['UPSTREAM_URL (upstream.url): is required']);
     expect(problemsOf({}, { upstream: { timeout: '1s' } })).toEqual(['UPSTREAM_URL (upstream.url): is required']);
   });
 
-  test('of an unreadable file are told together with those of the environment', () => {
+  test('of an unreadable file are reported together with those of the environment', () => {
     const environment = { ...BAD_ENVIRONMENT, CONFIG_FILE: '/nowhere/toncache.json' };
     const problems = problemsOf(environment).join('\n');
     expect(problems).toMatch(/^CONFIG_FILE: \/nowhere\/toncache\.json /m);
     expect(problems).toMatch(/^PORT /m);
   });
 
-  test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is no settings', (text) => {
+  test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is refused', (text) => {
     expect(problemsOf(REQUIRED, text === '' ? ' ' : text)).toEqual([expect.stringMatching(/^CONFIG_FILE: /)]);
   });
 
@@ -174,7 +174,7 @@ describe('wrong settings', () => {
     [{ upstream: { timeout: 5000 } }, 'UPSTREAM_TIMEOUT'],
     [{ lifetimes: { empty: { lifetime: 250 } } }, 'lifetimes.empty.lifetime'],
     [{ network: null }, 'NETWORK'],
-  ])('of a wrong type are not called missing: %j', (file, name) => {
+  ])('of a wrong type are not reported as missing: %j', (file, name) => {
     const [problem, ...others] = problemsOf({}, { upstream: { url: 'http://x' }, ...file }).filter(
       (text) => !text.startsWith('UPSTREAM_URL'),
     );
@@ -183,14 +183,14 @@ describe('wrong settings', () => {
     expect(others).toEqual([]);
   });
 
-  test('are one line each', () => {
+  test('take one line each', () => {
     for (const problem of problemsOf(BAD_ENVIRONMENT, { one: 1, two: 2, redis: { three: 3, four: 4 } })) {
       expect(problem).not.toContain('\n');
     }
   });
 
   test.each(['__proto__', 'constructor', 'toString'])(
-    'a key %s is unknown like any other, and changes nothing',
+    'a key %s is refused like any unknown key, and changes nothing',
     (key) => {
       const value = '{"port":1,"network":"evil","url":"redis://evil"}';
       expect(problemsOf(REQUIRED, `{"${key}":${value}}`)).toEqual([`${key}: is no setting`]);

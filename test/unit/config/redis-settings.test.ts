@@ -29,13 +29,13 @@ describe('REDIS_TLS_CA_FILE', () => {
     expect(settings.redis.tlsCaFile).toBe(cert.trim());
   });
 
-  test('may hold several certificates, and words between them', () => {
+  test('may hold several certificates, with text between them', () => {
     const path = file(`# first\n${cert}# second\n${cert.replaceAll('\n', '\r\n')}`);
     const { settings } = load({ ...REQUIRED, REDIS_URL: 'rediss://r' }, { redis: { tlsCaFile: path } });
     expect(settings.redis.tlsCaFile?.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
   });
 
-  test('that cannot be read is told by its name', () => {
+  test('that cannot be read is reported by its name', () => {
     expect(problemOf(join(dir, 'missing.pem'))).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): names a file that cannot be read',
     ]);
@@ -47,20 +47,20 @@ describe('REDIS_TLS_CA_FILE', () => {
     ['a key', key],
     ['what only looks like a certificate', cert.replace(/M[A-Z]/, '!!')],
     ['a certificate, and a broken one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
-  ])('that holds %s is refused, and not repeated', (_, content) => {
+  ])('that holds %s is refused, and its content is not repeated', (_, content) => {
     expect(problemOf(file(content))).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that holds certificates in PEM',
     ]);
   });
 
-  test('is refused where the URL says that there is no TLS', () => {
+  test('is refused where the URL is without TLS', () => {
     expect(problemOf(file(cert), 'redis://r')).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): is not for redis://, which is without TLS: use rediss://',
     ]);
   });
 });
 
-test('a wrong REDIS_URL is told what would be right', () => {
+test('a wrong REDIS_URL gets an error that says what is accepted', () => {
   expect(problemsOf({ ...REQUIRED, REDIS_URL: 'redis-cluster://a/1' })).toEqual([
     'REDIS_URL (redis.url): must name no database: a Cluster has 0 alone',
   ]);

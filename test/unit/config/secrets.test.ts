@@ -5,7 +5,7 @@ import { load, problemsOf, REQUIRED } from './configured.ts';
 const SECRET = 'hunter2';
 
 describe('a secret', () => {
-  test('is one of these', () => {
+  test('is one of the listed settings', () => {
     const secrets = listSettings().filter(({ envOnly }) => envOnly);
     expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'ADMIN_TOKEN']);
   });
@@ -30,14 +30,14 @@ describe('a secret', () => {
 describe('a secret is never echoed', () => {
   const rejected = (environment: Readonly<Record<string, string>>, file?: unknown) => {
     expect(problemsOf(environment, file)).not.toEqual([]);
-    let told = '';
+    let shown = '';
     try {
       load(environment, file);
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
-      told = `${error.message} ${error.stack} ${JSON.stringify(error.problems)}`;
+      shown = `${error.message} ${error.stack} ${JSON.stringify(error.problems)}`;
     }
-    expect(told).not.toContain(SECRET);
+    expect(shown).not.toContain(SECRET);
   };
 
   test.each([

@@ -20,18 +20,18 @@ test('the shared cache is large', () => {
   expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWrites]).toEqual([SHARED_MEMORY, 128, 1024]);
 });
 
-test('behind a public provider requests are counted, and live answers live longer', () => {
+test('before a public provider the rate is limited, and live answers live longer', () => {
   const { upstream, lifetimes } = load('public-provider');
   expect([upstream.requestsPerSecond, upstream.timeout]).toEqual([10, 10_000]);
   expect(lifetimes.pendingLive.lifetime).toBeGreaterThan(loadDefaults().lifetimes.pendingLive.lifetime);
 });
 
-test('where a load balancer stands before it, it has 5 s to learn that an instance ends', () => {
+test('a load balancer has 5 s to notice that an instance shuts down', () => {
   expect([load('shared'), load('public-provider')].map(({ http }) => http.shutdownDelay)).toEqual([5000, 5000]);
   expect([load('sidecar'), loadDefaults()].map(({ http }) => http.shutdownDelay)).toEqual([0, 0]);
 });
 
-test('the environment wins over each of them', () => {
+test('the environment overrides each of them', () => {
   for (const use of ['sidecar', 'shared', 'public-provider']) {
     const file = fileURLToPath(new URL(`../../../config/${use}.json`, import.meta.url));
     const { settings } = loadSettings({ UPSTREAM_URL: 'http://x', CONFIG_FILE: file, UPSTREAM_MAX_CONCURRENCY: '7' });

@@ -31,14 +31,14 @@ describe('a duration', () => {
     ['24h', DAY_MS],
     ['30d', 30 * DAY_MS],
     ['0s', 0],
-  ])('is written as people write it: %j is %d ms', (text, ms) => expect(read(anyDuration, text)).toBe(ms));
+  ])('is written with its unit: %j is %d ms', (text, ms) => expect(read(anyDuration, text)).toBe(ms));
 
   test.each([5, '', '5', 's', '5S', '5sec', '-5s', '+5s', '.5s', '5.s', '1e3s', '1h30m', '٥s', '31d', 'forever', null])(
     'is not %j',
     (text) => expect(read(anyDuration, text)).toBeUndefined(),
   );
 
-  test('is within its bounds, which belong to it', () => {
+  test('must lie within its bounds, which are allowed', () => {
     fc.assert(
       fc.property(fc.nat(10_000), (ms) => {
         expect(read(duration('250ms', '5s'), `${ms}ms`)).toBe(ms >= 250 && ms <= 5000 ? ms : undefined);
@@ -59,7 +59,7 @@ describe('a size', () => {
     ['1KiB', 1024],
     ['256MiB', 256 * 1024 ** 2],
     ['1.5GiB', 1.5 * 1024 ** 3],
-  ])('is written as people write it: %j is %d bytes', (text, bytes) => {
+  ])('is written with its unit: %j is %d bytes', (text, bytes) => {
     expect(read(size('1B', '1024GiB'), text)).toBe(bytes);
   });
 
@@ -122,7 +122,7 @@ describe('the indexer', () => {
   ])('is not %j', (text) => expect(read(upstreamUrl, text)).toBeUndefined());
 });
 
-describe('what stands elsewhere', () => {
+describe('other values', () => {
   test.each(['redis://r', 'redis://user:pass@r:6379/0', 'rediss://r', 'redis://[::1]:6379'])('Redis: %s', (text) =>
     expect(read(redisUrl, text)).toBe(text),
   );
@@ -136,14 +136,15 @@ describe('what stands elsewhere', () => {
     'no word in keys: %j',
     (text) => expect(read(word, text)).toBeUndefined(),
   );
-  test.each(['', ' ', 'a b', 'a\r\nb', 'a\n', 'é', '\u007f'])('nothing to send in a header: %j', (text) =>
+  test.each(['', ' ', 'a b', 'a\r\nb', 'a\n', 'é', '\u007f'])('not for a header: %j', (text) =>
     expect(read(headerValue, text)).toBeUndefined(),
   );
   test.each(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', 'my-host.example'])(
     'an address to listen on: %s',
     (text) => expect(read(listenHost, text)).toBe(text),
   );
-  test.each(['', ' ', 'a b', 'http://a', '1.2.3.4:80', '[::1]', '/tmp/sock'])('no address to listen on: %j', (text) =>
-    expect(read(listenHost, text)).toBeUndefined(),
+  test.each(['', ' ', 'a b', 'http://a', '1.2.3.4:80', '[::1]', '/tmp/sock'])(
+    'not an address to listen on: %j',
+    (text) => expect(read(listenHost, text)).toBeUndefined(),
   );
 });

@@ -16,7 +16,7 @@ function chainAt(blocks: number, options: Partial<ChainOptions> = {}): Chain {
 }
 
 /** What the indexer itself says now. */
-function tell(chain: Chain, call: ClientCall): { status: number; text: string } {
+function answerOf(chain: Chain, call: ClientCall): { status: number; text: string } {
   const target = targetOf(call, { address: 'raw', hash: 'base64', style: 'encoded' });
   const headers = Object.fromEntries(Object.entries(headersOf(call)).map(([name, it]) => [name.toLowerCase(), it]));
   const { status, body } = answer(
@@ -26,20 +26,20 @@ function tell(chain: Chain, call: ClientCall): { status: number; text: string } 
 }
 
 /** What the checker says to an answer that comes now. */
-function check(chain: Chain, call: ClientCall, told: { status: number; text: string }): string | undefined {
-  return checkAnswer({ call, sentAt: chain.now, receivedAt: chain.now, ...told }, chain);
+function check(chain: Chain, call: ClientCall, answered: { status: number; text: string }): string | undefined {
+  return checkAnswer({ call, sentAt: chain.now, receivedAt: chain.now, ...answered }, chain);
 }
 
 /** Right `allowedMs` after the answer's last moment of truth, wrong one millisecond later. */
 function expectToAge(chain: Chain, call: ClientCall, lastTrueAt: number, allowedMs: number): void {
   chain.advanceTo(lastTrueAt);
-  const told = tell(chain, call);
+  const answered = answerOf(chain, call);
   chain.advanceTo(lastTrueAt + 1);
-  expect(tell(chain, call)).not.toEqual(told);
+  expect(answerOf(chain, call)).not.toEqual(answered);
   chain.advanceTo(lastTrueAt + 1 + allowedMs);
-  expect(check(chain, call, told)).toBeUndefined();
+  expect(check(chain, call, answered)).toBeUndefined();
   chain.advanceTo(chain.now + 1);
-  expect(check(chain, call, told)).toContain(`true until ${allowedMs + 1} ms before`);
+  expect(check(chain, call, answered)).toContain(`true until ${allowedMs + 1} ms before`);
 }
 
 function sentTrace(chain: Chain): Trace {
@@ -58,11 +58,11 @@ function settledTransactions(chain: Chain): readonly Transaction[] {
 /** A flight of one second on top of what the class allows. */
 const FLIGHT_MS = 1000;
 
-describe('an answer of the indexer', () => {
-  it('is right at the instant at which it is given, whatever is asked', () => {
+describe('an answer of the simulated indexer', () => {
+  it('is right at the instant at which it is given, for any request', () => {
     const chain = chainAt(20);
     let answers = 0;
-    for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 130)) {
+    for (; chain.now < START + 20_000; chain.advanceTo(chain.now + 260)) {
       const [trace, older] = chain.recentTraces(2);
       if (trace === undefined || older === undefined) throw new Error('no traces');
       const calls: ClientCall[] = [
@@ -81,22 +81,22 @@ describe('an answer of the indexer', () => {
       ];
       for (const call of calls) {
         answers++;
-        expect(check(chain, call, tell(chain, call))).toBeUndefined();
+        expect(check(chain, call, answerOf(chain, call))).toBeUndefined();
       }
     }
-    expect(answers).toBeGreaterThan(1000);
+    expect(answers).toBeGreaterThan(500);
   });
 
   it('may have become true while it was under way', () => {
     const chain = chainAt(20);
     const call: ClientCall = { about: 'block', seqno: chain.headSeqno + 1 };
     const sentAt = chain.now;
-    const before = tell(chain, call);
+    const before = answerOf(chain, call);
     chain.advanceTo(chain.now + 400);
-    const after = tell(chain, call);
+    const after = answerOf(chain, call);
     expect([before.status, after.status]).toEqual([404, 200]);
-    for (const told of [before, after]) {
-      expect(checkAnswer({ call, sentAt, receivedAt: chain.now, ...told }, chain)).toBeUndefined();
+    for (const answered of [before, after]) {
+      expect(checkAnswer({ call, sentAt, receivedAt: chain.now, ...answered }, chain)).toBeUndefined();
     }
     expect(checkAnswer({ call, sentAt, receivedAt: chain.now - 1, ...after }, chain)).toContain('says this only later');
   });
@@ -122,7 +122,7 @@ describe('an older answer', () => {
     expectToAge(chain, { about: 'message', externalHash }, firstConfirmedAt - 1, 800 + FLIGHT_MS);
   });
 
-  it('is right for twice a second when all of it was final', () => {
+  it('is right for twice a second when all of its transactions were final', () => {
     const chain = chainAt(20);
     const { externalHash, goneAt } = sentTrace(chain);
     expectToAge(chain, { about: 'message', externalHash }, goneAt - 1, 2000 + FLIGHT_MS);
@@ -145,10 +145,10 @@ describe('an older answer', () => {
       { about: 'block', seqno: chain.headSeqno },
       { about: 'transaction', hash: child?.hash ?? '', direction: 'in' },
     ];
-    const told = calls.map((call) => ({ call, ...tell(chain, call) }));
+    const answered = calls.map((call) => ({ call, ...answerOf(chain, call) }));
     chain.advanceTo(chain.now + 600_000);
-    expect(told.map(({ status }) => status)).toEqual([200, 200]);
-    expect(told.map(({ call, ...then }) => check(chain, call, then))).toEqual([undefined, undefined]);
+    expect(answered.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answered.map(({ call, ...then }) => check(chain, call, then))).toEqual([undefined, undefined]);
   });
 });
 
@@ -157,9 +157,9 @@ describe('a wrong answer', () => {
   const child = settledTransactions(chain).find(({ parent, children }) => parent !== undefined && children.length > 0);
   if (child === undefined) throw new Error('no such transaction');
   const call: ClientCall = { about: 'transaction', hash: child.hash, direction: 'in' };
-  const right = tell(chain, call);
+  const right = answerOf(chain, call);
 
-  it('is that of another question', () => {
+  it('is the answer to another request', () => {
     const [pending] = chain.pendingTraces();
     const account = pending?.transactions[0]?.account;
     if (pending === undefined || account === undefined) throw new Error('nothing pending');
@@ -176,25 +176,25 @@ describe('a wrong answer', () => {
     ];
     for (const asked of calls) {
       for (const other of calls) {
-        const reason = check(chain, asked, tell(chain, other));
+        const reason = check(chain, asked, answerOf(chain, other));
         if (asked === other) expect(reason).toBeUndefined();
         else expect(reason, `${JSON.stringify(other)} for ${JSON.stringify(asked)}`).toBeTypeOf('string');
       }
     }
   });
 
-  it('is that for another version of the actions', () => {
+  it('is the answer for another version of the actions', () => {
     const trace = chain.recentTraces(200).find(({ transactions }) => transactions.length > 5);
     const account = trace?.transactions[0]?.account;
     if (trace === undefined || account === undefined) throw new Error('no such trace');
     const then = chainAt(0);
     then.advanceTo(trace.goneAt - 1);
     const latest: ClientCall = { about: 'account', account, actionsVersion: 'latest' };
-    expect(check(then, latest, tell(then, { about: 'account', account }))).toMatch(/never says.*actions/);
-    expect(check(then, { about: 'account', account }, tell(then, latest))).toMatch(/never says.*actions/);
+    expect(check(then, latest, answerOf(then, { about: 'account', account }))).toMatch(/never says.*actions/);
+    expect(check(then, { about: 'account', account }, answerOf(then, latest))).toMatch(/never says.*actions/);
   });
 
-  it('is short of a member, or has another value', () => {
+  it('lacks a member, or has another value', () => {
     const body = JSON.parse(right.text);
     const { lt: _, ...shorter } = body.transactions[0];
     const short = JSON.stringify({ ...body, transactions: [shorter] });
@@ -207,12 +207,12 @@ describe('a wrong answer', () => {
     expect(check(chain, call, { status: 200, text: none })).toContain('address_book.');
   });
 
-  it('is not found where there is something', () => {
+  it('is a 404 where there is something', () => {
     const absent = { status: 404, text: '{"error":"adjacent transactions not found"}' };
     expect(check(chain, call, absent)).toContain('expected is 200 {"transactions":');
   });
 
-  it('is no JSON, has another status, or never came', () => {
+  it('is not JSON, has another status, or never came', () => {
     expect(check(chain, call, { ...right, text: right.text.slice(0, -1) })).toBe('the body is not JSON');
     for (const status of [204, 304, 422, 429, 500, 502, 503, 504]) {
       expect(check(chain, call, { ...right, status })).toBe('only 200 and 404 can be right');

@@ -39,7 +39,7 @@ describe('the spellings of the crowd', () => {
     { about: 'block', seqno: 2 },
   ];
 
-  it('are one key for one call, and different keys for different calls', () => {
+  it('give one key for one call, and different keys for different calls', () => {
     const keys = calls.map((call) => {
       const ofCall = new Set<string>();
       for (const style of STYLES) {

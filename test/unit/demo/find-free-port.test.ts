@@ -11,29 +11,29 @@ async function listen(port: number): Promise<number> {
 }
 
 describe('finding a free port', () => {
-  it('takes the wanted one if it is free', async () => {
+  it('takes the wanted port if it is free', async () => {
     const free = await findFreePort(20_000 + (process.pid % 10_000));
     expect(await findFreePort(free)).toBe(free);
     expect(await listen(free)).toBe(free);
   });
 
-  it('takes the next free one if the wanted one is in use or kept for something else', async () => {
+  it('takes the next free port if the wanted one is in use or reserved', async () => {
     const taken = await listen(0);
     const next = await findFreePort(taken);
     expect(next).toBeGreaterThan(taken);
     expect(await findFreePort(taken, [next])).toBeGreaterThan(next);
   });
 
-  it('leaves 0, which stands for any', async () => {
+  it('keeps 0, which stands for any port', async () => {
     expect(await findFreePort(0)).toBe(0);
   });
 
-  it('rejects when all are in use', async () => {
+  it('rejects when all ports are in use', async () => {
     const taken = await findFreePort(65_535).then(listen, () => 65_535);
     await expect(findFreePort(taken)).rejects.toThrow('no port from 65535 on is free');
   });
 
-  it('knows the error of a port that was taken meanwhile', async () => {
+  it('recognizes the error of a port that was taken meanwhile', async () => {
     const taken = await listen(0);
     const error: unknown = await listen(taken).catch((reason: unknown) => reason);
     expect(isPortTaken(error)).toBe(true);

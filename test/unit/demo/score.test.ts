@@ -48,21 +48,21 @@ function heard(rest: Partial<HeardAnswer> = {}): HeardAnswer {
 }
 
 describe('the score of the crowd', () => {
-  it('counts answers, and as hits those that the proxy calls so', () => {
+  it('counts answers, and as hits those that Cache-Status calls so', () => {
     expect(score.add(heard())).toBe(true);
     expect(score.add(heard({ cacheStatus: 'toncache; fwd=miss; fwd-status=200; stored' }))).toBe(true);
     expect([score.answers, score.hits, score.wrong, score.unchecked]).toEqual([2, 1, 0, 0]);
     expect(wrong).toEqual([]);
   });
 
-  it('tells of a wrong answer and why it is wrong', () => {
+  it('reports a wrong answer and why it is wrong', () => {
     const bad = heard({ status: 503, text: '{"error":"overloaded"}' });
     expect(score.add(bad)).toBe(false);
     expect([score.answers, score.wrong]).toEqual([1, 1]);
     expect(wrong).toEqual([{ answer: bad, reason: 'only 200 and 404 can be right' }]);
   });
 
-  it('does not check what was under way while this process stood still, nor soon after', () => {
+  it('does not check answers that were under way while this process stood still, nor soon after', () => {
     const underWay = heard({ status: 504 });
     vi.advanceTimersByTime(5000);
     expect(score.add(heard({ status: 504 })), 'time that goes on is no standstill').toBe(false);

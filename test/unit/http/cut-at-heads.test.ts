@@ -15,13 +15,13 @@ async function partsOf(reads: readonly Buffer[], onPart = (_socket: Socket) => {
     parts.push(part.toString('latin1'));
     onPart(socket);
   });
-  // A stream emits what is pushed at once only when it flows.
+  // A stream emits pushed bytes at once only while it flows.
   await new Promise((resolve) => void setImmediate(resolve));
   for (const read of reads) socket.push(read);
   return { parts, onHeld, socket };
 }
 
-test('pipelined requests come one by one', async () => {
+test('pipelined requests are parsed one by one', async () => {
   const { parts } = await partsOf([
     Buffer.from(REQUEST.repeat(3) + REQUEST.slice(0, 30)),
     Buffer.from(REQUEST.slice(30)),
@@ -29,7 +29,7 @@ test('pipelined requests come one by one', async () => {
   expect(parts).toEqual([REQUEST, REQUEST, REQUEST, REQUEST.slice(0, 30), REQUEST.slice(30)]);
 });
 
-test('a read of one request is not copied or cut', async () => {
+test('a read that holds one request is neither copied nor cut', async () => {
   const read = Buffer.from(REQUEST);
   const emitted = vi.spyOn(Socket.prototype, 'push');
   await partsOf([read]);
@@ -37,7 +37,7 @@ test('a read of one request is not copied or cut', async () => {
   emitted.mockRestore();
 });
 
-test('what comes while the connection is paused is held, and told of', async () => {
+test('bytes that come while the connection is paused are held and counted', async () => {
   const { parts, onHeld, socket } = await partsOf([Buffer.from(REQUEST.repeat(5))], (it) => it.pause());
   expect([parts.length, onHeld.mock.calls, socket.readableLength]).toEqual([
     1,
@@ -46,7 +46,7 @@ test('what comes while the connection is paused is held, and told of', async () 
   ]);
 });
 
-test('whatever comes, nothing is lost, changed or cut into crumbs', async () => {
+test('whatever comes, no byte is lost or changed, and pieces are not tiny', async () => {
   const piece = fc.constantFrom(
     '\r\n\r\n',
     '\r\n',

@@ -19,11 +19,11 @@ describe('a request target', () => {
     ['//host/x', '//host/x', '', '//host/x'],
     ['*', '*', '', '*'],
     ['', '', '', ''],
-  ])('is taken apart: %s', (url, path, rawQuery, originForm) => {
+  ])('is split into path and query: %s', (url, path, rawQuery, originForm) => {
     expect(parseTarget(url)).toEqual({ path, rawQuery, originForm });
   });
 
-  it('loses nothing but its scheme and authority', () => {
+  it('loses only its scheme and authority', () => {
     fc.assert(
       fc.property(fc.constantFrom('', 'http://a', 'https://[::1]:1'), fc.string(), (origin, rest) => {
         const target = `/${rest}`;
@@ -45,7 +45,7 @@ describe('a request target', () => {
     ['//host/api/v3/x', false],
     ['ftp://host/api/v3/x', false],
     ['/x?/api/v3/', false],
-  ])('%s is of the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
+  ])('%s belongs to the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
 });
 
 describe('If-None-Match', () => {

@@ -19,7 +19,7 @@ function pairs(flat: readonly string[]): [name: string, value: string][] {
 }
 
 describe.each(DIRECTIONS)('headers on their way %s', (_, passed) => {
-  it('are as they came', () => {
+  it('stay as they are', () => {
     const headers = { 'content-type': 'application/json', 'x-api-key': 'a, b', 'x-empty': '' };
     expect(pairs(passed(headers))).toEqual(Object.entries(headers));
   });
@@ -44,7 +44,7 @@ describe.each(DIRECTIONS)('headers on their way %s', (_, passed) => {
     expect(passed({ connection: value, ...others, accept: '*/*' })).toEqual(['accept', '*/*']);
   });
 
-  it('never hold a connection header, a named one or a cookie, and lose nothing else', () => {
+  it('lose the connection headers, those that Connection names and cookies, and nothing else', () => {
     const dropped = [...HOP_BY_HOP, 'cookie', 'set-cookie', 'host', 'content-length', 'expect', 'x-timeout'];
     const ours = ['cache-status', 'access-control-allow-origin', 'access-control-expose-headers', 'x-request-id'];
     const names = fc.constantFrom(...dropped, ...ours, 'accept', 'x-api-key', 'x-a', 'x-b', 'if-none-match', 'date');
@@ -73,7 +73,7 @@ describe('headers on their way to the indexer', () => {
     expect(forwardedHeaders({ [name]: '1', accept: '*/*' })).toEqual(['accept', '*/*']);
   });
 
-  it("hold the client's own key, and none where Connection names it", () => {
+  it('hold the API key of the client, unless Connection names it', () => {
     expect(forwardedHeaders({ 'x-api-key': 'own' })).toEqual(['x-api-key', 'own']);
     expect(forwardedHeaders({ 'x-api-key': 'own', connection: 'x-api-key' })).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe('headers on their way to the client', () => {
     expect(returnedHeaders({ [name]: ['1', '2'], date: 'today' })).toEqual(['date', 'today']),
   );
 
-  it('say nothing of other origins, of other hosts or of what a browser keeps for this one', () => {
+  it('have no headers about other origins, other hosts or what a browser stores for this one', () => {
     const names = [
       ...['access-control-allow-credentials', 'access-control-allow-methods', 'access-control-allow-headers'],
       ...['access-control-max-age', 'alt-svc', 'strict-transport-security', 'clear-site-data', 'set-cookie2'],

@@ -181,23 +181,23 @@ function forAccepted(holds: (target: string) => void): void {
   expect(accepted).toBeGreaterThan(500);
 }
 
-describe('a target that may be passed on', () => {
+describe('a target that is accepted', () => {
   it.each(PASSED)('is %s', (target) => expect(isPassable(target)).toBe(true));
 
   it.each(Object.entries(REFUSED))('never has %s', (_, refused) => {
     expect(refused.filter(isPassable)).toEqual([]);
   });
 
-  it('never has a dot segment in it that comes out when it is decoded once more', () => {
+  it('never has a dot segment that appears when it is decoded again', () => {
     expect(DECODED_TWICE.filter(isPassable)).toEqual([]);
   });
 
-  it('never has a byte in its path that no path may hold', () => {
+  it('never has a byte in its path that RFC 3986 does not allow there', () => {
     expect(ILLEGAL.filter(isPassable)).toEqual([]);
   });
 });
 
-describe('whatever is accepted', () => {
+describe('an accepted target', () => {
   it('lies under /api/v3/ and holds visible ASCII alone', () => {
     forAccepted((target) => {
       expect(target.slice(0, 8).toLowerCase()).toBe('/api/v3/');
@@ -236,7 +236,7 @@ describe('whatever is accepted', () => {
     });
   });
 
-  it('is the same path after it was normalised, as servers on the way may do', () => {
+  it('is the same path after it was normalised', () => {
     forAccepted((target) => {
       const { path } = taken(target);
       expect(new URL(path, 'http://127.0.0.1').pathname.split('/')).toHaveLength(path.split('/').length);

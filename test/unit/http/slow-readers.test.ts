@@ -49,7 +49,7 @@ it('cuts a client that takes a byte a second', () => {
   expect(socket.destroyed).toBe(true);
 });
 
-it('leaves one alone that takes 16 KiB in the time, for as long as that goes on', () => {
+it('leaves a client alone that takes 16 KiB in the time, for as long as that goes on', () => {
   const socket = watched();
   socket.write(1024 * KIB);
   for (let second = 0; second < 600; second++) {
@@ -59,7 +59,7 @@ it('leaves one alone that takes 16 KiB in the time, for as long as that goes on'
   expect(socket.destroyed).toBe(false);
 });
 
-it('gives a piece of 64 KiB, of which nothing is seen before it has left as a whole, four times as long', () => {
+it('allows four times as long for a write of 64 KiB, which is seen only when it has left as a whole', () => {
   const socket = watched();
   socket.write(64 * KIB);
   vi.advanceTimersByTime(4 * SLOW_READER_MS);
@@ -68,7 +68,7 @@ it('gives a piece of 64 KiB, of which nothing is seen before it has left as a wh
   expect(socket.destroyed).toBe(true);
 });
 
-it('does not take a server that has nothing to write for a client that does not read', () => {
+it('does not count time in which the server has nothing to write', () => {
   const socket = watched();
   for (let answer = 0; answer < 20; answer++) {
     socket.write(100);
@@ -79,7 +79,7 @@ it('does not take a server that has nothing to write for a client that does not 
   expect(socket.destroyed).toBe(false);
 });
 
-it('does not add up the waits of small answers, each of which is taken in time', () => {
+it('does not add up the waits of small answers that are each taken in time', () => {
   const socket = watched();
   socket.write(100);
   for (let answer = 0; answer < 20; answer++) {
@@ -90,7 +90,7 @@ it('does not add up the waits of small answers, each of which is taken in time',
   expect(socket.destroyed).toBe(false);
 });
 
-it('looks no more once it is closed', () => {
+it('stops watching when it is closed', () => {
   const socket = new Written();
   new SlowReaders([socket], SLOW_READER_MS).close();
   socket.write(100);

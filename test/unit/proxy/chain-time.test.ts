@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 const START = 1_800_000_000_000;
 
 let now: number;
-/** How far the indexer is behind our clock; `undefined`: it does not tell. */
+/** How far the indexer is behind our clock; `undefined`: it does not say. */
 let behindMs: number | undefined;
 let asks: number;
 
@@ -43,7 +43,7 @@ describe('the newest chain time', () => {
     }
   });
 
-  test('is never one that no chain can have reached', async () => {
+  test('is never a time that no chain can have reached', async () => {
     const time = chainTime();
     time.learn(START - HOUR);
     for (const absurd of [START + DAY, 1e300, Number.POSITIVE_INFINITY]) time.learn(absurd);
@@ -52,13 +52,13 @@ describe('the newest chain time', () => {
     expect(await time.upToDate()).toBe(START - HOUR);
   });
 
-  test('may be a little ahead of our clock, which can be slow', () => {
+  test('may be a little ahead of our clock, because our clock can be slow', () => {
     const time = chainTime();
     time.learn(START + 10 * MINUTE);
     expect(time.newestAt).toBe(START + 10 * MINUTE);
   });
 
-  test('does not go back where the head does, as with replicas behind one address', async () => {
+  test('does not go back when the head does, as with replicas behind one address', async () => {
     const time = chainTime();
     time.learn(START - MINUTE);
     behindMs = HOUR;
@@ -67,7 +67,7 @@ describe('the newest chain time', () => {
 });
 
 describe('the head is asked for', () => {
-  test('where nothing is known', async () => {
+  test('when no chain time is known', async () => {
     const time = chainTime();
     behindMs = HOUR;
     expect(await time.upToDate()).toBe(START - HOUR);
@@ -80,13 +80,13 @@ describe('the head is asked for', () => {
     expect(asks).toBe(3);
   });
 
-  test('once for all who want it at the same time', async () => {
+  test('once for all requests that need it at the same time', async () => {
     const time = chainTime();
     expect(await Promise.all(Array.from({ length: 50 }, () => time.upToDate()))).toEqual(Array(50).fill(START));
     expect(asks).toBe(1);
   });
 
-  test('not while answers tell it, however far the indexer is behind', async () => {
+  test('not while answers show it, however far the indexer is behind', async () => {
     const time = chainTime();
     behindMs = HOUR;
     await time.upToDate();
@@ -97,7 +97,7 @@ describe('the head is asked for', () => {
     expect(asks).toBe(1);
   });
 
-  test('not while answers tell that the indexer catches up', async () => {
+  test('not while answers show that the indexer catches up', async () => {
     const time = chainTime();
     behindMs = HOUR;
     await time.upToDate();
@@ -108,7 +108,7 @@ describe('the head is asked for', () => {
     expect(asks).toBe(1);
   });
 
-  test('although answers show ever newer times, where they are about the past', async () => {
+  test('although answers show newer and newer times, when those are far in the past', async () => {
     const time = chainTime();
     for (; now < START + MINUTE; now += SECOND) {
       time.learn(START - 300 * DAY + (now - START) * 100);
@@ -117,7 +117,7 @@ describe('the head is asked for', () => {
     expect(asks).toBe(6);
   });
 
-  test('although answers show ever newer times, where they fall behind little by little', async () => {
+  test('although answers show newer and newer times, when they fall behind little by little', async () => {
     const time = chainTime();
     for (; now < START + 10 * MINUTE; now += SECOND) {
       time.learn(START + (now - START) / 2);
@@ -125,7 +125,7 @@ describe('the head is asked for', () => {
     }
   });
 
-  test('less and less often where it cannot be told, down to once a minute', async () => {
+  test('less and less often when the indexer cannot say it, down to once a minute', async () => {
     const time = chainTime();
     time.learn(START - DAY);
     behindMs = undefined;
@@ -152,7 +152,7 @@ describe('the head is asked for', () => {
     expect(asks).toBe(2);
   });
 
-  test('and not waited for longer than a second; what it says later is known then', async () => {
+  test('and waited for no longer than a second; a later answer is used then', async () => {
     vi.useFakeTimers();
     try {
       const { promise, resolve } = Promise.withResolvers<number>();
@@ -166,7 +166,7 @@ describe('the head is asked for', () => {
       expect(settled).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await waiting).toBe(START - DAY);
-      // While it is still under way nobody waits once more.
+      // While that request is still in flight, no other one waits for it again.
       expect(await time.upToDate()).toBe(START - DAY);
       resolve(START - HOUR);
       await vi.advanceTimersByTimeAsync(0);
@@ -192,14 +192,14 @@ describe('with other instances', () => {
     merged = undefined;
   });
 
-  test('what one of them was just told is not asked for', async () => {
+  test('the head is not asked for when one of them has just asked', async () => {
     merged = { newestAt: START - HOUR, headSeenAt: START - 5 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - HOUR);
     expect(asks).toBe(0);
   });
 
-  test('only the one that may ask does, and the others look for its answer a second later', async () => {
+  test('only one at a time asks, and the others look for its answer a second later', async () => {
     merged = { newestAt: START - DAY, headSeenAt: START - HOUR, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - DAY);
@@ -211,7 +211,7 @@ describe('with other instances', () => {
     expect(asks).toBe(0);
   });
 
-  test('the others are told what the indexer said', async () => {
+  test('the answer is shared with the others', async () => {
     merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
     behindMs = MINUTE;
     await chainTime(shared).upToDate();
@@ -222,7 +222,7 @@ describe('with other instances', () => {
     ]);
   });
 
-  test('the others are told what answers said, at most once in 10 s', async () => {
+  test('times in answers are shared with the others, at most once in 10 s', async () => {
     merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
     const time = chainTime(shared);
     await time.upToDate();
@@ -232,13 +232,13 @@ describe('with other instances', () => {
     expect(given.every(({ askEveryMs }) => askEveryMs === 0)).toBe(true);
   });
 
-  test('without Redis each asks for itself', async () => {
+  test('each asks by itself without Redis', async () => {
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START);
     expect(asks).toBe(1);
   });
 
-  test('a clock that is ahead of ours stops nothing', async () => {
+  test('a clock that is ahead of ours does no harm', async () => {
     merged = { newestAt: START, headSeenAt: START + 30 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START);

@@ -4,13 +4,14 @@ import type { ErrorCode } from '../../../src/errors.ts';
 import { ASKED_AT, BLOCK_SET, classifiedOf, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
-  test('becomes an entry of its own bytes, with its instants', () => {
+  test('becomes an entry with its bytes and instants', () => {
     const chunk = Buffer.from(`junk${BLOCK_SET}junk`);
     const body = chunk.subarray(4, -4);
     const entry = entryOf(SHARDS, { body, contentType: 'application/json; charset=utf-8' });
     const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
+      tags: [],
       body: Buffer.from(BLOCK_SET),
       head: {
         status: 200,
@@ -24,8 +25,8 @@ describe('an answer', () => {
       freshUntil,
       staleWhileRevalidateUntil: freshUntil + 600_000,
       staleIfErrorUntil: freshUntil + 86_400_000,
-      memoryTtlMs: 3_600_000,
-      lifetimeMs: 86_400_000,
+      memoryTtl: 3_600_000,
+      lifetime: 86_400_000,
       completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
       regressedSince: undefined,
     });
@@ -34,12 +35,12 @@ describe('an answer', () => {
     expect(entry.body.buffer.byteLength).toBe(BLOCK_SET.length);
   });
 
-  test('passes byte for byte, white space and escapes included', () => {
+  test('keeps every byte, white space and escapes included', () => {
     const body = ' {"traces" : [] , "x":1.0e2,"\\u0061":"\\/",\r\n"é":"💎"} ';
     expect(entryOf(PENDING, { body }).body).toEqual(Buffer.from(body));
   });
 
-  test('that is a true 404 is an entry too, of the class absent', () => {
+  test("that is a 404 in the indexer's own form becomes an entry of the class absent", () => {
     const body = '{"error":"blocks not found"}';
     const entry = entryOf(SHARDS, { status: 404, body });
     expect(entry.body.toString()).toBe(body);
@@ -48,7 +49,7 @@ describe('an answer', () => {
     expect(entry.staleIfErrorUntil).toBe(entry.freshUntil);
   });
 
-  test("that grows is as old as the indexer's chain says, and our clock at most", () => {
+  test('that grows has its age by the chain time, and at most by our clock', () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
     const classified = (chainAt: number | undefined) => {
       const { entry, gainsByChainTime } = classifiedOf(OUT, { body, chainAt });
@@ -61,19 +62,19 @@ describe('an answer', () => {
     expect(classified(ASKED_AT + 86_400_000)).toEqual([10_030, false]);
   });
 
-  test('that is as short-lived as can be gains nothing by the chain time, nor does one that does not grow', () => {
+  test('with the shortest lifetime, or one that does not grow, does not depend on the chain time', () => {
     const young = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 9}}]}`;
     expect(classifiedOf(OUT, { body: young, chainAt: undefined }).gainsByChainTime).toBe(false);
     expect(classifiedOf(SHARDS, { chainAt: undefined }).gainsByChainTime).toBe(false);
   });
 
-  test('shows how far the chain has got', () => {
+  test('shows the chain time', () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
     expect(classifiedOf(OUT, { body }).showsChainAt).toBe(ASKED_AT - 100_000);
     expect(classifiedOf(SHARDS).showsChainAt).toBeUndefined();
   });
 
-  test('has a strong tag over its body alone', () => {
+  test('has a strong entity tag over its body alone', () => {
     const tag = (body: string, status = 200) => entryOf(PENDING, { body, status, apiVersion: `${status}` }).head.etag;
     expect(tag('{"traces":[]}')).toMatch(/^"[\w-]{43}"$/);
     expect(tag('{"traces":[]}')).toBe(tag('{"traces":[]}'));
@@ -81,7 +82,7 @@ describe('an answer', () => {
   });
 
   test.each(['a\r\nSet-Cookie: x=1', 'a\n', 'a\u0000', 'a\u0100', 'a\u007f', 'application/j\u00e9son', ''])(
-    'keeps no header that could not be sent again: %j',
+    'keeps no header that could not be sent to clients: %j',
     (text) => {
       expect(entryOf(SHARDS, { contentType: text, apiVersion: text }).head).toMatchObject({
         contentType: 'application/json',
@@ -90,7 +91,7 @@ describe('an answer', () => {
     },
   );
 
-  test('without a Content-Type is JSON, and has no version that was not sent', () => {
+  test('without a Content-Type becomes JSON, and gets no version that was not sent', () => {
     expect(entryOf(SHARDS, { contentType: undefined, apiVersion: undefined }).head).toMatchObject({
       contentType: 'application/json',
       apiVersion: undefined,
@@ -98,7 +99,7 @@ describe('an answer', () => {
   });
 });
 
-describe('what is no answer', () => {
+describe('a response that is no answer', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['white space', ' \n'],
@@ -114,7 +115,7 @@ describe('what is no answer', () => {
     ['an error with status 200', '{"error":"x"}'],
     ['a rate limit with status 200', '{"ok":false,"result":"Ratelimit exceed","code":429}'],
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
-  ])('%s is upstream-invalid with status 200', (_, body) => {
+  ])('%s becomes upstream-invalid with status 200', (_, body) => {
     const failure = failureOf(SHARDS, { body });
     expect(failure).toMatchObject({ code: 'upstream-invalid', upstreamStatus: 200, upstreamBody: undefined });
   });
@@ -181,19 +182,19 @@ describe('what is no answer', () => {
     '[]',
     '<html>not found</html>',
     '',
-  ])('a 404 that does not say why as the indexer does is upstream-invalid: %j', (body) => {
+  ])("a 404 that is not in the indexer's own form becomes upstream-invalid: %j", (body) => {
     const expected = { code: 'upstream-invalid', upstreamStatus: 404, upstreamBody: undefined };
     for (const call of [SHARDS, OUT, PENDING]) expect(failureOf(call, { status: 404, body })).toMatchObject(expected);
   });
 
-  test("every failure knows the indexer's version, when it can be sent again", () => {
+  test("every failure keeps the indexer's version where a header can hold it", () => {
     for (const status of [200, 204, 302, 401, 404, 422, 429, 500]) {
       expect(failureOf(SHARDS, { status, body: '{}' }).apiVersion).toBe('1.2.3');
       expect(failureOf(SHARDS, { status, body: '{}', apiVersion: 'a\r\nb' }).apiVersion).toBeUndefined();
     }
   });
 
-  test("a refused key or a rate limit says nothing of the indexer's words", () => {
+  test("a refused key or a rate limit repeats nothing of the indexer's error body", () => {
     const body = '{"error":"the key 1234 is wrong"}';
     for (const status of [401, 403, 429]) {
       const failure = failureOf(SHARDS, { status, body });

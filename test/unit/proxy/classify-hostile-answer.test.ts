@@ -4,7 +4,7 @@ import { ProxyError } from '../../../src/errors.ts';
 import { ASKED_AT, classify, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('a hostile body', () => {
-  test('is classified whatever its shape, without a throw', () => {
+  test('is classified without a throw, whatever its shape', () => {
     const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
     const body = fc.oneof(
       fc.json(),
@@ -22,7 +22,7 @@ describe('a hostile body', () => {
     );
   });
 
-  test('is nested as deep as it likes and overflows no stack', () => {
+  test('does not overflow the stack, however deep it is nested', () => {
     const depth = 200_000;
     const nested = (open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
     expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).head.answerClass).toBe('live');
@@ -30,14 +30,14 @@ describe('a hostile body', () => {
     expect(failureOf(OUT, { body: '['.repeat(depth) }).code).toBe('upstream-invalid');
   });
 
-  test('leaves the prototypes as they were, and inherits nothing', () => {
+  test('changes no prototype, and inherits nothing', () => {
     const polluting = '{"__proto__":{"blocks":[],"error":"x"},"constructor":{"prototype":{"blocks":[]}}}';
     expect(failureOf(SHARDS, { body: polluting }).code).toBe('upstream-invalid');
     expect(failureOf(SHARDS, { body: polluting, status: 404 }).upstreamBody).toBeUndefined();
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 
-  test('gains no lifetime by numbers out of this world', () => {
+  test('gains no lifetime by numbers out of range', () => {
     for (const now of ['-9007199254740991', '9007199254740991', '0']) {
       const body = `{"transactions":[{"mc_block_seqno":1e308,"now":${now}}]}`;
       for (const chainAt of [undefined, 8.64e15, -8.64e15]) {

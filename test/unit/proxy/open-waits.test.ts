@@ -19,7 +19,7 @@ function open(): Wait {
 }
 
 describe('a wait', () => {
-  test('ends at its own deadline, in the order of their beginnings', () => {
+  test('ends at its own deadline, in the order in which waits began', () => {
     const ended: number[] = [];
     for (let index = 0; index < 5; index++) {
       open().onEnd = () => ended.push(index);
@@ -33,7 +33,7 @@ describe('a wait', () => {
     expect([ended, waits.size, vi.getTimerCount()]).toEqual([[0, 1, 2, 3, 4], 0, 0]);
   });
 
-  test('ends once, with the first reason', () => {
+  test('is ended once, with the first reason', () => {
     const wait = open();
     const onEnd = vi.fn();
     wait.onEnd = onEnd;
@@ -43,7 +43,7 @@ describe('a wait', () => {
     expect([wait.reason?.code, onEnd.mock.calls.length]).toEqual(['client-left', 1]);
   });
 
-  test('that was closed does not end', () => {
+  test('that was closed is not ended', () => {
     const wait = open();
     const onEnd = vi.fn();
     wait.onEnd = onEnd;
@@ -53,7 +53,7 @@ describe('a wait', () => {
     expect([wait.reason, onEnd.mock.calls.length, waits.size]).toEqual([undefined, 0, 0]);
   });
 
-  test('has a signal for what needs one, aborted with the reason', () => {
+  test('has an abort signal with the reason where one is needed', () => {
     const [before, after] = [open(), open()];
     const { signal } = before;
     expect(signal.aborted).toBe(false);
@@ -66,7 +66,7 @@ describe('a wait', () => {
 });
 
 describe('many waits', () => {
-  test('are refused above the most', () => {
+  test('are refused above the limit', () => {
     for (let index = 0; index < 1000; index++) open();
     const last = waits.open();
     expect(last).toBeUndefined();
@@ -74,7 +74,7 @@ describe('many waits', () => {
     expect(waits.open()).toBeDefined();
   });
 
-  test('end with the process', () => {
+  test('end when the process ends', () => {
     const all = Array.from({ length: 500 }, open);
     waits.endAll();
     expect(new Set(all.map(({ reason }) => reason?.code))).toEqual(new Set(['shutting-down']));

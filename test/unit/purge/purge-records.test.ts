@@ -1,20 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { freshnessOf } from '../../../src/cache/entry.ts';
+import { freshnessOf } from '../../../src/instants.ts';
 import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const RUNS = { numRuns: 1000 };
 
-/** The tags of an entry are the words of its key. */
 function someRecords({ onEpoch = () => {}, now = Date.now } = {}) {
-  return new PurgeRecords({ tagsOf: (key) => key.split(' '), onEpoch, now });
+  return new PurgeRecords({ onEpoch, now });
 }
 
 function withAll(given: readonly PurgeRecord[]): PurgeRecords {
   const records = someRecords();
   for (const record of given) records.apply(record);
   return records;
+}
+
+/** An entry whose tags are read by this function. */
+function withTags(askedAt: number, tagsOf: () => string[]) {
+  return Object.defineProperty(anEntry({ askedAt }), 'tags', { get: tagsOf });
 }
 
 const hard = (tag: string, at: number): PurgeRecord => ({ tag, soft: false, at });
@@ -28,7 +32,7 @@ const entries = fc
   .map(([words, askedAt, lifetime, swr, sie]) => {
     const freshUntil = askedAt + lifetime;
     return anEntry({
-      key: words.join(' '),
+      tags: words,
       askedAt,
       freshUntil,
       staleWhileRevalidateUntil: freshUntil + swr,
@@ -37,25 +41,25 @@ const entries = fc
   });
 
 describe('a hard purge', () => {
-  test('ends what names its tag and was asked for up to its instant, and nothing else', () => {
+  test('ends the entries that have its tag and were requested up to its instant, and no others', () => {
     const records = withAll([hard('a', 100)]);
-    expect(records.applyBans(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
-    for (const kept of [anEntry({ key: 'a b', askedAt: 101 }), anEntry({ key: 'b', askedAt: 1 })]) {
+    expect(records.applyBans(anEntry({ tags: ['a', 'b'], askedAt: 100 }))).toBeUndefined();
+    for (const kept of [anEntry({ tags: ['a', 'b'], askedAt: 101 }), anEntry({ tags: ['b'], askedAt: 1 })]) {
       expect(records.applyBans(kept)).toBe(kept);
     }
   });
 
-  test('of everything is the epoch, which only grows and is told', () => {
+  test('of everything raises the epoch, which only grows, and reports it', () => {
     const onEpoch = vi.fn();
     const records = someRecords({ onEpoch });
     expect([records.apply(hard(EVERY_ENTRY, 100)), records.apply(hard(EVERY_ENTRY, 99))]).toEqual([true, false]);
     expect(records.apply(hard(EVERY_ENTRY, 100))).toBe(false);
     expect([records.epoch, onEpoch.mock.calls.length]).toEqual([100, 1]);
-    const entry = anEntry({ key: 'a', askedAt: 1 });
+    const entry = anEntry({ tags: ['a'], askedAt: 1 });
     expect(records.applyBans(entry)).toBe(entry);
   });
 
-  test('that follows another at once is still later', () => {
+  test('that follows another at once is dated later', () => {
     const records = someRecords({ now: () => 99.5 });
     for (const tag of ['a', EVERY_ENTRY]) {
       const [first, second] = [1, 2].map(() => {
@@ -70,14 +74,14 @@ describe('a hard purge', () => {
 
 describe('a soft purge', () => {
   const entry = anEntry({
-    key: 'a',
+    tags: ['a'],
     askedAt: 100,
     freshUntil: 200,
     staleWhileRevalidateUntil: 210,
     staleIfErrorUntil: 240,
   });
 
-  test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their length', (tag) => {
+  test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their lengths', (tag) => {
     expect(withAll([soft(tag, 150)]).applyBans(entry)).toEqual({
       ...entry,
       freshUntil: 150,
@@ -86,18 +90,18 @@ describe('a soft purge', () => {
     });
   });
 
-  test('leaves what is stale already as it is, and what was asked for later', () => {
+  test('leaves entries as they are that are stale already or were requested later', () => {
     expect(withAll([soft('a', 200)]).applyBans(entry)).toBe(entry);
     expect(withAll([soft('a', 99)]).applyBans(entry)).toBe(entry);
   });
 
-  test('does not weaken a hard one', () => {
+  test('does not weaken a hard purge', () => {
     expect(withAll([hard('a', 100), soft('a', 150)]).applyBans(entry)).toBeUndefined();
   });
 });
 
-describe('whatever is purged', () => {
-  test('it comes to the same in any order and any number of times', () => {
+describe('whatever is purged,', () => {
+  test('the result is the same in any order and any number of times', () => {
     fc.assert(
       fc.property(fc.array(record), fc.gen(), entries, (given, gen, entry) => {
         const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
@@ -120,14 +124,14 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('no entry becomes better, and none is fresh after a purge of it', () => {
+  test('no entry lives longer, and none is fresh after a purge of it', () => {
     const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
     fc.assert(
       fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
         const remaining = withAll(given).applyBans(entry);
         const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
         expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
-        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
+        const named = given.filter(({ tag, soft }) => entry.tags.includes(tag) || (tag === EVERY_ENTRY && soft));
         const purged = named.filter(({ at }) => at >= entry.askedAt);
         if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
         else if (purged.length === 0) expect(remaining).toBe(entry);
@@ -137,20 +141,20 @@ describe('whatever is purged', () => {
     );
   });
 
-  test('an entry that it left nothing or less of was asked for before the last purge of its key', () => {
+  test('an entry that a purge ended or shortened was requested before the last purge of its key', () => {
     fc.assert(
       fc.property(fc.array(record), entries, (given, entry) => {
         const records = withAll(given);
         if (records.applyBans(entry) !== entry)
-          expect(records.purgedUntil(entry.key)).toBeGreaterThanOrEqual(entry.askedAt);
-        const named = given.filter(({ tag, soft }) => entry.key.includes(tag) || (tag === EVERY_ENTRY && soft));
-        expect(records.purgedUntil(entry.key)).toBe(Math.max(0, ...named.map(({ at }) => at)));
+          expect(records.purgedUntil(entry)).toBeGreaterThanOrEqual(entry.askedAt);
+        const named = given.filter(({ tag, soft }) => entry.tags.includes(tag) || (tag === EVERY_ENTRY && soft));
+        expect(records.purgedUntil(entry)).toBe(Math.max(0, ...named.map(({ at }) => at)));
       }),
       RUNS,
     );
   });
 
-  test('a hard purge more never leaves more', () => {
+  test('one more hard purge never lengthens the life of an entry', () => {
     fc.assert(
       fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
         const [before, after] = [withAll(given).applyBans(entry), withAll([...given, hard(tag, at)]).applyBans(entry)];
@@ -163,7 +167,7 @@ describe('whatever is purged', () => {
 
 describe('a purge that is in force', () => {
   const now = 1000.5;
-  const entry = anEntry({ key: 'a', askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
+  const entry = anEntry({ tags: ['a'], askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
 
   test.each([0, 1, 40, 3999, 50_000])(
     'ends the lifetime now when its instant lies %i ms ahead of the clock',
@@ -174,33 +178,30 @@ describe('a purge that is in force', () => {
     },
   );
 
-  test.each([1, 40, 999, 60_000])(
-    'covers an entry that was asked for by a clock that was %i ms ahead then',
-    (ahead) => {
-      for (const isSoft of [true, false]) {
-        const records = someRecords({ now: () => now });
-        const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
-        expect(records.applyBans(early)).toBe(early);
-        const purge = { tag: 'a', soft: isSoft };
-        records.apply({ ...purge, at: records.nextAt(purge) });
-        const left = records.applyBans(early);
-        expect(left === undefined || left.freshUntil <= now).toBe(true);
-      }
-    },
-  );
+  test.each([1, 40, 999, 60_000])('covers an entry that was dated by a clock %i ms ahead', (ahead) => {
+    for (const isSoft of [true, false]) {
+      const records = someRecords({ now: () => now });
+      const early = anEntry({ ...entry, askedAt: now + ahead, freshUntil: now + ahead + 5000 });
+      expect(records.applyBans(early)).toBe(early);
+      const purge = { tag: 'a', soft: isSoft };
+      records.apply({ ...purge, at: records.nextAt(purge) });
+      const left = records.applyBans(early);
+      expect(left === undefined || left.freshUntil <= now).toBe(true);
+    }
+  });
 
-  test('is not put off for long by an entry of a clock that was far ahead', () => {
+  test('is not delayed for long by an entry that a clock far ahead has dated', () => {
     const records = someRecords({ now: () => now });
-    records.applyBans(anEntry({ key: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
+    records.applyBans(anEntry({ tags: ['b'], askedAt: now + 1e9, freshUntil: now + 2e9 }));
     expect(records.nextAt({ tag: 'a', soft: true })).toBeLessThan(now + 60_001);
   });
 });
 
-describe('an entry that no purge covers', () => {
+describe('an entry that no ban covers', () => {
   test('has its tags read once, and again after the next purge', () => {
     const tagsOf = vi.fn(() => ['a']);
-    const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
-    const entry = anEntry({ askedAt: 10 });
+    const records = someRecords();
+    const entry = withTags(10, tagsOf);
     records.apply(hard('b', 1000));
     for (let time = 0; time < 3; time++) expect(records.applyBans(entry)).toBe(entry);
     expect(tagsOf).toHaveBeenCalledTimes(1);
@@ -210,7 +211,7 @@ describe('an entry that no purge covers', () => {
 });
 
 describe('when records are trimmed', () => {
-  test('those before the instant are forgotten, and the epoch never', () => {
+  test('those before the instant are dropped, and the epoch never', () => {
     const records = withAll([hard(EVERY_ENTRY, 1), hard('a', 50), soft('a', 60), hard('b', 59)]);
     records.trim(60);
     expect([...records.all()]).toEqual([hard(EVERY_ENTRY, 1), soft('a', 60)]);
@@ -220,9 +221,9 @@ describe('when records are trimmed', () => {
     expect([records.epoch, records.newest]).toEqual([1, undefined]);
   });
 
-  test('those of a clock that was far ahead are taken as of the latest instant that can be', () => {
+  test('those of a clock that was far ahead are dated back to the latest possible instant', () => {
     const onEpoch = vi.fn();
-    const records = new PurgeRecords({ tagsOf: () => [], onEpoch, now: Date.now });
+    const records = new PurgeRecords({ onEpoch, now: Date.now });
     for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);
     records.trim(0, 100);
     records.correctEpoch(70);
@@ -232,15 +233,15 @@ describe('when records are trimmed', () => {
     expect(onEpoch).toHaveBeenCalledTimes(2);
   });
 
-  test('keys are not looked into while there are none', () => {
+  test('tags are not looked up while there are none', () => {
     const tagsOf = vi.fn(() => ['a']);
-    const records = new PurgeRecords({ tagsOf, onEpoch: () => {}, now: Date.now });
+    const records = someRecords();
     records.apply(hard(EVERY_ENTRY, 1000));
-    records.applyBans(anEntry({ askedAt: 10 }));
+    records.applyBans(withTags(10, tagsOf));
     records.apply(hard('a', 1000));
-    records.applyBans(anEntry({ askedAt: 1001 }));
+    records.applyBans(withTags(1001, tagsOf));
     expect(tagsOf).not.toHaveBeenCalled();
-    records.applyBans(anEntry({ askedAt: 1000 }));
+    records.applyBans(withTags(1000, tagsOf));
     expect(tagsOf).toHaveBeenCalledOnce();
   });
 });

@@ -37,7 +37,7 @@ async function open(): Promise<void> {
 }
 
 describe('closed', () => {
-  test('it gives what the work resolves to, and "failed" for what it throws, at once or later', async () => {
+  test('it returns the result of the work, and "failed" when the work throws or rejects', async () => {
     expect(await run('succeeds')).toBe('value');
     expect(await run('fails')).toBe('failed');
     const thrown = breaker.run(() => {
@@ -46,19 +46,19 @@ describe('closed', () => {
     expect(await thrown).toBe('failed');
   });
 
-  test('it opens at so many failures in a row, with the last error, once', async () => {
+  test('it opens once after the configured number of failures in a row, with the last error', async () => {
     await open();
     expect(transitions).toEqual([{ state: 'open', error: lost }]);
     expect(await run('succeeds')).toBe('rejected');
     expect(begun).toBe(FAILURES);
   });
 
-  test('a success begins the count anew', async () => {
+  test('a success resets the count', async () => {
     for (let call = 0; call < 30; call++) await run(call % FAILURES === 0 ? 'succeeds' : 'fails');
     expect(transitions).toEqual([]);
   });
 
-  test('calls that were under way when it opened change nothing when they end', async () => {
+  test('calls in flight when it opened change nothing when they end', async () => {
     const [first, second] = [Promise.withResolvers(), Promise.withResolvers()];
     const late = [run(first.promise), run(second.promise)];
     await open();
@@ -71,7 +71,7 @@ describe('closed', () => {
 });
 
 describe('open', () => {
-  test('it rejects until the open duration is over, then one call is the trial and all others are rejected', async () => {
+  test('it rejects all calls for the open duration, then all but one trial', async () => {
     await open();
     now += OPEN_MS - 1;
     expect(await run('succeeds')).toBe('rejected');
@@ -86,7 +86,7 @@ describe('open', () => {
     expect(await run('succeeds')).toBe('value');
   });
 
-  test('a trial that fails is reported to nobody, and the next one comes after another open duration', async () => {
+  test('a failed trial is not reported, and the next one comes after another open duration', async () => {
     await open();
     for (let trial = 1; trial <= 5; trial++) {
       now += OPEN_MS;
@@ -97,7 +97,7 @@ describe('open', () => {
     expect(transitions).toHaveLength(1);
   });
 
-  test('once it has closed, it takes as many failures as before to open it', async () => {
+  test('once closed, it takes as many failures as before to open it', async () => {
     await open();
     now += OPEN_MS;
     await run('succeeds');
@@ -108,7 +108,7 @@ describe('open', () => {
   });
 });
 
-test('whatever fails when, at most one call is begun in each open duration, and one success after it closes', async () => {
+test('whatever fails when, at most one call starts per open duration, and one success closes it', async () => {
   const step = fc.record({ fails: fc.boolean(), afterMs: fc.integer({ min: 0, max: 2 * OPEN_MS }) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {

@@ -50,11 +50,11 @@ function check(text: string, cuts: readonly number[] = []): void {
 const cuts = fc.array(fc.nat(), { maxLength: 8 });
 
 describe('the syntax of replies', () => {
-  it('lets all pass that Redis may say, however it is cut', () => {
+  it('accepts every reply of the protocol, however it is split', () => {
     fc.assert(fc.property(fc.array(value, { maxLength: 4 }), cuts, (values, at) => check(values.join(''), at)));
   });
 
-  it('finds what does not belong, however it is cut', () => {
+  it('finds bytes that are not of the protocol, however they are split', () => {
     const wrong = fc.constantFrom(
       ...['&1\r\n', 'HTTP/1.1 200 OK\r\n', '\r\n', ':\r\n', ':1a\r\n', ':1\n', '$x\r\n', '$-2\r\n', '$3\r\nabcd\r\n'],
       ...['$3\r\nabc\n\r', '*-2\r\n', '*1.5\r\n', '%-1\r\n', '#x\r\n', '_x\r\n', ',\r\n', '|1\r\n+a\r\n+b\r\n'],

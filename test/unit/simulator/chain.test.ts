@@ -94,7 +94,7 @@ describe('the simulated chain', () => {
     expect([...counts].sort()).toEqual([1, 2, 3, 4]);
   });
 
-  it('has transactions of 1 to 12 in a trace, some of them in the masterchain, none of them lost', () => {
+  it('has traces of 1 to 12 transactions, some of them in the masterchain, and all of them in blocks', () => {
     const chain = chainAt(400);
     const transactions = allTransactions(chain);
     const sizes = new Set(chain.recentTraces(500).map((trace) => trace.transactions.length));
@@ -107,7 +107,7 @@ describe('the simulated chain', () => {
     }
   });
 
-  it('has the parent of every child, earlier than the child and with it among its children', () => {
+  it('has for every child an earlier parent that lists it among its children', () => {
     const chain = chainAt(300);
     let children = 0;
     for (const child of allTransactions(chain)) {
@@ -141,7 +141,7 @@ describe('the simulated chain', () => {
     for (const [seqno, rendered] of then) expect(renderBlockSet(chain, seqno)).toBe(rendered);
   });
 
-  it('answers nothing from below its history floor, and keeps no more than its window', () => {
+  it('has nothing below its history floor, and keeps no more than its window', () => {
     const chain = chainAt(10, { historyBlocks: 50, firstSeqno: 1000 });
     const [transaction] = chain.block(1000)?.transactions ?? [];
     const [trace] = chain.recentTraces();
@@ -159,7 +159,7 @@ describe('the simulated chain', () => {
 describe('the life of a trace', () => {
   const RANKS = { pending: 1, confirmed: 2, finalized: 3 };
 
-  it('goes from pending over confirmed to finalized, and only forward', () => {
+  it('goes from pending to confirmed to finalized, and never back', () => {
     const chain = chainAt(20);
     const ranks = new Map<string, number>();
     const seen = new Set<string>();
@@ -178,7 +178,7 @@ describe('the life of a trace', () => {
     expect(seen).toEqual(new Set(['undefined', 'pending', 'confirmed', 'finalized']));
   });
 
-  it('is among the pending traces from its emulation until all of it can be found in blocks', () => {
+  it('is among the pending traces from its emulation until all its transactions are in blocks', () => {
     const chain = chainAt(20, { outOfOrder: true });
     const externalHash = chain.send();
     const trace = chain.trace(externalHash);
@@ -196,7 +196,7 @@ describe('the life of a trace', () => {
     expect(chain.trace(externalHash)).toBe(trace);
   });
 
-  it('gains children seconds after the rest of some traces was final', () => {
+  it('lets some traces gain children seconds after all others were final', () => {
     const chain = chainAt(300);
     const lateBy = ({ transactions }: Trace) =>
       Math.max(...transactions.map(({ parent, finalizedAt }) => finalizedAt - (parent?.finalizedAt ?? finalizedAt)));
@@ -204,7 +204,7 @@ describe('the life of a trace', () => {
     expect(late.length).toBeGreaterThan(10);
   });
 
-  it('shows children of a transaction as they execute, and never loses one again', () => {
+  it('shows children of a transaction as they execute, and never loses one', () => {
     const chain = chainAt(20, { lateShare: 1 });
     const counts = new Map<string, number>();
     let grown = 0;
@@ -245,7 +245,7 @@ describe('the life of a trace', () => {
 });
 
 describe('a chain whose masterchain blocks become visible out of order', () => {
-  it('shows a masterchain block after its successors, and then for ever', () => {
+  it('shows some masterchain blocks after their successors, and then always', () => {
     const chain = chainAt(20, { outOfOrder: true });
     const late = Array.from({ length: 5 }, (_, n) => chain.headSeqno + 1 + n).find((seqno) => seqno % 5 === 3) ?? 0;
     chain.advanceTo(chain.clock.committedAt(late + 1));

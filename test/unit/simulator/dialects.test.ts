@@ -103,7 +103,7 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     expect(body.error).toContain('limit');
   });
 
-  it('says in its own way that a trace is pending, confirmed and finalized', async () => {
+  it('shows in its own form that a trace is pending, confirmed and finalized', async () => {
     await start(dialect);
     const trace = sendTrace();
     const [root] = trace.transactions;
@@ -134,7 +134,7 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     expect([pending, confirmed, finalized]).toEqual(says);
   });
 
-  it('has no trace before emulation and after its end, and says so in its own form', async () => {
+  it('answers in its own form that there is no trace before emulation and after its end', async () => {
     await start(dialect);
     const trace = sendTrace();
     const nothing = dialect === '1.2' ? null : [];
@@ -199,7 +199,7 @@ describe.each(DIALECTS)('dialect %s', (dialect) => {
     expect((await ask(indexer, commas)).status).toBe(dialect === 'spec' ? 422 : 200);
   });
 
-  it('tells of adjacent transactions what is true', async () => {
+  it('answers adjacentTransactions with the true parents and children', async () => {
     await start(dialect);
     const trace = traceWithChildren();
     for (const { hash } of trace.transactions) {
@@ -275,8 +275,8 @@ describe('the rest of the API', () => {
   });
 });
 
-describe('the sizes of answers', () => {
-  it('are those of real ones', async () => {
+describe('sizes of answers', () => {
+  it('are those of a real indexer', async () => {
     await start('1.3');
     const sizes: number[] = [];
     const path = '/api/v3/pendingTraces?ext_msg_hash=';

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => indexer.close());
 
 describe('an injected fault', () => {
-  it('befalls the requests of its scope, as often as it says', async () => {
+  it('applies to the requests of its scope, as often as it says', async () => {
     const fault = indexer.faults.inject(failed(500), { operation: 'masterchainBlockShards', times: 2 });
     const statuses: number[] = [];
     for (const target of [INFO, shards, INFO, shards, shards]) statuses.push((await ask(indexer, target)).status);
@@ -39,7 +39,7 @@ describe('an injected fault', () => {
     expect(fault.hits).toBe(2);
   });
 
-  it('goes on until it is removed, or all are cleared', async () => {
+  it('stays until it is removed, or all are cleared', async () => {
     const fault = indexer.faults.inject(failed(503, 'text', '7'));
     const down = await ask(indexer, shards);
     expect([down.status, down.headers['retry-after'], down.headers['content-type']]).toEqual([
@@ -90,23 +90,20 @@ describe('an injected fault', () => {
     },
   );
 
-  it.each(['content-length', 'chunked'] as const)(
-    'can be a huge answer that is still the true one (%s)',
-    async (framing) => {
-      indexer.faults.inject({ kind: 'huge', bytes: 3_000_000, framing });
-      const { bytes, body, headers } = await askJson(indexer, shards);
-      expect(bytes.length).toBe(3_000_000);
-      expect(body.blocks).toEqual(JSON.parse(wholeShards).blocks);
-      expect(headers['transfer-encoding'] === 'chunked').toBe(framing === 'chunked');
-    },
-  );
+  it.each(['content-length', 'chunked'] as const)('can be a huge answer that is still right (%s)', async (framing) => {
+    indexer.faults.inject({ kind: 'huge', bytes: 3_000_000, framing });
+    const { bytes, body, headers } = await askJson(indexer, shards);
+    expect(bytes.length).toBe(3_000_000);
+    expect(body.blocks).toEqual(JSON.parse(wholeShards).blocks);
+    expect(headers['transfer-encoding'] === 'chunked').toBe(framing === 'chunked');
+  });
 
   it('can be a body that comes in pieces', async () => {
     indexer.faults.inject({ kind: 'slow', chunkBytes: 500, pauseMs: 1 });
     expect((await ask(indexer, shards)).text).toBe(wholeShards);
   });
 
-  it('can be no answer at all, and then counts as in hand until the client leaves', async () => {
+  it('can be no answer at all, and then counts as a request in progress until the client leaves', async () => {
     indexer.faults.inject({ kind: 'hang' });
     const client = new AbortController();
     const asked = ask(indexer, shards, { signal: client.signal });
@@ -119,7 +116,7 @@ describe('an injected fault', () => {
 });
 
 describe('a gate', () => {
-  it('holds requests until it is released, each with an answer of that time', async () => {
+  it('holds requests until it is released, and each is answered as of that time', async () => {
     const gate = indexer.hold();
     const asked = [ask(indexer, shards), ask(indexer, INFO)];
     await gate.arrived(2);
@@ -129,7 +126,7 @@ describe('a gate', () => {
     expect((await ask(indexer, shards)).status).toBe(200);
   });
 
-  it('lets on as many as it is told, and holds the rest', async () => {
+  it('releases a given number of requests, and holds the others', async () => {
     const gate = indexer.hold('masterchainBlockShards');
     const first = ask(indexer, shards);
     await gate.arrived(1);
@@ -169,7 +166,7 @@ describe('workers', () => {
     expect(indexer.requests.maxInHand).toBe(6);
   });
 
-  it('are never more than they are told to be', async () => {
+  it('are never more than configured', async () => {
     const workers = new Workers(new AbortController().signal);
     const works = Array.from({ length: 7 }, () => workers.work({ count: 3, serviceMs: 1 }));
     expect(workers.queued).toBe(4);
@@ -179,7 +176,7 @@ describe('workers', () => {
     expect(workers.queued).toBe(0);
   });
 
-  it('go on with a query whose client has left', async () => {
+  it('finish a query whose client has left', async () => {
     indexer.faults.workers = { count: 1, serviceMs: 100 };
     const client = new AbortController();
     const startedAt = performance.now();
@@ -213,7 +210,7 @@ describe('other switches', () => {
     expect((await ask(indexer, shards)).text).toBe(wholeShards);
   });
 
-  it('put the clock of the Date header ahead', async () => {
+  it('move the clock of the Date header ahead', async () => {
     indexer.faults.clockAheadMs = 86_400_000;
     const { headers, text } = await ask(indexer, shards);
     expect([new Date(headers.date ?? '').getTime(), text]).toEqual([1_800_000_060_000 + 86_400_000, wholeShards]);
@@ -259,7 +256,7 @@ describe('other switches', () => {
 });
 
 describe('the request log', () => {
-  it('keeps what came over the wire as it came', async () => {
+  it('keeps requests as they came over the wire', async () => {
     const target = '/api/v3/adjacentTransactions?hash=%2Fab&x=a+b&_=1';
     await ask(indexer, target, { headers: { 'X-Api-Key': 'key' } });
     await ask(indexer, shards);
@@ -278,7 +275,7 @@ describe('the request log', () => {
 });
 
 describe('closing', () => {
-  it('ends hanging requests and waits for workers, and gives the port free', async () => {
+  it('ends hanging requests, waits for workers, and frees the port', async () => {
     indexer.faults.workers = { count: 1, serviceMs: 60_000 };
     const asked = [ask(indexer, shards), ask(indexer, shards)];
     const ended = Promise.all(asked.map((one) => expect(one).rejects.toMatchObject({ code: 'ECONNRESET' })));

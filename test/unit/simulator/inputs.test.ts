@@ -86,7 +86,7 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
     expect(await asked(`adjacentTransactions?hash[0]=${hash}`)).toMatch(new RegExp(`^${status} `));
   });
 
-  it('makes the best of any limit and offset up to 1000 and int32', async () => {
+  it('accepts any limit up to 1000 and any int32 as offset', async () => {
     const target = `masterchainBlockShards?seqno=${seqno}`;
     const one = await asked(`${target}&limit=1`);
     for (const limit of ['0', '-1', '', '+1', '01', '-2147483648']) {
@@ -187,7 +187,7 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
     expect(await asked(`pendingTraces?account=${encodeURIComponent(bounceable)}`)).toBe(known);
   });
 
-  it('turns a tiny timeout into false absences', async () => {
+  it('answers a tiny timeout with false absences', async () => {
     for (const target of [`adjacentTransactions?hash=${hash}`, `masterchainBlockShards?seqno=${seqno}`]) {
       const answered = await asked(target);
       expect(answered).toMatch(/^200 /);
@@ -267,7 +267,7 @@ describe('the inputs that the versions read differently', () => {
   });
 });
 
-describe('the specification, where the versions make the best of an input', () => {
+describe('the specification, where the versions tolerate an input', () => {
   it('refuses it with 422', async () => {
     await start('spec');
     for (const target of [

@@ -24,8 +24,8 @@ async function head(): Promise<number> {
   return (body.last?.seqno ?? 0) - HEAD;
 }
 
-describe('an indexer that stood still', () => {
-  it('answers from the block that it has, by a clock that goes on', async () => {
+describe('an indexer that stood still for a time', () => {
+  it('answers from the block that it has, while its clock continues', async () => {
     await start();
     indexer.replicas[0].standStill();
     present += 50 * BLOCK_MS;
@@ -33,7 +33,7 @@ describe('an indexer that stood still', () => {
     expect(new Date((await ask(indexer, '/api/v3/masterchainInfo')).headers.date ?? '').getTime()).toBe(present);
   });
 
-  it('catches up many blocks in the time of one, and then keeps pace', async () => {
+  it('catches up many blocks in the time of one, and then keeps up', async () => {
     await start();
     indexer.replicas[0].standStill();
     present += 50 * BLOCK_MS;
@@ -46,7 +46,7 @@ describe('an indexer that stood still', () => {
     expect(heads).toEqual([110, 120, 130, 140, 150, 156, 157]);
   });
 
-  it('commits children late with the time that they were made at', async () => {
+  it('commits children late, with the time at which they executed', async () => {
     await start();
     const { chain } = indexer;
     indexer.replicas[0].standStill();
@@ -71,7 +71,7 @@ describe('an indexer that stood still', () => {
 });
 
 describe('replicas behind one address', () => {
-  it('answer in turn, each as far as it has got, with equal bytes for what all of them have', async () => {
+  it('answer in turn, each as far as it has got, with equal bytes for data that all have', async () => {
     await start({ replicas: 3 });
     indexer.replicas[1]?.lag(10 * BLOCK_MS);
     indexer.replicas[2]?.standStill();

@@ -21,7 +21,7 @@ async function statuses(): Promise<number[]> {
   return Promise.all(targets.map(async (target) => (await ask(indexer, target)).status));
 }
 
-describe.each(VERSIONS)('what version %s makes of stores that fail', (dialect) => {
+describe.each(VERSIONS)('version %s whose stores fail', (dialect) => {
   beforeEach(async () => {
     present = START + 60 * 400;
     indexer = await startIndexer({ dialect, chain: new Chain({ startAt: START }), now: () => present });
@@ -38,7 +38,7 @@ describe.each(VERSIONS)('what version %s makes of stores that fail', (dialect) =
     expect(await statuses()).toEqual([200, 200, 200, 200]);
   });
 
-  it('says 404 for what is there when its database times out, and 500 where it notices that', async () => {
+  it('answers 404 for existing data when its database times out, and 500 where it notices the timeout', async () => {
     indexer.faults.inject(databaseTimeout());
     expect(await statuses()).toEqual([404, 404, 500, 500]);
     expect((await askJson(indexer, shards)).body).toEqual({ error: 'blocks not found' });
@@ -47,7 +47,7 @@ describe.each(VERSIONS)('what version %s makes of stores that fail', (dialect) =
     expect((await ask(indexer, `${pending}&x_no_address_book=1&x_no_metadata=1`)).status).toBe(200);
   });
 
-  it('lists less than there is when its database times out in the middle of a list', async () => {
+  it('lists only a part when its database times out in the middle of a list', async () => {
     const whole = await askJson(indexer, shards);
     indexer.faults.inject(databaseTimeout(1));
     const cut = await askJson(indexer, shards);
@@ -56,13 +56,13 @@ describe.each(VERSIONS)('what version %s makes of stores that fail', (dialect) =
     expect([children.status, children.body.transactions?.length]).toEqual([200, 1]);
   });
 
-  it('says 500 to everything when its database is unreachable', async () => {
+  it('answers 500 to everything when its database is unreachable', async () => {
     indexer.faults.inject(databaseDown());
     expect(await statuses()).toEqual([500, 500, 500, 500]);
     expect(Object.keys((await askJson(indexer, pending)).body)).toEqual(['error']);
   });
 
-  it('says that nothing is pending when its Redis fails', async () => {
+  it('answers that nothing is pending when its Redis fails', async () => {
     indexer.faults.inject(redisDown());
     expect(await statuses()).toEqual([200, 200, 200, 200]);
     const { body } = await askJson(indexer, pending);

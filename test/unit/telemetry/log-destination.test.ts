@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A descriptor that takes, of each write, as many bytes as it is told, or fails. */
+/** A descriptor that takes the given number of bytes of each write, or fails. */
 class Disk {
   text = '';
   next: () => number | string = () => Number.POSITIVE_INFINITY;
@@ -30,7 +30,7 @@ function destinationOn(disk: Disk, maxWaitingBytes: number): LogDestination {
 }
 
 describe('a log destination', () => {
-  it('keeps the lines that a full disk does not take, up to its bound, and writes them once there is space', () => {
+  it('keeps the lines that a full disk does not take, up to its limit, and writes them once there is space', () => {
     const disk = new Disk();
     const destination = destinationOn(disk, 20);
     disk.next = () => 'ENOSPC';
@@ -47,7 +47,7 @@ describe('a log destination', () => {
     expect(disk.text.endsWith('}\nsix\n')).toBe(true);
   });
 
-  it('ends a line that was written in part before it writes another', () => {
+  it('completes a line that was written in part before it writes the next', () => {
     const disk = new Disk();
     const destination = destinationOn(disk, 100);
     const outcomes: (number | string)[] = [2, 'ENOSPC', 'ENOSPC'];
@@ -59,7 +59,7 @@ describe('a log destination', () => {
     expect(disk.text).toBe('first\nsecond\n');
   });
 
-  it('drops what is written to a closed pipe, and never tries again by itself', () => {
+  it('drops what is written to a closed pipe, and does not retry by itself', () => {
     const disk = new Disk();
     const destination = destinationOn(disk, 100);
     disk.next = () => 'EPIPE';
@@ -68,7 +68,7 @@ describe('a log destination', () => {
     expect([destination.dropped, vi.getTimerCount()]).toEqual([2, 0]);
   });
 
-  it('flushes at the end what a slow reader makes room for', () => {
+  it('flushes at the end as much as a slow reader takes', () => {
     vi.useRealTimers();
     const disk = new Disk();
     const destination = destinationOn(disk, 100);
@@ -80,7 +80,7 @@ describe('a log destination', () => {
     expect(disk.text).toBe('ended\n');
   });
 
-  it('loses no line that it does not count, and tears none, whatever the descriptor does', () => {
+  it('counts every line that it loses and breaks none, whatever the descriptor does', () => {
     const outcome = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constantFrom('EAGAIN', 'ENOSPC', 'EIO', 'EINTR'));
     const step = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant('time' as const));
     fc.assert(

@@ -24,7 +24,7 @@ describe('an account address', () => {
   });
 
   test.each([ACCOUNT, ACCOUNT.toLowerCase(), ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE])(
-    'that is known is read right: %s',
+    'with a known value is read correctly: %s',
     (spelling) => expect(parseAddress(spelling)).toBe(ACCOUNT),
   );
 
@@ -48,7 +48,7 @@ describe('an account address', () => {
     );
   });
 
-  test('with any one of its 48 characters changed is none, or so says a decoder of its own', () => {
+  test('with one of its 48 characters changed is refused, as an independent decoder says', () => {
     const letters = fc.constantFrom(...'ABCXYZabcxyz0189+/-_= :%~'.split(''));
     fc.assert(
       fc.property(accountId, fc.nat(47), letters, fc.boolean(), (account, place, letter, url) => {

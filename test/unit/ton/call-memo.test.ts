@@ -21,7 +21,7 @@ function readAndRemember(memo: CallMemo, rawQuery: string): KeyedCall {
 }
 
 describe('a remembered spelling', () => {
-  test('is the same call, not parsed again', () => {
+  test('returns the same call without parsing again', () => {
     const memo = new CallMemo('mainnet', () => 0);
     const first = readAndRemember(memo, 'seqno=7');
     const known = memo.read(shards, 'seqno=7', {});
@@ -30,7 +30,7 @@ describe('a remembered spelling', () => {
     expect(memo.read(shards, 'seqno=7', {})).toBe(known);
   });
 
-  test('is one that was told to be worth it', () => {
+  test('is one that was marked as worth remembering', () => {
     const memo = new CallMemo('mainnet', () => 0);
     expect(memo.read(shards, 'seqno=7', {})).not.toBe(memo.read(shards, 'seqno=7', {}));
   });
@@ -45,7 +45,7 @@ describe('a remembered spelling', () => {
     expect(memo.read(shards, 'seqno=7', {}).key).toBe(after.key);
   });
 
-  test('is of one operation only', () => {
+  test('counts for one operation only', () => {
     const memo = new CallMemo('mainnet', () => 0);
     memo.remember(memo.read(traces, `account=${ACCOUNT}`, {}));
     expect(() => memo.read(shards, `account=${ACCOUNT}`, {})).toThrow(ProxyError);
@@ -62,7 +62,7 @@ describe('a remembered spelling', () => {
   });
 });
 
-test('what is invalid is refused each time', () => {
+test('an invalid request is refused each time', () => {
   const memo = new CallMemo('mainnet', () => 0);
   for (let time = 0; time < 2; time++) expect(() => memo.read(shards, 'seqno=x', {})).toThrow(/seqno/);
 });

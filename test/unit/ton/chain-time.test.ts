@@ -28,11 +28,11 @@ describe('the newest time in an answer', () => {
     ['pending', { finality: 'pending' }],
     ['confirmed', { finality: 'confirmed' }],
     ['in no masterchain block', { mc_block_seqno: null }],
-  ])('is not that of a transaction that is %s: the database may not have got there', (_, more) => {
+  ])('is not that of a transaction that is %s: the database may be behind it', (_, more) => {
     expect(chainTimeIn(ADJACENT, { transactions: [row(NOW), row(NOW + 9, more)] })).toBe(NOW * 1000);
   });
 
-  test('is not there where an answer shows none', () => {
+  test('is undefined where an answer has none', () => {
     expect(chainTimeIn(PENDING, { traces: [{ transactions: { x: row(NOW) } }] })).toBeUndefined();
     expect(chainTimeIn(PENDING, { transactions: [row(NOW)] })).toBeUndefined();
     for (const time of [undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)]) {
@@ -42,21 +42,21 @@ describe('the newest time in an answer', () => {
     expect(chainTimeIn(ADJACENT, { error: 'not found' })).toBeUndefined();
   });
 
-  test('is looked for in any JSON without a throw', () => {
+  test('never throws, whatever the JSON', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void chainTimeIn(SHARDS, { blocks: body, transactions: body })));
   });
 });
 
 describe('the time of the head', () => {
-  const told = (text: string) => chainTimeOfHead(Buffer.from(text));
+  const headTime = (text: string) => chainTimeOfHead(Buffer.from(text));
 
   test('is that of the newest indexed block', () => {
-    expect(told(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
-    expect(told(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
+    expect(headTime(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
+    expect(headTime(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
   });
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
-    'is not there in %j',
-    (text) => expect(told(text)).toBeUndefined(),
+    'is undefined in %j',
+    (text) => expect(headTime(text)).toBeUndefined(),
   );
 });

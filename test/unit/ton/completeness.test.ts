@@ -22,8 +22,8 @@ function completeness(target: string, status: number, body: unknown) {
   return completenessOf(call, finality, body);
 }
 
-describe('an answer is the more complete', () => {
-  test('the more it tells: final, growing, live, absent', () => {
+describe('an answer is more complete', () => {
+  test('the higher its class: final, growing, live, absent', () => {
     const block = { workchain: -1, seqno: 7 };
     const final = [
       completeness(BLOCK_SET, 200, { blocks: [block] }),
@@ -41,7 +41,7 @@ describe('an answer is the more complete', () => {
     expect(new Set(inOrder).size).toBe(4);
   });
 
-  test('the more of the same transactions it lists, when it grows', () => {
+  test('the more transactions it lists, when it is growing', () => {
     expect(completeness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] })).toMatchObject({
       hashes: ['a', 'b'],
       tentativeHashes: [],
@@ -52,7 +52,7 @@ describe('an answer is the more complete', () => {
     });
   });
 
-  test('whatever of them is not final yet, and may never be', () => {
+  test('by transactions that are not final as well, which are listed apart', () => {
     const pending = { ...finalRow('b'), finality: 'pending' };
     const odd = [{ hash: 7 }, {}, null, 'hash'];
     expect(completeness(CHILDREN, 200, { transactions: [pending, finalRow('a'), ...odd] })).toEqual({
@@ -62,7 +62,7 @@ describe('an answer is the more complete', () => {
     });
   });
 
-  test('but never among pending traces: one that is over leaves the list', () => {
+  test('but never among pending traces: a trace that is over leaves the list', () => {
     const trace = { transactions: { a: finalRow('a') } };
     const ranks = [{ traces: [trace] }, { traces: [{}] }, { traces: [] }, { traces: null }].map(
       (body) => completeness(TRACES, 200, body).rank,

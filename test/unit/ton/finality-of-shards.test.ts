@@ -75,7 +75,7 @@ describe('`blocks`', () => {
     ['a page with a row that is none', '&limit=2', [null, MASTERCHAIN]],
   ])('%s: live', (_, rest, blocks) => expect(rule(rest, { blocks })).toBe('shardsLive'));
 
-  test('a list that a page may have cut is never final, however it is asked for', () => {
+  test('a list that its page may have cut is never final, whatever the parameters', () => {
     const limit = fc.option(fc.integer({ min: 1, max: 120 }), { nil: undefined });
     const offset = fc.option(fc.integer({ min: 0, max: 120 }), { nil: undefined });
     fc.assert(
@@ -94,7 +94,7 @@ describe('`transactions`', () => {
     ['all final and of the masterchain block', [transaction(), transaction()]],
     ['of an indexer that knows no finality', [transaction({ finality: undefined, emulated: undefined })]],
     ['with a comment that spells another finality', [transaction({ comment: '"finality":"pending","emulated":true' })]],
-  ])('%s: a page, for nothing proves that none is missing', (_, transactions) => {
+  ])('%s: a page, because nothing proves that no transaction is missing', (_, transactions) => {
     for (const rest of ['', '&limit=1000', '&limit=1', '&limit=2&offset=2', '&offset=1']) {
       expect(rule(rest, { transactions })).toBe('shardsFinalPage');
     }

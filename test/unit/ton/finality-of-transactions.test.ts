@@ -64,7 +64,7 @@ describe.each([
   const growing = { answerClass: 'growing', rule: 'adjacentGrowing' };
   const noParent = { trace_id: HASH };
 
-  test('all final: growing, as old as the newest of them', () => {
+  test('all final: growing, with the age of the newest transaction', () => {
     expect(classify(final(noParent))).toEqual({ ...growing, newestNow: NOW });
     expect(classify({ ...asOlderIndexersSendIt, ...noParent })).toEqual({ ...growing, newestNow: NOW });
     expect(classify(final(), final({ now: NOW + 9 }), final({ now: NOW - 9 }))).toEqual({
@@ -97,7 +97,7 @@ describe('a single row beside a transaction', () => {
     expect(classify('&direction=out', { trace_id: 'another' })).toHaveProperty('newestNow', NOW);
   });
 
-  test('is a child where that transaction begins its trace', () => {
+  test('is a child where that transaction is the first of its trace', () => {
     expect(classify('', { trace_id: HASH })).toHaveProperty('newestNow', NOW);
   });
 
@@ -105,7 +105,7 @@ describe('a single row beside a transaction', () => {
     ['another transaction begins the trace', { trace_id: 'another' }],
     ['the trace is not known yet', { trace_id: null }],
     ['no trace is named', {}],
-  ])('may be the parent where %s: it tells no age', (_, row) => {
+  ])('may be the parent where %s: it gives no age', (_, row) => {
     expect(classify('', row)).toEqual({ answerClass: 'growing', rule: 'adjacentGrowing' });
   });
 });

@@ -44,7 +44,7 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
     ['that was no JSON', undefined],
   ])('a body %s is no answer', (_, body) => expect(classify(body)).toBeUndefined());
 
-  test('a 404 is absent when it says why, and no answer otherwise', () => {
+  test("a 404 is absent when it has the indexer's error form, and no answer otherwise", () => {
     expect(classify({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     expect(classify({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     for (const body of [{}, { error: null }, { error: 404 }, { error: ['x'] }, ['error'], 'error', null, undefined]) {
@@ -53,14 +53,14 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
     expect(classify({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();
   });
 
-  test('rows that are none are live, and never an accident', () => {
+  test('rows of unexpected form make an answer live, and never throw', () => {
     for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
       expect(classify({ [list]: [row] })?.answerClass).toBe('live');
       expect(classify({ [list]: [row, row] })?.answerClass).toBe('live');
     }
   });
 
-  test('any JSON is classified, and by a rule that has a lifetime', () => {
+  test('any JSON is classified by a rule that has a lifetime', () => {
     const member = fc.constantFrom(...[list, 'error', 'transactions', 'blocks', 'traces', 'now', 'mc_block_seqno']);
     const json = fc.jsonValue({ maxDepth: 3 });
     const body = fc.oneof(json, fc.dictionary(member, fc.oneof(json, fc.array(fc.dictionary(member, json)))));
@@ -74,7 +74,7 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
   });
 });
 
-test('the two shapes of masterchainBlockShards do not hide one another', () => {
+test('an answer with both lists of masterchainBlockShards is classified by both', () => {
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
   const classified = finalityOf(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
   expect(classified).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });

@@ -19,11 +19,11 @@ describe('a hash', () => {
   });
 
   test.each([HASH, HASH.slice(0, 43), HASH_URL, `${HASH_URL}=`, HASH_HEX, HASH_HEX.toUpperCase(), `0x${HASH_HEX}`])(
-    'that is known is read right: %s',
+    'with a known value is read correctly: %s',
     (spelling) => expect(parseHash(spelling)).toBe(HASH),
   );
 
-  test('in its canonical form is read as itself, whatever its unused last bits were', () => {
+  test('in its canonical form is read as itself, whatever its unused last bits', () => {
     fc.assert(
       fc.property(
         bytes32,
@@ -37,7 +37,7 @@ describe('a hash', () => {
     );
   });
 
-  test('is read from what a decoder of its own reads, and from nothing else', () => {
+  test('is read from exactly the texts that an independent decoder reads', () => {
     const soup = fc.string({ unit: fc.constantFrom(...'0aFg+/=-_ x:%'), minLength: 40, maxLength: 70 });
     fc.assert(
       fc.property(fc.oneof(soup, fc.string({ unit: 'binary' })), (text) => {

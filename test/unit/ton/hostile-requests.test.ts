@@ -5,7 +5,7 @@ import { cacheKey } from '../../../src/ton/cache-key.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, refusalOf } from './requests.ts';
 
-/** Stands in everything that a client says below, and must not stand in what it is told. */
+/** A part of everything that clients send below, which must not be repeated in an error. */
 const MARK = 'zqzq';
 
 const tokens = fc.constantFrom(
@@ -31,27 +31,30 @@ const headerValues = fc.oneof(soup, fc.constantFrom('v1', 'true', '0', ''), fc.a
 const headers: fc.Arbitrary<RequestHeaders> = fc.dictionary(headerNames, headerValues, { maxKeys: 4 });
 
 describe('whatever a client sends', () => {
-  test.each(OPERATION_NAMES)('%s is a call of safe characters, or invalid-request that repeats nothing', (name) => {
-    let accepted = 0;
-    fc.assert(
-      fc.property(rawQueries, headers, (rawQuery, given) => {
-        try {
-          const key = cacheKey('mainnet', 0, callOf(name, rawQuery, given));
-          expect(key).toMatch(/^\d+ mainnet 0 \w+\?[A-Za-z0-9+/=:_,.&%!~*'()-]+$/);
-          accepted++;
-        } catch (error) {
-          if (!(error instanceof ProxyError)) throw error;
-          expect(error.code).toBe('invalid-request');
-          expect(error.message).toMatch(/^[\x20-\x7e]{1,1000}$/);
-          expect(error.message).not.toContain(MARK);
-        }
-      }),
-      { numRuns: 5000 },
-    );
-    expect(accepted).toBeGreaterThan(100);
-  });
+  test.each(OPERATION_NAMES)(
+    '%s becomes a call of safe characters, or an error that repeats nothing of the request',
+    (name) => {
+      let accepted = 0;
+      fc.assert(
+        fc.property(rawQueries, headers, (rawQuery, given) => {
+          try {
+            const key = cacheKey('mainnet', 0, callOf(name, rawQuery, given));
+            expect(key).toMatch(/^mainnet 0 \w+\?[A-Za-z0-9+/=:_,.&%!~*'()-]+$/);
+            accepted++;
+          } catch (error) {
+            if (!(error instanceof ProxyError)) throw error;
+            expect(error.code).toBe('invalid-request');
+            expect(error.message).toMatch(/^[\x20-\x7e]{1,1000}$/);
+            expect(error.message).not.toContain(MARK);
+          }
+        }),
+        { numRuns: 5000 },
+      );
+      expect(accepted).toBeGreaterThan(100);
+    },
+  );
 
-  test('leaves the prototypes as they were', () => {
+  test('the prototypes of objects stay unchanged', () => {
     refusalOf('pendingTraces', '__proto__[account]=1&constructor[prototype][x]=1&__proto__=2', {
       ['__proto__']: 'polluted',
     });
@@ -61,7 +64,7 @@ describe('whatever a client sends', () => {
   });
 });
 
-describe('hostile lengths cost no more than their length', () => {
+describe('the cost of a long request grows no faster than its length', () => {
   const LENGTH = 2 ** 20;
   const filled = (part: string) => part.repeat(Math.ceil(LENGTH / part.length));
 
@@ -84,9 +87,11 @@ describe('hostile lengths cost no more than their length', () => {
     ['base64', `account=${filled('A')}&hash=${filled('A')}`],
   ])('1 MiB of %s', (_, rawQuery) => {
     for (const name of OPERATION_NAMES) {
-      const startedAt = performance.now();
+      const before = process.cpuUsage();
       expect(refusalOf(name, rawQuery)?.length).toBeLessThan(1000);
-      expect(performance.now() - startedAt).toBeLessThan(5000);
+      // CPU time, because the wall clock also counts what other processes of the machine take.
+      const { user, system } = process.cpuUsage(before);
+      expect(user + system).toBeLessThan(10_000_000);
     }
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Freshness, freshnessOf, usableUntil } from '../../../src/cache/entry.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../../../src/instants.ts';
 import type { AnswerClass, Finality, LifetimeRule } from '../../../src/ton/finality.ts';
 import { lifetimeOf } from '../../../src/ton/lifetime.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -16,10 +16,10 @@ const never = () => 0;
 function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, random: () => number = never) {
   const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
   return {
-    lifetimeMs: lifetime.freshUntil - RECEIVED_AT,
-    memoryTtlMs: lifetime.memoryTtlMs,
-    staleWhileRevalidateMs: lifetime.staleWhileRevalidateUntil - lifetime.freshUntil,
-    staleIfErrorMs: lifetime.staleIfErrorUntil - lifetime.freshUntil,
+    lifetime: lifetime.freshUntil - RECEIVED_AT,
+    memoryTtl: lifetime.memoryTtl,
+    staleWhileRevalidate: lifetime.staleWhileRevalidateUntil - lifetime.freshUntil,
+    staleIfError: lifetime.staleIfErrorUntil - lifetime.freshUntil,
     maxAgeSeconds: lifetime.maxAgeSeconds,
   };
 }
@@ -44,14 +44,14 @@ const growing = (ageMs: number): Finality => ({
 });
 
 describe('a row of the table', () => {
-  test.each(FIXED)('%s: its windows, counted from when the answer was received', (rule) => {
+  test.each(FIXED)('%s: its windows, counted from the arrival of the answer', (rule) => {
     expect(windowsOf({ answerClass: CLASSES[rule], rule })).toEqual({
       ...TABLE[rule],
       maxAgeSeconds: MAX_AGE[rule] ?? 0,
     });
   });
 
-  test('knows when the answer was asked for', () => {
+  test('keeps the instant of the request', () => {
     expect(lifetimeOf({ answerClass: 'final', rule: 'shardsFinal' }, TABLE, instants, never).askedAt).toBe(ASKED_AT);
   });
 });
@@ -69,43 +69,43 @@ describe('a growing answer', () => {
     [36_000_000, 3_600_000],
     [36_010_000, 3_600_000],
     [1e12, 3_600_000],
-  ])('of age %d ms lives %d ms: a tenth, 1 s at least and 1 h at most', (ageMs, lifetimeMs) => {
-    expect(at(ageMs).lifetimeMs).toBe(lifetimeMs);
+  ])('of age %d ms lives %d ms: a tenth, 1 s at least and 1 h at most', (ageMs, lifetime) => {
+    expect(at(ageMs).lifetime).toBe(lifetime);
   });
 
   test('is served stale for as long again, 30 s at most, and 10 min if the indexer fails', () => {
-    expect(at(50_000)).toMatchObject({ staleWhileRevalidateMs: 5_000, staleIfErrorMs: 600_000 });
-    expect(at(300_000).staleWhileRevalidateMs).toBe(30_000);
-    expect(at(900_000).staleWhileRevalidateMs).toBe(30_000);
+    expect(at(50_000)).toMatchObject({ staleWhileRevalidate: 5_000, staleIfError: 600_000 });
+    expect(at(300_000).staleWhileRevalidate).toBe(30_000);
+    expect(at(900_000).staleWhileRevalidate).toBe(30_000);
   });
 
   test('is asked of Redis again after 10 min at most, and never after its lifetime', () => {
-    expect(at(50_000).memoryTtlMs).toBe(5_000);
-    expect(at(36_000_000).memoryTtlMs).toBe(600_000);
+    expect(at(50_000).memoryTtl).toBe(5_000);
+    expect(at(36_000_000).memoryTtl).toBe(600_000);
   });
 
-  test("is kept by clients for its lifetime, 60 s at most: a purge can't reach them", () => {
+  test('is kept by clients for its lifetime, 60 s at most: a purge does not reach clients', () => {
     expect(at(0).maxAgeSeconds).toBe(1);
     expect(at(599_000).maxAgeSeconds).toBe(59);
     expect(at(36_000_000).maxAgeSeconds).toBe(60);
   });
 
-  test("counts its age by the time of the indexer's chain: one that is an hour behind has young children", () => {
-    expect(at(3_600_000, ASKED_AT - 3_600_000).lifetimeMs).toBe(1000);
-    expect(at(3_600_000, ASKED_AT - 3_500_000).lifetimeMs).toBe(10_000);
+  test('counts its age from the chain time: an indexer that is an hour behind has young children', () => {
+    expect(at(3_600_000, ASKED_AT - 3_600_000).lifetime).toBe(1000);
+    expect(at(3_600_000, ASKED_AT - 3_500_000).lifetime).toBe(10_000);
   });
 
-  test('is no older than our own clock says', () => {
-    expect(at(100_000, ASKED_AT + 86_400_000).lifetimeMs).toBe(10_030);
+  test('is no older than by our own clock', () => {
+    expect(at(100_000, ASKED_AT + 86_400_000).lifetime).toBe(10_030);
   });
 
-  test('is as young as can be where the chain time is unknown, or no row is known to be a child', () => {
+  test('has the shortest lifetime where the chain time is unknown, or no row is known to be a child', () => {
     const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
-    expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetimeMs).toBe(1000);
+    expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
   });
 
-  test('gains by a later chain time where that would make it older, and nowhere else', () => {
+  test('gains lifetime by a later chain time only where that makes it older', () => {
     expect(gains(growing(3_600_000), ASKED_AT - 3_600_000)).toBe(true);
     expect(gains(growing(3_600_000), undefined)).toBe(true);
     expect(gains(growing(3_600_000), RECEIVED_AT)).toBe(false);
@@ -116,17 +116,17 @@ describe('a growing answer', () => {
     for (const rule of FIXED) expect(gains({ answerClass: CLASSES[rule], rule }, undefined)).toBe(false);
   });
 
-  test('whose newest transaction is in the future is as young as can be', () => {
-    expect(at(-60_000).lifetimeMs).toBe(1000);
-    expect(at(0, ASKED_AT - 3_600_000).lifetimeMs).toBe(1000);
+  test('whose newest transaction is in the future has the shortest lifetime', () => {
+    expect(at(-60_000).lifetime).toBe(1000);
+    expect(at(0, ASKED_AT - 3_600_000).lifetime).toBe(1000);
   });
 
-  test('never lives shorter for being older', () => {
+  test('never has a shorter lifetime for being older', () => {
     const ageMs = fc.integer({ min: -100_000, max: 100_000_000 });
     fc.assert(
       fc.property(ageMs, fc.nat(10_000_000), (age, more) => {
-        expect(at(age + more).lifetimeMs).toBeGreaterThanOrEqual(at(age).lifetimeMs);
-        expect(at(age).lifetimeMs).toBeLessThanOrEqual(Math.max(1000, age / 10));
+        expect(at(age + more).lifetime).toBeGreaterThanOrEqual(at(age).lifetime);
+        expect(at(age).lifetime).toBeLessThanOrEqual(Math.max(1000, age / 10));
       }),
     );
   });
@@ -135,30 +135,30 @@ describe('a growing answer', () => {
 describe('jitter', () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-  test('makes a lifetime at most a tenth shorter and never longer, from 10 s up', () => {
+  test('shortens lifetimes of 10 s and more by at most a tenth', () => {
     fc.assert(
       fc.property(fc.constantFrom(...FIXED), random, (rule, value) => {
-        const { lifetimeMs } = windowsOf({ answerClass: CLASSES[rule], rule }, undefined, () => value);
-        const whole = TABLE[rule].lifetimeMs;
-        expect(lifetimeMs).toBeLessThanOrEqual(whole);
-        expect(lifetimeMs).toBeGreaterThanOrEqual(whole >= 10_000 ? whole * 0.9 : whole);
+        const { lifetime } = windowsOf({ answerClass: CLASSES[rule], rule }, undefined, () => value);
+        const whole = TABLE[rule].lifetime;
+        expect(lifetime).toBeLessThanOrEqual(whole);
+        expect(lifetime).toBeGreaterThanOrEqual(whole >= 10_000 ? whole * 0.9 : whole);
       }),
     );
   });
 
-  test('takes all of the tenth, and begins at 10 s exactly', () => {
+  test('uses the whole tenth, and begins at exactly 10 s', () => {
     const most = () => 1 - Number.EPSILON;
-    const shortest = (ageMs: number) => windowsOf(growing(ageMs), ASKED_AT, most).lifetimeMs;
+    const shortest = (ageMs: number) => windowsOf(growing(ageMs), ASKED_AT, most).lifetime;
     expect(shortest(99_990)).toBe(9_999);
     expect(shortest(100_000)).toBeLessThan(9_010);
     expect(shortest(100_000)).toBeGreaterThanOrEqual(9_000);
-    expect(windowsOf({ answerClass: 'final', rule: 'adjacentFinal' }, undefined, () => 0.5).lifetimeMs).toBe(3_420_000);
+    expect(windowsOf({ answerClass: 'final', rule: 'adjacentFinal' }, undefined, () => 0.5).lifetime).toBe(3_420_000);
   });
 
-  test('is told to clients too, where the lifetime is what they get', () => {
+  test('shortens max-age as well, where it is the lifetime', () => {
     expect(windowsOf({ answerClass: 'final-page', rule: 'shardsFinalPage' }, undefined, () => 0.5)).toMatchObject({
-      lifetimeMs: 570_000,
-      memoryTtlMs: 570_000,
+      lifetime: 570_000,
+      memoryTtl: 570_000,
       maxAgeSeconds: 570,
     });
   });
@@ -177,7 +177,7 @@ describe('the instants of any answer', () => {
     });
   const ORDER: readonly Freshness[] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'expired'];
 
-  test('only ever move freshness forward, from fresh to expired', () => {
+  test('move an answer only forward, from fresh to expired', () => {
     const afterMs = fc.integer({ min: 0, max: 60 * 3_600_000 });
     fc.assert(
       fc.property(lifetimes, afterMs, afterMs, (lifetime, one, other) => {
@@ -190,13 +190,13 @@ describe('the instants of any answer', () => {
     );
   });
 
-  test('follow each other, and nothing outlives what it is counted in', () => {
+  test('are in order, and within the range of their numbers', () => {
     fc.assert(
       fc.property(lifetimes, (lifetime) => {
-        const lifetimeMs = lifetime.freshUntil - RECEIVED_AT;
-        expect(lifetimeMs).toBeGreaterThan(0);
-        expect(lifetime.memoryTtlMs).toBeLessThanOrEqual(lifetimeMs);
-        expect(lifetime.maxAgeSeconds * 1000).toBeLessThanOrEqual(lifetimeMs);
+        const freshMs = lifetime.freshUntil - RECEIVED_AT;
+        expect(freshMs).toBeGreaterThan(0);
+        expect(lifetime.memoryTtl).toBeLessThanOrEqual(freshMs);
+        expect(lifetime.maxAgeSeconds * 1000).toBeLessThanOrEqual(freshMs);
         expect(lifetime.staleWhileRevalidateUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);
         expect(lifetime.staleIfErrorUntil).toBeGreaterThanOrEqual(lifetime.freshUntil);
       }),

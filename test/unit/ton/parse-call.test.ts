@@ -29,7 +29,7 @@ const headersOf = (name: OperationName, rawQuery: string, headers?: RequestHeade
 const shards = (rawQuery: string) => query('masterchainBlockShards', rawQuery);
 const accounts = (rawQuery: string) => query('pendingTraces', rawQuery).map(([, value]) => value);
 
-describe('what goes upstream', () => {
+describe('the request to the indexer', () => {
   test('is canonical: upper-case raw addresses, padded standard base64', () => {
     expect(query('pendingTraces', `account=${ACCOUNT_BOUNCEABLE}&ext_msg_hash=${HASH_HEX}`)).toEqual([
       ['account', ACCOUNT],
@@ -47,7 +47,7 @@ describe('what goes upstream', () => {
     ]);
   });
 
-  test('holds nothing that was omitted: an omitted limit, offset or direction is a request of its own', () => {
+  test('has no parameter that was omitted: without limit, offset or direction it is another request', () => {
     expect(shards('seqno=7')).toEqual([['seqno', '7']]);
     expect(shards('seqno=7&offset=0')).toEqual([
       ['seqno', '7'],
@@ -56,14 +56,14 @@ describe('what goes upstream', () => {
     expect(query('adjacentTransactions', `hash=${HASH_HEX}`)).toEqual([['hash', HASH]]);
   });
 
-  test.each(OPERATION_NAMES)('holds nothing that %s does not read', (name) => {
+  test.each(OPERATION_NAMES)('has no parameter that %s does not read', (name) => {
     const foreign =
       '_=17&include_actions=true&api_key=k&x_timeout=1&foo=%ff&%zz=1&%=%&x-actions-version=v1&__proto__=1';
     const headers = { 'x-timeout': '1', 'x-api-key': 'k', cookie: 'c', authorization: 'a', 'x-forwarded-for': '::1' };
     expect(requestOf(name, `${foreign}&${QUESTION[name]}`, headers)).toEqual(requestOf(name, QUESTION[name]));
   });
 
-  test('has the inputs that change the answer only where the operation reads them', () => {
+  test('has the headers that change the answer only where the operation reads them', () => {
     const headers = { 'x-actions-version': 'v3', 'x-no-address-book': 'true', 'x-no-metadata': 'true' };
     const all = 'supported_action_types=call&x_no_address_book=1&x_no_metadata=1&sort=asc';
     expect(headersOf('pendingTraces', QUESTION.pendingTraces, headers)).toHaveLength(3);
@@ -109,7 +109,7 @@ describe('names', () => {
     ' seqno=6',
     'seqno%00=6',
     'seqno.0=6',
-  ])('that only look alike are unknown: %s', (rawQuery) =>
+  ])('that only look alike are refused: %s', (rawQuery) =>
     expect(shards(`seqno=5&${rawQuery}`)).toEqual([['seqno', '5']]),
   );
 });
@@ -139,9 +139,11 @@ describe('a scalar that is given twice', () => {
       ],
     ],
     ['seqno=5&sort=&sort=', [['seqno', '5']]],
-  ])('is taken where both mean the same: %s', (rawQuery, expected) => expect(shards(rawQuery)).toEqual(expected));
+  ])('is accepted where both values mean the same: %s', (rawQuery, expected) =>
+    expect(shards(rawQuery)).toEqual(expected),
+  );
 
-  test('is taken as a hash, a direction and a flag too', () => {
+  test('is accepted for a hash, a direction and a flag too', () => {
     const rawQuery = `hash=${HASH_HEX}&hash=${HASH_URL}&direction=both&direction=--&x_no_address_book=1&x_no_address_book=T`;
     expect(requestOf('adjacentTransactions', rawQuery)).toEqual({
       query: [['hash', HASH]],
@@ -150,7 +152,7 @@ describe('a scalar that is given twice', () => {
   });
 });
 
-describe('what is empty is read as the indexer reads it', () => {
+describe('an empty value is read as the indexer reads it', () => {
   test.each([
     [
       'seqno=5&limit=',
@@ -183,11 +185,11 @@ describe('direction', () => {
   });
 
   test.each(['', 'both', '--', 'IN', 'Out', 'all', 'inout', 'in,out', 'in%20', '%zz', '%ff', '1'])(
-    'is both, as if it were not given: %j',
+    'means both directions, as if it were omitted: %j',
     (word) => expect(query('adjacentTransactions', `hash=${HASH}&direction=${word}`)).toEqual([['hash', HASH]]),
   );
 
-  test('with an index is another parameter', () => {
+  test('with an index in brackets is another parameter', () => {
     expect(query('adjacentTransactions', `hash=${HASH}&direction[0]=in&hash[0]=x`)).toEqual([['hash', HASH]]);
   });
 });
@@ -214,12 +216,12 @@ describe('ext_msg_hash', () => {
     `ext_msg_hash=${HASH_OF_ZEROS}%2C${HASH_URL}&ext_msg_hash[]=${HASH_HEX}`,
     `ext_msg_hash[0]=${HASH_OF_ZEROS}&Ext_Msg_Hash%5B1%5D=${HASH_HEX}`,
     `ext_msg_hash=${HASH_OF_ZEROS},&ext_msg_hash=,${HASH_HEX}&ext_msg_hash=&ext_msg_hash=,,`,
-  ])('is a set: repeats, commas, order and empty values do not matter (%#)', (rawQuery) => {
+  ])('is a set: repetition, commas, order and empty values do not matter (%#)', (rawQuery) => {
     expect(query('pendingTraces', rawQuery)).toEqual(expected);
   });
 
   test.each(['ext_msg_hash=', 'ext_msg_hash', 'ext_msg_hash=,&ext_msg_hash[]='])(
-    'without any hash asks the indexer, which has no traces for it: %s',
+    'without any hash is sent to the indexer, which has no traces for it: %s',
     (rawQuery) => {
       expect(query('pendingTraces', rawQuery)).toEqual([['ext_msg_hash', '']]);
       expect(accounts(`${rawQuery}&account=${ACCOUNT}`)).toEqual([ACCOUNT]);
@@ -228,18 +230,18 @@ describe('ext_msg_hash', () => {
 });
 
 describe('account', () => {
-  test("keeps the client's order", () => {
+  test('keeps the order of the client', () => {
     expect(accounts(`account=${ACCOUNT}&account=${MASTERCHAIN_ACCOUNT}`)).toEqual([ACCOUNT, MASTERCHAIN_ACCOUNT]);
     expect(accounts(`account=${MASTERCHAIN_ACCOUNT}&account=${ACCOUNT}`)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
   });
 
-  test('keeps the last of equal ones, however they are spelled', () => {
+  test('keeps the last of equal accounts, in any spelling', () => {
     const [first, last] = [ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE];
     const rawQuery = `account=${first}&account=${MASTERCHAIN_ACCOUNT}&account[]=${last}`;
     expect(accounts(rawQuery)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
   });
 
-  test('stands beside ext_msg_hash: which of them counts is for the indexer to say', () => {
+  test('is sent beside ext_msg_hash: the indexer decides which one counts', () => {
     expect(accounts(`ext_msg_hash=${HASH_HEX}&account=${ACCOUNT}`)).toEqual([ACCOUNT, HASH]);
   });
 
@@ -253,7 +255,7 @@ describe('account', () => {
   });
 });
 
-describe('header and query spellings are one', () => {
+describe('header and query parameter are one input', () => {
   const pending = (rest: string, headers?: RequestHeaders) =>
     requestOf('pendingTraces', `${QUESTION.pendingTraces}${rest}`, headers);
 
@@ -268,7 +270,7 @@ describe('header and query spellings are one', () => {
   });
 
   test.each(['false', 'False', 'FALSE', 'f', 'F', '0', '', 'yes', 'on', '2', 'tRUE', 'null', '-1'])(
-    'and a flag that is %j is one that is not given',
+    'and a flag that is %j counts as omitted',
     (no) => expect(pending(`&x_no_address_book=${no}`, { 'x-no-metadata': no })).toEqual(pending('')),
   );
 
@@ -280,7 +282,7 @@ describe('header and query spellings are one', () => {
   });
 
   test.each(['latest', 'v1', 'v99', 'V1', 'v0', 'LATEST', 'nft', 'nft.v3', 'dns.v2', 'multisig_approve', 'a b&c=d%'])(
-    'for the actions version, shortcut or action type %s, which goes upstream as it came',
+    'for the actions version, shortcut or action type %s, which is sent unchanged',
     (version) => {
       const expected = pending('', { 'x-actions-version': version });
       expect(expected.headers).toEqual([['X-Actions-Version', version]]);
@@ -289,7 +291,7 @@ describe('header and query spellings are one', () => {
     },
   );
 
-  test('and action types are a set', () => {
+  test('and for action types, as a set', () => {
     const expected = [
       ['ext_msg_hash', HASH],
       ['supported_action_types', 'call'],
@@ -303,7 +305,7 @@ describe('header and query spellings are one', () => {
   });
 
   test.each(['v1,v2', ',', '', ' v2', 'v2 '])(
-    'and a word that a header cannot carry unchanged stays in the query, whole: %j',
+    'and a word that a header cannot hold unchanged stays in the query: %j',
     (word) => {
       const expected = {
         query: [
@@ -320,7 +322,7 @@ describe('header and query spellings are one', () => {
   test.each([
     ['x_no_address_book=true', { 'x-no-address-book': 'false' }],
     ['x_no_metadata=1', { 'x-no-metadata': '0' }],
-  ])('and where they disagree the header wins: %s', (rest, headers) => {
+  ])('and where they differ the header counts: %s', (rest, headers) => {
     expect(pending(`&${rest}`, headers)).toEqual(pending(''));
   });
 });

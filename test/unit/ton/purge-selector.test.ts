@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
-import { cacheKey } from '../../../src/ton/cache-key.ts';
-import { parsePurge, tagsOfKey } from '../../../src/ton/purge-selector.ts';
+import { parsePurge, tagsOf } from '../../../src/ton/purge-selector.ts';
 import { type Meaning, meanings } from './meaning.ts';
 import { ACCOUNT, ACCOUNT_NON_BOUNCEABLE, callOf, HASH, HASH_HEX } from './requests.ts';
 import { spell } from './spell.ts';
@@ -49,11 +48,11 @@ function namesOf(meaning: Meaning): Set<string> {
 }
 
 describe('a purge in any spelling', () => {
-  test('covers exactly the calls that name its value, however they are spelled', () => {
+  test('covers exactly the calls with its value, in any spelling', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), fc.boolean(), (meaning, gen, isSoft) => {
         const { rawQuery, headers } = spell(meaning, gen);
-        const covered = tagsOfKey(cacheKey('mainnet', 7, callOf(meaning.operation, rawQuery, headers)));
+        const covered = tagsOf(callOf(meaning.operation, rawQuery, headers));
         const named = namesOf(meaning);
         for (const { name, bodies } of everything) {
           const { tag, soft } = parsePurge({ ...gen(fc.constantFrom<object[]>, ...bodies), soft: isSoft });
@@ -65,7 +64,7 @@ describe('a purge in any spelling', () => {
     );
   });
 
-  test('says the canonical value', () => {
+  test('reports the canonical value', () => {
     expect(parsePurge({ account: ACCOUNT_NON_BOUNCEABLE })).toEqual({
       selector: 'account',
       value: ACCOUNT,
@@ -83,7 +82,7 @@ describe('a purge in any spelling', () => {
   });
 });
 
-describe('a body that is none', () => {
+describe('a body that selects nothing', () => {
   const refusal = (body: unknown) => {
     try {
       return parsePurge(body);
@@ -120,7 +119,7 @@ describe('a body that is none', () => {
     [{ all: 'true' }, /^all is not valid/],
     [{ all: true, soft: 'yes' }, /^soft is not valid; accepted: true or false$/],
     [{ all: true, soft: null }, /^soft is not valid/],
-  ])('is refused by the name of its field: %j', (body, message) => {
+  ])('is refused with the name of its field: %j', (body, message) => {
     expect(refusal(body)).toMatch(message);
   });
 });

@@ -102,18 +102,18 @@ describe('a request is refused, naming the parameter and what is accepted', () =
     },
   );
 
-  test('for everything that is wrong with it at once', () => {
+  test('for every error at once', () => {
     const refusal = refusalOf('masterchainBlockShards', 'limit=0&offset=x&sort=up');
     for (const name of ['seqno', 'limit', 'offset', 'sort']) expect(refusal).toContain(`${name} is`);
   });
 
-  test('and for nothing more than is wrong', () => {
+  test('and for errors only', () => {
     expect(refusalOf('adjacentTransactions', `${HASH}&hash=${'0'.repeat(64)}`)).not.toContain('missing');
     expect(refusalOf('pendingTraces', 'account=x')).not.toContain('ext_msg_hash');
   });
 });
 
-describe('the bounds are accepted', () => {
+describe('the limits themselves are accepted', () => {
   test.each([
     'seqno=0',
     'seqno=2147483647',

@@ -16,7 +16,7 @@ const NOISE = [
 ];
 const FOREIGN_HEADERS: RequestHeaders = { cookie: 'a=b', 'x-api-key': 'secret', 'x-timeout': '1', accept: '*/*' };
 const YES = ['true', 'True', 'TRUE', '1', 't', 'T'];
-/** What is no boolean is ignored: the same as false. */
+/** A value that is no boolean is ignored: the same as false. */
 const NO = ['false', 'False', '0', 'f', '', 'yes', 'tRUE', '2'];
 const BOTH_DIRECTIONS = ['', 'both', '--', 'IN', 'all', 'in,out'];
 const SORTS = { asc: ['asc', 'ASC', 'a'], desc: ['desc', 'Desc', 'D'] };

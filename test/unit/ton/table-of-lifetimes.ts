@@ -5,13 +5,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** In the order of the table's columns, all in milliseconds. */
-function row(
-  lifetimeMs: number,
-  memoryTtlMs: number,
-  staleWhileRevalidateMs: number,
-  staleIfErrorMs: number,
-): LifetimePolicy {
-  return { lifetimeMs, memoryTtlMs, staleWhileRevalidateMs, staleIfErrorMs };
+function row(lifetime: number, memoryTtl: number, staleWhileRevalidate: number, staleIfError: number): LifetimePolicy {
+  return { lifetime, memoryTtl, staleWhileRevalidate, staleIfError };
 }
 
 /** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
@@ -21,12 +16,12 @@ export const TABLE: LifetimePolicies = {
   shardsLive: row(400, 400, 0, 0),
   adjacentFinal: row(HOUR, 10 * MINUTE, 10 * MINUTE, 24 * HOUR),
   adjacentGrowing: {
-    shortestLifetimeMs: SECOND,
-    longestLifetimeMs: HOUR,
+    shortestLifetime: SECOND,
+    longestLifetime: HOUR,
     ageDivisor: 10,
-    memoryTtlMs: 10 * MINUTE,
-    staleWhileRevalidateMs: 30 * SECOND,
-    staleIfErrorMs: 10 * MINUTE,
+    memoryTtl: 10 * MINUTE,
+    staleWhileRevalidate: 30 * SECOND,
+    staleIfError: 10 * MINUTE,
   },
   adjacentLive: row(400, 400, 0, 2 * SECOND),
   pendingFinalized: row(SECOND, SECOND, SECOND, 2 * SECOND),

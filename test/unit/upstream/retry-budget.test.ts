@@ -21,12 +21,12 @@ function takeAll(): number {
 }
 
 describe('a retry', () => {
-  test('is there for the first call of all', () => {
+  test('is allowed for the first request of all', () => {
     count(1);
     expect(takeAll()).toBe(1);
   });
 
-  test('is there once a second, however few the calls', () => {
+  test('is allowed once a second, however few the requests', () => {
     expect(takeAll()).toBe(1);
     now = 999;
     expect(takeAll()).toBe(0);
@@ -34,7 +34,7 @@ describe('a retry', () => {
     expect(takeAll()).toBe(1);
   });
 
-  test('is there for a tenth of the calls when they come so fast that this is more', () => {
+  test('is allowed for a tenth of the requests when that is more than one a second', () => {
     let taken = 0;
     for (let call = 0; call < 4000; call++) {
       now += 2.5;
@@ -45,7 +45,7 @@ describe('a retry', () => {
     expect(taken).toBeLessThanOrEqual(401);
   });
 
-  test('is there for a tenth of the last hundred calls after a long time without need', () => {
+  test('is allowed for a tenth of the last hundred requests after a long time without retries', () => {
     count(100_000);
     now = 1000;
     // And the one of this second.
@@ -54,7 +54,7 @@ describe('a retry', () => {
     expect(takeAll()).toBe(0);
   });
 
-  test('that a tenth of the calls has paid for leaves none over for its second', () => {
+  test('that the tenth pays for does not also use the one of its second', () => {
     count(20);
     expect(takeAll()).toBe(2);
     now = 500;
@@ -62,7 +62,7 @@ describe('a retry', () => {
   });
 });
 
-test('in any stretch of time there are at most a tenth of its calls, the saved ten, and one a second', () => {
+test('in any period there are at most a tenth of its requests, the saved ten, and one a second', () => {
   const step = fc.record({ waitMs: fc.nat(400), calls: fc.nat(30), tries: fc.nat(10) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

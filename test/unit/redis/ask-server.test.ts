@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readServerTime } from '../../../src/redis/server-time.ts';
+import { readServerTime } from '../../../src/redis/ask-server.ts';
 
-test('the time of the server is read from seconds and microseconds', async () => {
+test('the time of the server is read as seconds and microseconds', async () => {
   const asked: unknown[] = [];
   const runScript = async (...call: unknown[]) => {
     asked.push(call);
@@ -11,6 +11,6 @@ test('the time of the server is read from seconds and microseconds', async () =>
   expect(asked).toEqual([[`return redis.call('TIME')`, ['clock'], []]]);
 });
 
-test.each([[[]], [['1']], [['x', 'y']], [null], ['1']])('a reply that is no time is none: %j', async (reply) => {
+test.each([[[]], [['1']], [['x', 'y']], [null], ['1']])('a reply that is no time is refused: %j', async (reply) => {
   expect(await readServerTime({ runScript: async () => reply }, 'clock')).toBeUndefined();
 });

@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import type { MemoryTier } from './cache/memory-tier.ts';
+import { TieredCache } from './cache/tiered-cache.ts';
+import { SingleFlight } from './coalescing/single-flight.ts';
+import type { Settings } from './config/schema.ts';
+import type { EventHub } from './event-hub.ts';
+import type { OpenIndexer } from './open-indexer.ts';
+import type { SharedRedis } from './open-redis.ts';
+import { askHeadWith } from './proxy/ask-head.ts';
+import { ChainTime } from './proxy/chain-time.ts';
+import { explainWith } from './proxy/explain.ts';
+import { EntryFetcher } from './proxy/fetch-entry.ts';
+import { RequestHandler } from './proxy/handle-request.ts';
+import { LastLoads } from './proxy/last-loads.ts';
+import { EntryLoader, type Load } from './proxy/load-entry.ts';
+import { refreshStaleWith } from './proxy/refresh-stale.ts';
+import { shareChainTime } from './proxy/shared-chain-time.ts';
+import type { Purges } from './purge/purges.ts';
+import { CallMemo } from './ton/call-memo.ts';
+import { RetryBudget } from './upstream/retry-budget.ts';
+
+export interface OpenProxyOptions {
+  readonly settings: Settings;
+  readonly events: EventHub;
+  readonly memory: MemoryTier;
+  /** Absent when the proxy runs on memory alone. */
+  readonly redis: SharedRedis | undefined;
+  readonly purges: Purges;
+  readonly indexer: OpenIndexer;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly random: () => number;
+}
+
+/** The way of a request, and what can be said of it. */
+export interface OpenProxy {
+  readonly handler: RequestHandler;
+  /** See {@link explainWith}. */
+  readonly explain: ReturnType<typeof explainWith>;
+}
+
+/** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
+export function openProxy(options: OpenProxyOptions): OpenProxy {
+  const { settings, events, redis, purges, indexer, now, monotonic, random } = options;
+  const { upstream, coalescing, network } = settings;
+  const { admission, client } = indexer;
+  const { report } = events.proxy;
+  const cache = new TieredCache({
+    memory: options.memory,
+    redis: redis?.tier,
+    retryRedisMs: settings.redis.retryAfter,
+    purges,
+    now,
+  });
+  const chainTime = new ChainTime({
+    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    shared:
+      redis &&
+      shareChainTime({
+        key: chainTimeKey(network, upstream.url),
+        runScript: redis.connection.runScript,
+        budgetMs: settings.redis.budget,
+      }),
+    now,
+  });
+  const fetcher = new EntryFetcher({
+    cache,
+    chainTime,
+    admission,
+    upstream: client,
+    bodies: indexer.answerBodies,
+    retries: new RetryBudget({ now: monotonic }),
+    pauseMs: indexer.pauseMs,
+    policies: settings.lifetimes,
+    random,
+    monotonic,
+    report,
+  });
+  const lastLoads = new LastLoads(now);
+  const entryLoader = new EntryLoader({
+    cache,
+    admission,
+    fetcher,
+    leases: redis?.leases,
+    redisBudgetMs: settings.redis.budget,
+    random,
+    monotonic,
+    report,
+  });
+  const loader = lastLoads.remembering(entryLoader);
+  const flights = new SingleFlight<Load>({
+    collapseWindowMs: coalescing.collapseWindow,
+    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
+    now: monotonic,
+  });
+  const handler = new RequestHandler({
+    calls: new CallMemo(network, purges.epoch),
+    cache,
+    flights,
+    loader,
+    refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
+    isMemoryFull: indexer.isMemoryFull,
+    applyBans: purges.applyBans,
+    now,
+    random,
+    report,
+  });
+  const { epoch } = purges;
+  return { handler, explain: explainWith({ network, epoch, policies: settings.lifetimes, cache, lastLoads, now }) };
+}
+
+/** One for each indexer: of two on one chain, one may be hours behind. */
+function chainTimeKey(network: string, upstreamUrl: string): string {
+  return `toncache:chain-time:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
+}

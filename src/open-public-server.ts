@@ -1,0 +1,57 @@
+import type { Settings } from './config/schema.ts';
+import type { EventHub } from './event-hub.ts';
+import { BodyReader } from './http/body-reader.ts';
+import { PassThroughServer } from './http/pass-through-server.ts';
+import { PublicServer } from './http/public-server.ts';
+import type { OpenIndexer } from './open-indexer.ts';
+import type { RequestHandler } from './proxy/handle-request.ts';
+import { PassThrough } from './proxy/pass-through.ts';
+
+export interface OpenPublicServerOptions {
+  readonly settings: Settings;
+  readonly events: EventHub;
+  readonly handler: RequestHandler;
+  /** The way of what is passed through. */
+  readonly indexer: OpenIndexer;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly random: () => number;
+}
+
+/** Builds the public port, which does not listen yet. */
+export function openPublicServer(options: OpenPublicServerOptions): PublicServer {
+  const { settings, events, handler, now } = options;
+  const { http, upstream } = settings;
+  return new PublicServer({
+    passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
+    handle: (request) => handler.handle(request),
+    waitMs: upstream.timeout,
+    maxWaiting: http.maxWaiting,
+    maxHeaderBytes: http.maxHeaderSize,
+    headerTimeoutMs: http.headerTimeout,
+    keepAliveMs: http.keepAlive,
+    maxConnections: http.maxConnections,
+    slowReaderMs: http.slowReader,
+    now,
+    onBug: events.reportBug,
+  });
+}
+
+function openPassThrough(options: OpenPublicServerOptions): PassThroughServer {
+  const { settings, events, indexer, monotonic, random } = options;
+  const { passThrough, upstream } = settings;
+  return new PassThroughServer({
+    passThrough: new PassThrough({
+      admission: indexer.passThroughAdmission,
+      upstream: indexer.client,
+      maxTransfers: passThrough.maxTransfers,
+      random,
+      monotonic,
+      report: events.proxy.report,
+    }),
+    bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+    ourKey: upstream.apiKey,
+    sharesOurKey: passThrough.sharedKey,
+  });
+}

@@ -1,0 +1,44 @@
+import { Chain } from '../../../src/simulator/chain.ts';
+import { accountsIn, renderAddressBook } from '../../../src/simulator/render-address-book.ts';
+import { renderBlock } from '../../../src/simulator/render-block.ts';
+import { renderTransaction } from '../../../src/simulator/render-transaction.ts';
+import type { Transaction } from '../../../src/simulator/trace.ts';
+import { HEAD_SEQNO } from './targets.ts';
+
+// Bodies as the indexer has them, with as much in them that cannot be compressed. They are old, so they are cached for
+// an hour at least.
+
+/** Long ago. */
+const STARTED_AT = 1_700_000_000_000;
+const BLOCKS = 1000;
+
+const chain = new Chain({ startAt: STARTED_AT, firstSeqno: HEAD_SEQNO - BLOCKS, historyBlocks: BLOCKS });
+chain.advanceTo(STARTED_AT + (BLOCKS - 1) * 400);
+
+/** The blocks of a masterchain block, about 2 KB, cut where the seqno that was asked for has to stand. */
+export function blocksBody(): readonly string[] {
+  const blockSets = Array.from({ length: BLOCKS }, (_, back) => chain.block(HEAD_SEQNO - back));
+  const blockSet = blockSets.find((candidate) => candidate?.blocks.length === 2);
+  if (blockSet === undefined) throw new Error('the simulated chain has no masterchain block with one shard block');
+  const body = JSON.stringify({ blocks: blockSet.blocks.map((block) => renderBlock(block, blockSet)) });
+  return body.split(String(blockSet.seqno));
+}
+
+/** Adjacent transactions, neighbours in the chain: that many KB, up to 2 % more. */
+export function transactionsBody(sizeKb: number): string {
+  const all = Array.from({ length: BLOCKS }, (_, back) => chain.block(HEAD_SEQNO - back)?.transactions ?? []).flat();
+  const rows = all.filter(({ inMessage }) => inMessage !== undefined);
+  for (let first = 0; first < rows.length; first++) {
+    let body = '';
+    for (let count = 1; body.length < sizeKb * 1000; count++) body = render(rows.slice(first, first + count));
+    if (body.length <= sizeKb * 1020) return body;
+  }
+  throw new Error(`the simulated chain has no transactions that make ${sizeKb} KB`);
+}
+
+function render(rows: readonly Transaction[]): string {
+  return JSON.stringify({
+    transactions: rows.map((row) => renderTransaction(row, 'finalized', '1.2')),
+    address_book: renderAddressBook(accountsIn(rows)),
+  });
+}

@@ -1,0 +1,56 @@
+import { SIZES_KB } from '../sized-calls.ts';
+
+/** What the load is: answers from the cache, answers from the indexer, one of ten from the indexer, hits in Redis. */
+export type Kind = 'hits' | 'misses' | 'mixed' | 'redis';
+
+/** One row of figures: the same load for every server that it compares. */
+export interface Case {
+  readonly kind: Kind;
+  readonly sizeKb: number;
+  /** How many URLs the hits are spread over. */
+  readonly urls: number;
+  /** Whether the client sends `Accept-Encoding: gzip`. */
+  readonly gzip: boolean;
+}
+
+export const KINDS: readonly Kind[] = ['hits', 'misses', 'mixed', 'redis'];
+
+/** Every tenth request of a mixed load is a miss. */
+export const MIXED_MISS_EVERY = 10;
+
+/** As many answers as a cache of 256 MiB holds: 500, and 200 of 200 KB. */
+function manyUrls(sizeKb: number): number {
+  return sizeKb > 100 ? 200 : 500;
+}
+
+/** All cases of these kinds and sizes, those with the same rows of the table after each other. */
+export function casesOf(kinds: readonly Kind[] = KINDS, sizesKb: readonly number[] = SIZES_KB): Case[] {
+  return kinds.flatMap((kind) =>
+    encodingsOf(kind).flatMap((gzip) =>
+      (kind === 'hits' ? [1, manyUrls] : [manyUrls]).flatMap((urls) =>
+        sizesKb.map((sizeKb) => ({ kind, sizeKb, gzip, urls: typeof urls === 'number' ? urls : urls(sizeKb) })),
+      ),
+    ),
+  );
+}
+
+/** How often a request of this kind of load is a miss: never (0), every time (1), every n-th time. */
+export function missEvery(kind: Kind): number {
+  if (kind === 'misses') return 1;
+  return kind === 'mixed' ? MIXED_MISS_EVERY : 0;
+}
+
+/** What a case is called in the table; cases that differ in size only have one title. */
+export function titleOf({ kind, urls, gzip }: Case): string {
+  const titles: Record<Kind, string> = {
+    hits: urls === 1 ? 'hits, 1 URL' : 'hits, 500 URLs',
+    misses: 'misses',
+    mixed: '9 hits, 1 miss',
+    redis: 'hits in Redis, 500 URLs',
+  };
+  return titles[kind] + (gzip ? ', gzip' : '');
+}
+
+function encodingsOf(kind: Kind): readonly boolean[] {
+  return kind === 'redis' ? [false] : [false, true];
+}

@@ -1,0 +1,69 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import type { Peer, PeerSetting } from './peer.ts';
+import { freePort, PinnedProcess } from './pinned-process.ts';
+
+/** With these every hit asks Redis first, though memory holds the entry too; and no hit is cut off. */
+const EVERY_HIT_FROM_REDIS = {
+  redis: { budget: '1s' },
+  lifetimes: { adjacentGrowing: { memoryTtl: '0ms' }, shardsFinal: { memoryTtl: '0ms' } },
+};
+
+/** One toncache that is compared. */
+export interface ToncacheSetting extends Omit<PeerSetting, 'program'> {
+  readonly name: string;
+  /** A folder with toncache in it, or a command. */
+  readonly source: string;
+  /** With it every hit comes from Redis; without it all is as shipped. */
+  readonly redisUrl?: string;
+  /** More settings, for other than the shipped ones. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** What one is called in the tables when there are several. */
+export function nameOfToncache(source: string, all: readonly string[]): string {
+  return all.length === 1 ? 'toncache' : `toncache ${basename(resolve(source)) || source}`;
+}
+
+/** Starts toncache by the command of `npm start`, or by the given one. Rejects with what it said if it does not start. */
+export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer> {
+  const { name, source, cores, indexerPort, folder, redisUrl, environment } = setting;
+  const port = await freePort();
+  const redis =
+    redisUrl === undefined ? {} : { REDIS_URL: redisUrl, NETWORK: 'bench', CONFIG_FILE: join(folder, 'config.json') };
+  await writeFile(join(folder, 'config.json'), JSON.stringify(EVERY_HIT_FROM_REDIS));
+  const { cwd, command } = await commandOf(source);
+  const started = await PinnedProcess.start({
+    cores,
+    program: 'sh',
+    args: ['-c', `exec ${command}`],
+    cwd,
+    environment: {
+      PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
+      UPSTREAM_URL: `http://127.0.0.1:${indexerPort}`,
+      PORT: String(port),
+      ADMIN_PORT: '0',
+      ...redis,
+      ...environment,
+    },
+    port,
+    logFile: join(folder, 'toncache.log'),
+  });
+  return {
+    name,
+    pid: started.pid,
+    placeOf: ({ kind }) =>
+      (kind === 'redis') === (redisUrl !== undefined)
+        ? { origin: `http://127.0.0.1:${port}`, missPrefix: '' }
+        : undefined,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+}
+
+async function commandOf(source: string): Promise<{ cwd: string; command: string }> {
+  const manifest = await readFile(join(source, 'package.json'), 'utf8').catch(() => undefined);
+  if (manifest === undefined) return { cwd: process.cwd(), command: source };
+  const start: unknown = JSON.parse(manifest).scripts?.start;
+  if (typeof start !== 'string') throw new Error(`package.json in ${source} has no "start" script`);
+  return { cwd: resolve(source), command: start.replace(/^exec /, '') };
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { listSettings, loadSettings } from '../../src/config/load.ts';
+import { OPERATION_NAMES } from '../../src/ton/operations.ts';
+import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
+
+// Examples that no test can run: Docker, Compose, systemd, nginx, Kubernetes.
+
+const README = readPage('README.md');
+const VARIABLES = listSettings().flatMap(({ env }) => env ?? []);
+const BLOCKS = PAGES.flatMap((page) => codeBlocksOf(readPage(page)));
+const DOCKERFILE = readPage('Dockerfile');
+
+const textsIn = (language: string) => BLOCKS.filter((block) => block.language === language).map(({ text }) => text);
+
+test('variables of `docker run` are settings, and the image exposes its ports', () => {
+  const [run = ''] = commandsOf(README).filter((command) => command.startsWith('docker run '));
+  const given = [...run.matchAll(/-e (\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value] as const);
+  expect(given.length).toBeGreaterThan(0);
+  expect(VARIABLES).toEqual(expect.arrayContaining(given.map(([name]) => name)));
+  expect(() => loadSettings(Object.fromEntries(given))).not.toThrow();
+  for (const [, port = ''] of run.matchAll(/-p \d+:(\d+)/g))
+    expect(DOCKERFILE).toMatch(RegExp(`^EXPOSE.* ${port}\\b`, 'm'));
+});
+
+test('variables of the Compose example are settings', () => {
+  const [environment = ''] = textsIn('yaml').flatMap((text) => /environment: \{(.*)\}/.exec(text)?.[1] ?? []);
+  const names = [...environment.matchAll(/(\w+): /g)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(0);
+  expect(VARIABLES).toEqual(expect.arrayContaining(names));
+});
+
+test('the systemd unit starts what `npm start` starts, with settings, and knows the exit status of wrong ones', () => {
+  const [unit = ''] = textsIn('ini');
+  const scripts: Record<string, string> = JSON.parse(readPage('package.json')).scripts;
+  const [, command = ''] = /^ExecStart=\/usr\/bin\/(.+)$/m.exec(unit) ?? [];
+  expect(scripts['start']).toBe(`exec ${command}`);
+  const names = [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
+  expect(VARIABLES).toEqual(expect.arrayContaining(names));
+  expect(unit).toMatch(/^RestartPreventExitStatus=78$/m);
+  expect(existsSync('src/require-node-24.cjs')).toBe(true);
+});
+
+test('the routes to toncache are the paths of the operations', () => {
+  const paths = OPERATION_NAMES.map((name) => `/api/v3/${name}`);
+  const [nginx = ''] = textsIn('nginx');
+  const [, names = ''] = /\^\/api\/v3\/\((.+?)\)/.exec(nginx) ?? [];
+  expect(
+    names
+      .split('|')
+      .map((name) => `/api/v3/${name}`)
+      .toSorted(),
+  ).toEqual(paths.toSorted());
+  const ingress = textsIn('yaml').find((text) => text.includes('kind: Ingress')) ?? '';
+  const routed = [...ingress.matchAll(/path: (\S+), .*name: toncache/g)].map(([, path = '']) => path);
+  expect(routed.toSorted()).toEqual(paths.toSorted());
+});
+
+test('there are no examples in a language that these tests do not check', () => {
+  const languages = new Set(BLOCKS.map(({ language }) => language));
+  expect([...languages].toSorted()).toEqual(['', 'ini', 'nginx', 'sh', 'yaml']);
+});
