@@ -26,6 +26,7 @@ export interface CachedAnswer {
   readonly state: Freshness;
   readonly answerClass: string;
   readonly status: number;
+  /** The length of the body as the indexer sent it. */
   readonly bodyBytes: number;
   readonly ageMs: number;
   readonly freshForMs: number;
@@ -82,7 +83,7 @@ export function explainWith(options: ExplainOptions): (text: string, headers: Re
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
     status: entry.head.status,
-    bodyBytes: entry.body.byteLength,
+    bodyBytes: entry.forms.bytes,
     ageMs: now() - entry.askedAt,
     freshForMs: entry.freshUntil - now(),
     usableForMs: usableUntil(entry) - now(),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listSettings, loadSettings } from '../../../src/config/load.ts';
 import { unitEntries } from '../../support/deploy-files.ts';
 
-const SETTINGS = new Set([...listSettings().map(({ env }) => env), 'CONFIG_FILE', 'REUSE_PORT']);
+const SETTINGS = new Set([...listSettings().map(({ env }) => env), 'CONFIG_FILE']);
 
 describe.each(['systemd/toncache.service', 'systemd/toncache@.service'])('%s', (file) => {
   const entries = unitEntries(file);
