@@ -6,6 +6,7 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
+import { createAdminExplain } from './http/admin-explain.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { listen } from './http/listen.ts';
@@ -102,7 +103,7 @@ export function createApp(options: AppOptions): App {
     ...{ memory, redis: redis?.tier, purges: bans, now },
     retryRedisMs: settings.redis.retryAfter,
   });
-  const handler = openProxy({
+  const { handler, explain } = openProxy({
     ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
     ...{ now, monotonic, random },
   });
@@ -113,10 +114,12 @@ export function createApp(options: AppOptions): App {
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const guard = { token, allowedHosts, listensOn };
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard: { token, allowedHosts, listensOn }, purge: purges.purge }),
+    purge: createAdminPurge({ guard, purge: purges.purge }),
+    explain: createAdminExplain({ guard, explain }),
     requestTimeoutMs: http.headerTimeout,
     onBug: events.reportBug,
   });
