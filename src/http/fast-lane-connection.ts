@@ -18,6 +18,9 @@ export interface FastLaneParts extends Writing {
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
 }
 
+/** Longer fields are read again for each request. */
+const MOST_REMEMBERED = 1024;
+
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** What Node's HTTP server answers before it closes, and nothing else was written for the request. */
@@ -127,8 +130,10 @@ export class FastLaneConnection {
   }
 
   #readFields(text: string): RequestFields | undefined {
-    this.#lastText = text;
-    this.#lastFields = readFields(text);
+    if (text.length > MOST_REMEMBERED) return readFields(text);
+    // A string of its own: a part of what was read would keep the whole of it alive.
+    this.#lastText = Buffer.from(text, 'latin1').toString('latin1');
+    this.#lastFields = readFields(this.#lastText);
     return this.#lastFields;
   }
 
