@@ -34,6 +34,8 @@ export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #parts: FastLaneParts;
   readonly #writer: FastLaneWriter;
+  /** Whether anything came. */
+  wasUsed = false;
   /** An incomplete head, or what must not be looked at yet. */
   #unread = NO_BYTES;
   #isLeaving = false;
@@ -76,6 +78,7 @@ export class FastLaneConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    this.wasUsed = true;
     const unread = this.#unread;
     if (unread.length === 0) {
       this.#read(chunk, false);
