@@ -119,7 +119,7 @@ export class FastLaneConnection {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
     if (fields.isPlain && this.#writer.isIdle) {
-      const hit = this.#parts.hits.find(spelling);
+      const hit = this.#parts.hits.find(spelling, fields.accepted);
       if (hit !== undefined) {
         this.#writer.writeHit(hit);
         return true;

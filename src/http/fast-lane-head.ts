@@ -1,5 +1,7 @@
+import type { Accepted } from '../content-codings.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
+import { acceptedCodings } from './accept-encoding.ts';
 
 const BEGINNING = 'GET /api/v3/';
 const VERSION = ' HTTP/1.1\r\n';
@@ -40,7 +42,7 @@ const OPERATIONS = new Map(
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
 /** Headers that are read. One that comes twice is left to Node. */
-const READ = new Set([...OF_OPERATIONS, 'if-none-match', 'x-request-id']);
+const READ = new Set([...OF_OPERATIONS, 'accept-encoding', 'if-none-match', 'x-request-id']);
 
 /** Node drops the fields after the 1000th. */
 const MOST_FIELDS = 200;
@@ -58,7 +60,9 @@ export interface RequestHead {
 /** What was read of the fields. */
 export interface RequestFields {
   readonly headers: RequestHeaders;
-  /** Whether nothing in them changes what is sent for a hit. */
+  /** What the client accepts by them. */
+  readonly accepted: Accepted;
+  /** Whether nothing else in them changes what is sent for a hit. */
   readonly isPlain: boolean;
 }
 
@@ -115,8 +119,8 @@ export function readFields(text: string): RequestFields | undefined {
     }
   }
   if (hosts !== 1 || connections > 1) return undefined;
-  const isPlain = Object.keys(headers).every((name) => name === 'x-request-id');
-  return { headers, isPlain };
+  const isPlain = Object.keys(headers).every((name) => name === 'x-request-id' || name === 'accept-encoding');
+  return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
 }
 
 /** What a spelling asks for; `undefined` when it is spelled otherwise than the fast lane knows. */

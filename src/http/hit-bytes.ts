@@ -1,7 +1,6 @@
-import type { Entry } from '../cache/entry.ts';
+import type { Accepted } from '../content-codings.ts';
 import { hitStatus } from '../proxy/answer.ts';
 import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
-import type { Operation } from '../ton/operations.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
@@ -38,7 +37,8 @@ export interface HitsInBytesOptions {
  */
 export class HitsInBytes {
   readonly #options: HitsInBytesOptions;
-  readonly #known = new WeakMap<Entry, HitBytes>();
+  /** By the body that they hold. */
+  readonly #known = new WeakMap<Buffer, HitBytes>();
   readonly #headEnd: string;
 
   constructor(options: HitsInBytesOptions) {
@@ -50,13 +50,13 @@ export class HitsInBytes {
    * What to write now for `operation?query`, asked for without conditions; counted as a hit. `undefined` where it is no hit,
    * or one that cannot go out in one piece.
    */
-  find(spelling: string): HitBytes | undefined {
+  find(spelling: string, accepted: Accepted): HitBytes | undefined {
     const { hits, now: readClock } = this.#options;
-    const hit = hits.findHit(spelling);
+    const hit = hits.findHit(spelling, accepted);
     if (hit === undefined) return undefined;
-    const { entry } = hit;
+    const { entry, form } = hit;
     const now = readClock();
-    const known = this.#known.get(entry);
+    const known = this.#known.get(form.body);
     const isRendered =
       known !== undefined &&
       known.ageSeconds === ageOf(entry, now) &&
@@ -67,25 +67,31 @@ export class HitsInBytes {
     return bytes;
   }
 
-  #render({ entry, operation }: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
-    const head = this.#headOf(entry, operation, now);
-    if (head === undefined || !isOneSlice(entry.body)) return undefined;
+  #render({ entry, form, operation }: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+    if (!isOneSlice(form.body)) return undefined;
+    const head = this.#headOf({ entry, form, operation }, now);
+    if (head === undefined) return undefined;
     const isFree = known !== undefined && known.pendingWrites === 0 && head.length <= known.roomBytes;
-    const fit = isFree ? known : joined(entry, head.length);
+    const fit = isFree ? known : joined(form.body, head.length);
     const start = fit.roomBytes - head.length;
     fit.whole.write(head, start, 'latin1');
     fit.bytes = fit.whole.subarray(start);
     fit.ageSeconds = ageOf(entry, now);
     fit.leftSeconds = leftOf(entry, now);
     fit.date = httpDate();
-    if (!isFree) this.#known.set(entry, fit);
+    if (!isFree) {
+      // The body moves: it would be in memory twice otherwise.
+      const body = fit.whole.subarray(fit.roomBytes);
+      entry.forms[form.coding] = body;
+      this.#known.set(body, fit);
+    }
     return fit;
   }
 
-  #headOf(entry: Entry, { vary }: Operation, now: number): string | undefined {
+  #headOf({ entry, form, operation: { vary } }: MemoryHit, now: number): string | undefined {
     const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
     try {
-      return messageHead(entryMessage({}, entry, context, now)) + this.#headEnd;
+      return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
     } catch {
       // It cannot be sent at all, which whoever answers instead finds out and reports.
       return undefined;
@@ -93,15 +99,14 @@ export class HitsInBytes {
   }
 }
 
-function leftOf({ freshUntil }: Entry, now: number): number {
+function leftOf({ freshUntil }: { readonly freshUntil: number }, now: number): number {
   return Math.floor((freshUntil - now) / 1000);
 }
 
-/** A new allocation, to which the entry's body moves: it would be in memory twice otherwise. */
-function joined(entry: Entry, headBytes: number): HitBytes {
+/** A new allocation, with room for a head before the body. */
+function joined(body: Buffer, headBytes: number): HitBytes {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
-  const whole = Buffer.allocUnsafeSlow(roomBytes + entry.body.length);
-  entry.body.copy(whole, roomBytes);
-  entry.body = whole.subarray(roomBytes);
+  const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
+  body.copy(whole, roomBytes);
   return { whole, roomBytes, bytes: whole, pendingWrites: 0, ageSeconds: 0, leftSeconds: 0, date: '' };
 }

@@ -30,12 +30,8 @@ export function requestId(headers: RequestHeaders): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-/**
- * Whether `If-None-Match` holds the tag (RFC 9110 13.1.2): `*`, or a list compared weakly, so that `W/"x"` is `"x"`.
- */
-export function noneMatch(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
+/** The entity tags of a list, each without its `W/`. */
+export function tagsIn(list: string): readonly string[] {
   // Not split at commas: an entity tag may hold one.
-  return ifNoneMatch.match(/(?:W\/)?"[^"]*"/g)?.some((tag) => tag.replace(/^W\//, '') === etag) ?? false;
+  return list.match(/(?:W\/)?"[^"]*"/g)?.map((tag) => tag.replace(/^W\//, '')) ?? [];
 }

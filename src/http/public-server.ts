@@ -9,7 +9,7 @@ import { ClientConnections } from './client-connections.ts';
 import { ALLOWED_METHODS } from './cors.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
-import { OperationAnswers } from './operation-answers.ts';
+import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
@@ -21,6 +21,8 @@ export interface PublicServerOptions {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
+  readonly formOf: OperationAnswersOptions['formOf'];
+  readonly discard: OperationAnswersOptions['discard'];
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -60,7 +62,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
-    this.#answers = new OperationAnswers({ handle: options.handle, waits, connections, now, onBug });
+    const { handle, formOf, discard } = options;
+    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Also of requests that Node answers by itself, such as one without Host.

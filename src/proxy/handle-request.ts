@@ -1,6 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
+import type { Form } from '../cache/forms.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
@@ -30,9 +32,10 @@ export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
 }
 
-/** A fresh entry in memory. */
+/** A fresh entry in memory, in the form for a client. */
 export interface MemoryHit {
   readonly entry: Entry;
+  readonly form: Form;
   readonly operation: Operation;
 }
 
@@ -40,15 +43,17 @@ export interface MemoryHit {
 export interface MemoryHits {
   /**
    * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
-   * was answered from memory before. `undefined` decides nothing.
+   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
    */
-  findHit(spelling: string): MemoryHit | undefined;
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
   /** Counts a hit that is sent. */
   countHit(operation: Operation): void;
 }
 
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
@@ -91,12 +96,16 @@ export class RequestHandler implements MemoryHits {
     return this.#hit(call, found.entry, 'memory');
   }
 
-  findHit(spelling: string): MemoryHit | undefined {
-    const { calls, cache } = this.#options;
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
+    const { calls, cache, formOf } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
-    return found.state === 'fresh' ? { entry: found.entry, operation: keyed.call.operation } : undefined;
+    if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const form = formOf(entry, accepted);
+    if (form === undefined || form instanceof Promise) return undefined;
+    return { entry, form, operation: keyed.call.operation };
   }
 
   countHit({ name }: Operation): void {

@@ -1,10 +1,12 @@
 import type { Entry } from '../../src/cache/entry.ts';
+import type { Form } from '../../src/cache/forms.ts';
+import type { Accepted } from '../../src/content-codings.ts';
 import { ProxyError } from '../../src/errors.ts';
 import { PublicServer } from '../../src/http/public-server.ts';
 import { type Answer, hitStatus } from '../../src/proxy/answer.ts';
 import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { findOperation } from '../../src/ton/operations.ts';
-import { anEntry } from '../support/entry.ts';
+import { aFormMaker, anEntry } from '../support/entry.ts';
 
 export const MAX_HEAD_BYTES = 2048;
 const NOW = 1_700_000_012_345;
@@ -20,7 +22,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const entry = anEntry({
       body: Buffer.from(JSON.stringify([spelling, 'x'.repeat(size)])),
       askedAt: NOW - 5000,
-      head: { etag: `"tag of ${encodeURIComponent(spelling.slice(spelling.indexOf('?') + 1))}"` },
+      etag: `"tag of ${encodeURIComponent(spelling.slice(spelling.indexOf('?') + 1))}"`,
     });
     hits.set(spelling, entry);
     return entry;
@@ -32,9 +34,12 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   };
   // As in the memo of calls: what one of the parsers has taken.
   const remembered = new Set<string>();
-  const findHit = (spelling: string) => {
+  const forms = aFormMaker({ encodings: [] });
+  const findHit = (spelling: string, accepted: Accepted) => {
     const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
-    return operation !== undefined && remembered.has(spelling) ? { entry: hitOf(spelling), operation } : undefined;
+    if (operation === undefined || !remembered.has(spelling)) return undefined;
+    const entry = hitOf(spelling);
+    return { entry, form: forms.of(entry, accepted) as Form, operation };
   };
   return new PublicServer({
     handle: (request) => {
@@ -53,6 +58,8 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       });
     },
     hits: fastLane ? { findHit, countHit: () => {} } : undefined,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
+    discard: async () => {},
     waitMs: 60_000,
     maxWaiting: 100_000,
     maxHeaderBytes: MAX_HEAD_BYTES,
