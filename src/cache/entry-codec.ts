@@ -10,7 +10,7 @@ const decompress = promisify(zstdDecompress);
  * of the first bytes of a value, so that entries of another version are misses, both ways. Raise it whenever a key, the
  * layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;

@@ -20,6 +20,22 @@ export interface AskedRequest {
   readonly body: Buffer;
 }
 
+/** What answers are made from: a chain at its present, or a view of it as of another instant. */
+export type AnsweringChain = Pick<
+  Chain,
+  | 'accounts'
+  | 'now'
+  | 'headSeqno'
+  | 'floorSeqno'
+  | 'block'
+  | 'transaction'
+  | 'parent'
+  | 'children'
+  | 'pendingTraces'
+  | 'pendingTracesOf'
+  | 'send'
+>;
+
 /** What beside the request makes an answer what it is. */
 export interface Conditions {
   /** Default: both do their work. */
@@ -32,7 +48,7 @@ export interface Conditions {
 export class Question {
   readonly method: string;
   readonly operation: IndexerOperation;
-  readonly chain: Chain;
+  readonly chain: AnsweringChain;
   readonly dialect: Dialect;
   readonly traits: DialectTraits;
   readonly body: Buffer;
@@ -40,7 +56,7 @@ export class Question {
   readonly #headers: AskedRequest['headers'];
   readonly #conditions: Conditions;
 
-  constructor(request: AskedRequest, chain: Chain, dialect: Dialect, conditions: Conditions = {}) {
+  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect, conditions: Conditions = {}) {
     this.method = request.method;
     this.operation = operationOf(request.target);
     this.chain = chain;

@@ -17,6 +17,10 @@ export class Launched implements AsyncDisposable {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** The next line for which `read` gives something. Rejects when the process ends without one. */
   async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
     for (;;) {
@@ -25,6 +29,11 @@ export class Launched implements AsyncDisposable {
       const message = read(JSON.parse(value));
       if (message !== undefined) return message;
     }
+  }
+
+  /** Sends the process a signal. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
   }
 
   /** Asks the process to end, and waits for that. If we end before, it is killed. */

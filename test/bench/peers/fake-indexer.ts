@@ -7,7 +7,8 @@ import { HEAD_SEQNO } from './targets.ts';
 // which shows whether a cache answered.
 
 const blocks = blocksBody();
-const answers = new Map([20, 200].map((sizeKb) => [sizeKb, answer(transactionsBody(sizeKb))]));
+/** By their size in KB. */
+const answers = new Map<number, Buffer>();
 let requests = 0;
 
 const server = createServer((socket) => {
@@ -35,14 +36,16 @@ function answerTo(target: string): Buffer {
   if (seqno !== undefined) return answer(blocks.join(seqno));
   const hash = decodeURIComponent(parameter(target, 'hash') ?? '');
   const sizeKb = hash.length === 64 ? Number.parseInt(hash.slice(0, 2), 16) : sizeOf(hash);
-  return answers.get(sizeKb) ?? answer('{"error":"adjacent transactions not found"}', '404 Not Found');
+  const made = answers.get(sizeKb) ?? answer(transactionsBody(sizeKb));
+  answers.set(sizeKb, made);
+  return made;
 }
 
 function parameter(target: string, name: string): string | undefined {
   return new RegExp(`[?&]${name}=([^&]*)`).exec(target)?.[1];
 }
 
-function answer(body: string, status = '200 OK'): Buffer {
-  const head = [`HTTP/1.1 ${status}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`];
+function answer(body: string): Buffer {
+  const head = ['HTTP/1.1 200 OK', 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

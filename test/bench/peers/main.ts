@@ -54,7 +54,7 @@ async function compare({ kinds, sizesKb, rounds, seconds, toncaches }: Options):
   const indexerPort = await freePort();
   stack.use(
     await PinnedProcess.start({
-      core: REST_CORE,
+      cores: String(REST_CORE),
       program: process.execPath,
       args: [FAKE_INDEXER, String(indexerPort)],
       cwd: folder,
@@ -65,7 +65,12 @@ async function compare({ kinds, sizesKb, rounds, seconds, toncaches }: Options):
   );
   const setting = async (name: string) => {
     await mkdir(join(folder, name));
-    return { core: SERVER_CORE, indexerPort, folder: join(folder, name), program: programs.get(name)?.path ?? '' };
+    return {
+      cores: String(SERVER_CORE),
+      indexerPort,
+      folder: join(folder, name),
+      program: programs.get(name)?.path ?? '',
+    };
   };
   const peers: Peer[] = [];
   for (const [place, source] of toncaches.entries()) {

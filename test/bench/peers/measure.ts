@@ -53,7 +53,7 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
   await writeFile(hitsFile, `${targets.join('\n')}\n`);
   for (const { peer, place } of taking) {
     for (const target of targets.toReversed()) await ask(place.origin + target, compared.gzip);
-    await load({ ...bench, seconds: Math.min(bench.seconds, WARM_UP_SECONDS) }, compared, peer, place, hitsFile);
+    await load({ ...bench, seconds: WARM_UP_SECONDS }, compared, peer, place, hitsFile);
   }
   for (let round = 0; round < bench.rounds; round++) {
     for (const { peer, place, samples } of taking) {

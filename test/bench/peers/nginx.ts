@@ -52,12 +52,12 @@ ${server(ports.gzip, gzip)}
 }
 
 /** Starts nginx. Rejects with what it said if it does not start. */
-export async function startNginx({ program, core, indexerPort, folder }: PeerSetting): Promise<Peer> {
+export async function startNginx({ program, cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
   const ports = { small: await freePort(), large: await freePort(), gzip: await freePort() };
   const file = join(folder, 'nginx.conf');
   await writeFile(file, nginxConfiguration({ folder, indexerPort, ports, isRoot: process.getuid?.() === 0 }));
   const started = await PinnedProcess.start({
-    core,
+    cores,
     program,
     args: ['-p', folder, '-c', file, '-e', 'stderr'],
     cwd: folder,

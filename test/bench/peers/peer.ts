@@ -21,7 +21,7 @@ export interface Peer extends AsyncDisposable {
 /** What every peer is started with. */
 export interface PeerSetting {
   readonly program: string;
-  readonly core: number;
+  readonly cores: string;
   readonly indexerPort: number;
   /** Empty, the peer's own. */
   readonly folder: string;

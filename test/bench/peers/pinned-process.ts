@@ -10,7 +10,8 @@ const END_WITHIN_MS = 15_000;
 
 /** How a server is started. */
 export interface PinnedCommand {
-  readonly core: number;
+  /** A list of cores as taskset has it: `0`, `0,1`. */
+  readonly cores: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -21,7 +22,7 @@ export interface PinnedCommand {
   readonly logFile: string;
 }
 
-/** A server on one core, with all the processes that it starts. */
+/** A server on some cores, with all the processes that it starts. */
 export class PinnedProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   /** Not SIGKILL: the workers of nginx would outlive their master. */
@@ -34,9 +35,9 @@ export class PinnedProcess implements AsyncDisposable {
 
   /** Resolves when the server accepts connections. Rejects with what it said if it ends before. */
   static async start(command: PinnedCommand): Promise<PinnedProcess> {
-    const { core, program, args, cwd, environment, port, logFile } = command;
+    const { cores, program, args, cwd, environment, port, logFile } = command;
     const log = openSync(logFile, 'a');
-    const child = spawn('taskset', ['-c', String(core), program, ...args], {
+    const child = spawn('taskset', ['-c', cores, program, ...args], {
       cwd,
       env: environment,
       stdio: ['ignore', log, log],

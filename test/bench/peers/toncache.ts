@@ -16,6 +16,8 @@ export interface ToncacheSetting extends Omit<PeerSetting, 'program'> {
   readonly source: string;
   /** With it every hit comes from Redis; without it all is as shipped. */
   readonly redisUrl?: string;
+  /** More settings, for other than the shipped ones. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** What one is called in the tables when there are several. */
@@ -25,14 +27,14 @@ export function nameOfToncache(source: string, all: readonly string[]): string {
 
 /** Starts toncache by the command of `npm start`, or by the given one. Rejects with what it said if it does not start. */
 export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer> {
-  const { name, source, core, indexerPort, folder, redisUrl } = setting;
+  const { name, source, cores, indexerPort, folder, redisUrl, environment } = setting;
   const port = await freePort();
   const redis =
     redisUrl === undefined ? {} : { REDIS_URL: redisUrl, NETWORK: 'bench', CONFIG_FILE: join(folder, 'config.json') };
   await writeFile(join(folder, 'config.json'), JSON.stringify(EVERY_HIT_FROM_REDIS));
   const { cwd, command } = await commandOf(source);
   const started = await PinnedProcess.start({
-    core,
+    cores,
     program: 'sh',
     args: ['-c', `exec ${command}`],
     cwd,
@@ -42,6 +44,7 @@ export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer>
       PORT: String(port),
       ADMIN_PORT: '0',
       ...redis,
+      ...environment,
     },
     port,
     logFile: join(folder, 'toncache.log'),

@@ -24,13 +24,13 @@ sub vcl_deliver { if (obj.hits > 0) { set resp.http.X-Cache = "HIT"; } }
 }
 
 /** Starts Varnish with its cache in memory. Rejects with what it said if it does not start. */
-export async function startVarnish({ program, core, indexerPort, folder }: PeerSetting): Promise<Peer> {
+export async function startVarnish({ program, cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
   const ports = { plain: await freePort(), packed: await freePort() };
   const file = join(folder, 'default.vcl');
   await writeFile(file, varnishConfiguration(indexerPort));
   const sockets = Object.entries(ports).flatMap(([name, port]) => ['-a', `${name}=127.0.0.1:${port}`]);
   const started = await PinnedProcess.start({
-    core,
+    cores,
     program,
     args: ['-F', '-n', join(folder, 'varnish'), '-f', file, '-s', 'malloc,1g', '-T', 'none', ...sockets],
     cwd: folder,

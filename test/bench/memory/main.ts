@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { describeMachine } from '../machine.ts';
+import { markdownTable } from '../markdown-table.ts';
+import { freePort, PinnedProcess } from '../peers/pinned-process.ts';
+import { startToncachePeer } from '../peers/toncache.ts';
+import { fill } from './fill.ts';
+import { settledRss } from './rss.ts';
+
+// `npm run bench:memory`: fills the memory of toncache with answers of one size, and says how much of the machine's
+// memory they take. Some minutes, everything on 127.0.0.1. Needs Linux.
+
+/** As many as make 200 to 250 MB; `--percent 10` fills a tenth of that. */
+const FILLS = [
+  { sizeKb: 2, entries: 100_000 },
+  { sizeKb: 5, entries: 40_000 },
+  { sizeKb: 30, entries: 8000 },
+];
+/** More than all that is written. */
+const MEMORY_MAX_SIZE = '2GiB';
+/** Asked for before the first look, for a process takes more once it has worked; not counted. */
+const WARM_UP_SHARE = 0.02;
+const MIB = 1024 * 1024;
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const FAKE_INDEXER = fileURLToPath(new URL('../peers/fake-indexer.ts', import.meta.url));
+const EVERY_CORE = `0-${availableParallelism() - 1}`;
+
+const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
+const percent = Number(values.percent);
+if (!(percent >= 1 && percent <= 1000)) throw new Error('--percent accepts a number from 1 to 1000');
+
+// The servers are ended when this process exits; a signal alone would let them be.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const machine = describeMachine();
+console.log(`${machine.cpu}, ${machine.system}, Node ${machine.node}, ${new Date().toISOString().slice(0, 10)}\n`);
+const rows: string[][] = [];
+for (const { sizeKb, entries } of FILLS) rows.push(await measure(sizeKb, Math.round((entries * percent) / 100)));
+console.log(
+  markdownTable(['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'], rows),
+);
+
+async function measure(sizeKb: number, entries: number): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'toncache-memory-'));
+  try {
+    const indexerPort = await freePort();
+    await using _indexer = await PinnedProcess.start({
+      cores: EVERY_CORE,
+      program: process.execPath,
+      args: [FAKE_INDEXER, String(indexerPort)],
+      cwd: folder,
+      environment: {},
+      port: indexerPort,
+      logFile: join(folder, 'indexer.log'),
+    });
+    await using server = await startToncachePeer({
+      name: 'toncache',
+      source: ROOT,
+      cores: EVERY_CORE,
+      indexerPort,
+      folder,
+      environment: { MEMORY_MAX_SIZE },
+    });
+    const port = Number(new URL(server.placeOf({ kind: 'hits', sizeKb, urls: 1, gzip: false })?.origin ?? '').port);
+    const warmUp = Math.ceil(entries * WARM_UP_SHARE);
+    await fill({ port, indexerPort, sizeKb, from: 0, until: warmUp });
+    const before = await settledRss(server.pid);
+    const bytes = await fill({ port, indexerPort, sizeKb, from: warmUp, until: warmUp + entries });
+    const after = await settledRss(server.pid);
+    const mib = (value: number) => (value / MIB).toFixed(0);
+    return [
+      String(sizeKb),
+      String(entries),
+      mib(bytes),
+      mib(before),
+      mib(after),
+      ((after - before) / bytes).toFixed(2),
+    ];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,74 @@
+// nginx and Varnish as somebody sets them up who knows them and the indexer well: each operation with lifetimes of its
+// own, one load for all who wait for it, stale answers while they are refreshed. What they cannot do is look into an
+// answer, or tell that two URLs mean the same.
+
+/** What the configuration of nginx holds that differs from run to run. */
+export interface NginxSetting {
+  readonly folder: string;
+  readonly indexerPort: number;
+  readonly port: number;
+  /** Workers of a master that root started are somebody else, unless told. */
+  readonly isRoot: boolean;
+}
+
+/** nginx knows no lifetime below a second. */
+export function nginxConfiguration({ folder, indexerPort, port, isRoot }: NginxSetting): string {
+  return `${isRoot ? 'user root;\n' : ''}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr warn;
+events { worker_connections 8192; }
+http {
+  access_log ${folder}/access.log combined;
+  sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
+  proxy_cache_path ${folder}/cache levels=1:2 keys_zone=answers:64m max_size=256m inactive=1h use_temp_path=off;
+  proxy_http_version 1.1; proxy_set_header Connection "";
+  proxy_cache answers; proxy_cache_key $request_uri$http_x_actions_version;
+  proxy_cache_lock on; proxy_cache_use_stale updating error timeout http_500 http_502 http_503 http_504;
+  proxy_cache_background_update on;
+  upstream indexer { server 127.0.0.1:${indexerPort}; keepalive 64; }
+  server {
+    listen 127.0.0.1:${port};
+    location = /api/v3/pendingTraces {
+      proxy_pass http://indexer; proxy_cache_valid 200 1s;
+    }
+    location = /api/v3/adjacentTransactions {
+      if ($arg_direction = in) { rewrite ^(.*)$ /one-parent$1 last; }
+      proxy_pass http://indexer; proxy_cache_valid 200 2s; proxy_cache_valid 404 1s;
+    }
+    location /one-parent/ {
+      internal; proxy_pass http://indexer/; proxy_cache_valid 200 1h; proxy_cache_valid 404 1s;
+    }
+    location = /api/v3/masterchainBlockShards {
+      proxy_pass http://indexer; proxy_cache_valid 200 24h; proxy_cache_valid 404 1s;
+    }
+    location / { proxy_pass http://indexer; proxy_cache off; }
+  }
+}
+`;
+}
+
+/** With the lifetimes of toncache, as far as the URL and the status tell them apart. */
+export function varnishConfiguration(indexerPort: number): string {
+  return `vcl 4.1;
+backend default { .host = "127.0.0.1"; .port = "${indexerPort}"; }
+sub vcl_hash { hash_data(req.http.X-Actions-Version); }
+sub vcl_backend_response {
+  set beresp.keep = 0s;
+  if (beresp.status == 404) {
+    set beresp.ttl = 300ms; set beresp.grace = 0s;
+  } else if (beresp.status != 200) {
+    set beresp.ttl = 0s; set beresp.uncacheable = true;
+  } else if (bereq.url ~ "^/api/v3/pendingTraces") {
+    set beresp.ttl = 400ms; set beresp.grace = 400ms;
+  } else if (bereq.url ~ "^/api/v3/adjacentTransactions.*[?&]direction=in(&|$)") {
+    set beresp.ttl = 1h; set beresp.grace = 10m;
+  } else if (bereq.url ~ "^/api/v3/adjacentTransactions") {
+    set beresp.ttl = 1s; set beresp.grace = 1s;
+  } else if (bereq.url ~ "^/api/v3/masterchainBlockShards") {
+    set beresp.ttl = 24h; set beresp.grace = 10m;
+  } else {
+    set beresp.ttl = 0s; set beresp.uncacheable = true;
+  }
+}
+`;
+}

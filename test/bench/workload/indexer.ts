@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startIndexer } from '../../../src/simulator/indexer.ts';
+import { chainOfHour } from './hour.ts';
+
+// A process: the simulated indexer at the chain of the hour. Its argument is when the hour began, epoch ms. It counts
+// what it was asked, for those who ask at `countsUrl`.
+
+/** The line that it prints. */
+export interface Listening {
+  readonly url: string;
+  readonly countsUrl: string;
+}
+
+/** Requests since the start. */
+export interface Counts {
+  readonly pendingTraces: number;
+  readonly adjacentTransactions: number;
+  readonly masterchainBlockShards: number;
+  readonly total: number;
+}
+
+const LATENCY_MS = 20;
+
+const chain = chainOfHour(Number(process.argv[2]));
+chain.advanceTo(Date.now());
+const indexer = await startIndexer({ chain });
+indexer.faults.latencyMs = LATENCY_MS;
+indexer.faults.jitterMs = LATENCY_MS;
+
+const counts = createServer((_, response) => {
+  const { requests } = indexer;
+  const told: Counts = {
+    pendingTraces: requests.count('pendingTraces'),
+    adjacentTransactions: requests.count('adjacentTransactions'),
+    masterchainBlockShards: requests.count('masterchainBlockShards'),
+    total: requests.total,
+  };
+  response.end(JSON.stringify(told));
+});
+counts.listen(0, '127.0.0.1');
+await once(counts, 'listening');
+const countsUrl = `http://127.0.0.1:${(counts.address() as AddressInfo).port}`;
+console.log(JSON.stringify({ url: indexer.url, countsUrl } satisfies Listening));

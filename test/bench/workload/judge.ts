@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClientAnswer } from '../../../src/demo/check-answer.ts';
+import type { ClientCall } from '../../../src/demo/client-call.ts';
+import { type Truth, truthsOf } from '../../../src/demo/ground-truth.ts';
+import type { Chain } from '../../../src/simulator/chain.ts';
+
+/** What the chain says of one answer. */
+export interface Verdict {
+  readonly answer: ClientAnswer;
+  /**
+   * `right`: true at some instant between the asking and the receiving, or no longer before than an answer of its class
+   * may be given again; `lie`: any other 200 or 404; `failed`: every other status, and no answer.
+   */
+  readonly kind: 'right' | 'lie' | 'failed';
+  /** For how long it had not been true when it was asked for, ms; 0 for what was true then, and for failures. */
+  readonly staleMs: number;
+  /** Since when it was true, epoch ms; undefined where it never was. */
+  readonly trueFrom: number | undefined;
+}
+
+/** A request that waits for a load may get what was true when that began; so long it is added to every window. */
+const FLIGHT_MS = 1000;
+/** The truths of an account are known for half a minute. */
+const WINDOW_MS = 5000;
+
+/**
+ * Holds answers against a chain that has been advanced to no later than the first of them; it is advanced to the last.
+ * The lifetimes are those that toncache promises, whoever answered.
+ */
+export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[] {
+  const windows = Map.groupBy(answers, ({ receivedAt }) => Math.floor(receivedAt / WINDOW_MS));
+  return [...windows]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([number, inWindow]) => {
+      chain.advanceTo((number + 1) * WINDOW_MS);
+      const known = new Map<string, KnownTruths>();
+      return inWindow.map((answer) => {
+        const key = keyOf(answer.call);
+        const truths = known.get(key) ?? new KnownTruths(truthsOf(answer.call, chain));
+        known.set(key, truths);
+        return verdictOn(answer, truths);
+      });
+    });
+}
+
+/** The same for the same question, however it was written. */
+export function keyOf(call: ClientCall): string {
+  switch (call.about) {
+    case 'message':
+      return `message ${call.externalHash}`;
+    case 'account':
+      return `account ${call.account.address}`;
+    case 'transaction':
+      return `transaction ${call.hash} ${call.direction}`;
+    case 'block':
+      return `block ${call.seqno}`;
+  }
+}
+
+function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
+  const { status, sentAt, receivedAt, text } = answer;
+  if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0, trueFrom: undefined };
+  const truth = truths.latestSaying(status, text, receivedAt);
+  if (truth === undefined) return { answer, kind: 'lie', staleMs: 0, trueFrom: undefined };
+  const staleMs = Math.max(0, sentAt - truth.untilAt);
+  const kind = staleMs <= truth.mayAgeMs + FLIGHT_MS ? 'right' : 'lie';
+  return { answer, kind, staleMs, trueFrom: truth.fromAt };
+}
+
+/** The truths of one call; what is made of them is kept, for most answers are the same. */
+class KnownTruths {
+  /** Newest first: nearly every answer is one of the newest. */
+  readonly #truths: readonly Truth[];
+  readonly #bodies = new Map<Truth, unknown>();
+  readonly #parsed = new Map<string, unknown>();
+  readonly #compared = new Map<string, Map<Truth, boolean>>();
+
+  constructor(truths: readonly Truth[]) {
+    this.#truths = truths.toReversed();
+  }
+
+  /** The latest truth up to an instant that says this. */
+  latestSaying(status: number, text: string, instant: number): Truth | undefined {
+    const compared = this.#compared.get(text) ?? new Map<Truth, boolean>();
+    this.#compared.set(text, compared);
+    return this.#truths.find((truth) => {
+      if (truth.fromAt > instant || truth.status !== status) return false;
+      const isSame = compared.get(truth) ?? isDeepStrictEqual(this.#bodyOf(truth), this.#parse(text));
+      compared.set(truth, isSame);
+      return isSame;
+    });
+  }
+
+  #parse(text: string): unknown {
+    const parsed = this.#parsed.get(text) ?? parseJson(Buffer.from(text, 'latin1').toString());
+    this.#parsed.set(text, parsed);
+    return parsed;
+  }
+
+  /** As it looks after its way over the wire: without the members that are undefined. */
+  #bodyOf(truth: Truth): unknown {
+    const body = this.#bodies.get(truth) ?? JSON.parse(JSON.stringify(truth.body()));
+    this.#bodies.set(truth, body);
+    return body;
+  }
+}
+
+/** Undefined, which no truth says, for what is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

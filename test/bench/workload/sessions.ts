@@ -1,0 +1,117 @@
+import type { Account } from '../../../src/simulator/accounts.ts';
+import type { Chain } from '../../../src/simulator/chain.ts';
+import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { type AddressSpellings, addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
+import { HOUR_MS } from './hour.ts';
+
+/** How one client writes. */
+export interface Writing {
+  readonly address: keyof AddressSpellings;
+  readonly hash: 'base64' | 'base64url' | 'base64urlUnpadded' | 'base64Unpadded' | 'hex' | 'hexUpper' | 'hexPrefixed';
+  /** Adds a parameter that nobody knows, with another value each time. */
+  readonly bustsCaches: boolean;
+}
+
+/** What one client does. Instants are ms after the beginning of the hour. */
+export type Session = {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Between two requests, about. */
+  readonly everyMs: number;
+  readonly writing: Writing;
+} & (
+  | { readonly kind: 'wallet'; readonly externalHash: string }
+  | { readonly kind: 'watcher'; readonly account: Account }
+  | { readonly kind: 'explorer'; readonly hash: string; readonly clicks: number; readonly seed: number }
+  | { readonly kind: 'scanner' }
+);
+
+/** Each of these is for a crowd of 1. */
+const SCANNERS = 5;
+const BETWEEN_WATCHERS_MS = 4000;
+const BETWEEN_VISITS_MS = 200;
+const WATCHER_MS = 60_000;
+const MOST_CLICKS = 8;
+/** A wallet gives up after so long: one whose trace never comes to its end. */
+const PATIENCE_MS = 20_000;
+/** A wallet asks on until it sees that its trace is over. */
+const NOTICING_MS = 5000;
+/** Of clients. */
+const BUSTING_SHARE = 0.1;
+/** Of visits: those that begin with something that just happened; the rest begin with what is always popular. */
+const NEWS_SHARE = 0.5;
+const NEWS = 300;
+const CLASSICS = 2000;
+/** Before that only a few transactions exist. */
+const CLASSICS_UNTIL_MS = 20 * 60_000;
+
+const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: Buffer.alloc(32) })) as Writing['address'][];
+const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][];
+
+/**
+ * Every client of an hour, ordered by its start: wallets that wait for each trace, watchers of accounts, visits to
+ * explorers, and scanners at the head. The same for the same seed. The chain must begin at 0 and have been advanced to the
+ * end of the hour.
+ * @param crowd How many clients wait for one trace, on average; there are as many times more of the others.
+ */
+export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Session[] {
+  const random = new SeededRandom('workload', seed);
+  const traces = chain.recentTraces(HOUR_MS).toReversed();
+  const sessions: Session[] = [];
+  for (const { externalHash, emulatedAt, goneAt } of traces) {
+    // The sender, and often an exchange, a shop or the receiver.
+    for (let clients = random.int(1, 2 * crowd - 1); clients > 0; clients--) {
+      const startMs = emulatedAt - random.int(0, 100);
+      const endMs = Math.min(goneAt + NOTICING_MS, startMs + PATIENCE_MS);
+      sessions.push({ kind: 'wallet', externalHash, startMs, endMs, ...habits(random, [100, 200, 300, 500, 1000]) });
+    }
+  }
+  for (let startMs = 0; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_WATCHERS_MS) / crowd)) {
+    const account = zipf(chain.accounts.wallets, random);
+    const endMs = startMs + random.int(0, 2 * WATCHER_MS);
+    sessions.push({ kind: 'watcher', account, startMs, endMs, ...habits(random, [500, 1000, 2000]) });
+  }
+  const classics = shuffled(
+    traces.filter(({ goneAt }) => goneAt < CLASSICS_UNTIL_MS).flatMap(({ transactions }) => transactions),
+    random,
+  ).slice(0, CLASSICS);
+  let known = 0;
+  for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_VISITS_MS) / crowd)) {
+    while ((traces[known]?.emulatedAt ?? Number.POSITIVE_INFINITY) < startMs) known++;
+    const news = traces.slice(Math.max(0, known - NEWS), known).toReversed();
+    const isNews = startMs < CLASSICS_UNTIL_MS || random.chance(NEWS_SHARE);
+    const hash = isNews ? zipf(news, random).id : zipf(classics, random).hash;
+    const clicks = random.int(1, MOST_CLICKS);
+    const more = { startMs, endMs: startMs + clicks * 4000, ...habits(random, [500, 1000, 2000]) };
+    sessions.push({ kind: 'explorer', hash, clicks, seed: random.int(0, 2 ** 31), ...more });
+  }
+  for (let scanners = 0; scanners < SCANNERS * crowd; scanners++) {
+    sessions.push({ kind: 'scanner', startMs: 0, endMs: HOUR_MS, ...habits(random, [100, 200, 400]) });
+  }
+  return sessions.sort((a, b) => a.startMs - b.startMs);
+}
+
+function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session, 'everyMs' | 'writing'> {
+  const writing = {
+    address: random.pick(ADDRESSES),
+    hash: random.pick(HASHES),
+    bustsCaches: random.chance(BUSTING_SHARE),
+  };
+  return { everyMs: random.pick(everyMs), writing };
+}
+
+/** The n-th of a list is picked 1/n as often as the first. */
+export function zipf<T>(list: readonly T[], random: SeededRandom): T {
+  // The sum of 1/n up to n is about ln n: the inverse of that share of it.
+  const place = Math.floor((list.length + 1) ** random.next()) - 1;
+  const picked = list[Math.min(place, list.length - 1)];
+  if (picked === undefined) throw new RangeError('nothing to pick from');
+  return picked;
+}
+
+function shuffled<T>(list: readonly T[], random: SeededRandom): T[] {
+  return list
+    .map((value) => ({ value, place: random.next() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ value }) => value);
+}

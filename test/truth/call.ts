@@ -1,0 +1,98 @@
+import type { Account } from '../../src/simulator/accounts.ts';
+import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
+
+/** What a client wants to know, apart from how it is written. Hashes are canonical. */
+export interface Call {
+  readonly operation: 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+  /** Of several the indexer answers for the last one. */
+  readonly accounts?: readonly Account[];
+  /** Of external messages, in any order; or the one of a transaction. */
+  readonly hashes?: readonly string[];
+  readonly direction?: 'in' | 'out';
+  readonly seqno?: number;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly actionsVersion?: string;
+  readonly noAddressBook?: boolean;
+  readonly noMetadata?: boolean;
+}
+
+/** A request on paper. */
+export interface Written {
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One way to write the parts of a call. */
+interface Pen {
+  readonly name: (name: string) => string;
+  readonly address: (account: Account) => string;
+  readonly hash: (canonical: string) => string;
+  readonly value: (text: string) => string;
+  /** The order of what has none. */
+  readonly order: <T>(items: readonly T[]) => readonly T[];
+  /** Whether an input that has both spellings goes into a header. */
+  readonly inHeader: () => boolean;
+  /** Parameters that nobody reads. */
+  readonly noise: () => readonly string[];
+}
+
+const CANONICAL: Pen = {
+  name: (name) => name,
+  address: ({ address }) => address,
+  hash: (canonical) => canonical,
+  value: encodeURIComponent,
+  order: (items) => items,
+  inHeader: () => true,
+  noise: () => [],
+};
+
+/** The one spelling that stands for all of a call, and that every version of the indexer reads. */
+export function writeCanonically(call: Call): Written {
+  return write(call, CANONICAL);
+}
+
+/** One of all the spellings that clients use, drawn anew for each part. */
+export function writeSomehow(call: Call, random: SeededRandom): Written {
+  return write(call, {
+    name: (name) => random.pick([name, name, name.toUpperCase(), `${name}[]`]),
+    address: (account) => random.pick(Object.values(addressSpellings(account))),
+    hash: (canonical) => random.pick(Object.values(hashSpellings(Buffer.from(canonical, 'base64')))),
+    value: (text) => random.pick([encodeURIComponent(text), text, text.replaceAll('+', '%20')]),
+    order: (items) => (random.chance(0.5) ? items : items.toReversed()),
+    inHeader: () => random.chance(0.5),
+    noise: () => random.pick([[], [], [`_=${random.int(0, 1e9)}`], ['include_actions=true'], ['x_timeout=1']]),
+  });
+}
+
+/** Equal for all spellings of one call, and for no other. */
+export function nameOf(call: Call): string {
+  const { target, headers } = writeCanonically({ ...call, hashes: call.hashes?.toSorted() ?? [] });
+  return `${target} ${JSON.stringify(headers)}`;
+}
+
+function write(call: Call, pen: Pen): Written {
+  const { operation, accounts = [], hashes = [], direction, seqno, limit, offset, actionsVersion } = call;
+  const parameters: string[] = [];
+  const headers: Record<string, string> = {};
+  const put = (name: string, text: string | number | undefined) => {
+    if (text !== undefined) parameters.push(`${pen.name(name)}=${pen.value(String(text))}`);
+  };
+  const set = (header: string, parameter: string, text: string | undefined) => {
+    if (text === undefined) return;
+    if (pen.inHeader()) headers[header] = text;
+    else parameters.push(`${parameter}=${text}`);
+  };
+  for (const account of accounts) put('account', pen.address(account));
+  for (const hash of pen.order(hashes)) put(operation === 'pendingTraces' ? 'ext_msg_hash' : 'hash', pen.hash(hash));
+  put('direction', direction);
+  put('seqno', seqno);
+  put('limit', limit);
+  put('offset', offset);
+  set('X-Actions-Version', 'supported_action_types', actionsVersion);
+  set('X-No-Address-Book', 'x_no_address_book', call.noAddressBook === true ? 'true' : undefined);
+  set('X-No-Metadata', 'x_no_metadata', call.noMetadata === true ? 'true' : undefined);
+  return { target: `/api/v3/${operation}?${[...parameters, ...pen.noise()].join('&')}`, headers };
+}

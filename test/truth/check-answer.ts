@@ -1,0 +1,136 @@
+import { excerpt, firstDifference } from '../../src/demo/first-difference.ts';
+import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
+import type { Call } from './call.ts';
+import type { State } from './states.ts';
+import { type Window, windowOf } from './windows.ts';
+
+/** An answer with status 200 or 404 as a client got it. Instants are epoch ms, by the clock of the indexer. */
+export interface ClientAnswer {
+  readonly call: Call;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  readonly status: number;
+  readonly text: string;
+  readonly cacheStatus: string | undefined;
+  readonly age: string | undefined;
+}
+
+/** What is granted to an answer beside the windows of its class. */
+export interface Allowance {
+  /** How late this machine may have been, ms. */
+  readonly machineDelayMs: number;
+  /** How far a replica of the indexer lags behind, ms. */
+  readonly lagMs: number;
+  /** Whether the indexer fails or is overloaded: stale copies are served then. */
+  readonly staleIfError: boolean;
+  /** The answer must have been asked for after this instant: a purge. */
+  readonly notBefore: number;
+  /** What this client saw before: the state that it began with. */
+  readonly seenFrom: number;
+}
+
+/** What a check came to. */
+export type Verdict =
+  | {
+      readonly verdict: 'true';
+      /** The oldest state that the client can have seen now began then, epoch ms. */
+      readonly fromAt: number;
+      /** Since then the indexer has said the same without a break. */
+      readonly sameSince: number;
+      /** The indexer says something else already. */
+      readonly isOver: boolean;
+    }
+  | { readonly verdict: 'lie' | 'regression'; readonly reason: string };
+
+/** How long a load takes followers: they may get what was true when it began. */
+const COLLAPSE_MS = 1000;
+
+/**
+ * Holds an answer against every state that the indexer had for its call: byte for byte one of them, and from no longer
+ * ago than its class, its `Cache-Status` and its `Age` allow.
+ */
+export function checkAnswer(answer: ClientAnswer, states: readonly State[], allowance: Allowance): Verdict {
+  const { sentAt, receivedAt } = answer;
+  let cache: CacheStatus;
+  try {
+    cache = parseCacheStatus(answer.cacheStatus);
+  } catch (error) {
+    return { verdict: 'lie', reason: String(error) };
+  }
+  const isSaid = (state: State) => {
+    const { status, text } = state.said();
+    return status === answer.status && text === answer.text;
+  };
+  const past = states.filter(({ fromAt }) => fromAt <= receivedAt);
+  const current = past.at(-1);
+  let newest: { readonly agedMs: number; readonly allowedMs: number } | undefined;
+  let oldest: State | undefined;
+  for (const state of past.toReversed()) {
+    // States older than the one that the client saw are looked at only to tell a regression from a lie.
+    if (oldest !== undefined && state.fromAt < allowance.seenFrom) break;
+    // A state that has ended longer ago than any window is the last that is worth a look.
+    if (newest !== undefined && sentAt - state.untilAt > newest.allowedMs) break;
+    if (!isSaid(state)) continue;
+    const agedMs = sentAt - state.untilAt;
+    const allowedMs = allowedAge(answer, state, cache, allowance);
+    newest ??= { agedMs, allowedMs };
+    if (agedMs <= allowedMs) oldest = state;
+  }
+  if (oldest !== undefined && oldest.fromAt >= allowance.seenFrom) {
+    const before = past.slice(0, past.indexOf(oldest));
+    const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
+    return { verdict: 'true', fromAt: oldest.fromAt, sameSince, isOver: current !== undefined && !isSaid(current) };
+  }
+  const expected = current === undefined ? '' : `; ${differenceFrom(answer, current)}`;
+  if (oldest !== undefined) {
+    const since = Math.round(receivedAt - allowance.seenFrom);
+    return { verdict: 'regression', reason: `the client has seen a newer state, of ${since} ms ago${expected}` };
+  }
+  if (newest !== undefined) {
+    const { agedMs, allowedMs } = newest;
+    const reason = `true until ${Math.ceil(agedMs)} ms before it was asked for, ${Math.floor(allowedMs)} ms are allowed`;
+    return { verdict: 'lie', reason: `${reason}${expected}` };
+  }
+  const future = states.some((state) => state.fromAt > receivedAt && isSaid(state));
+  return { verdict: 'lie', reason: `the indexer ${future ? 'says this only later' : 'never says this'}${expected}` };
+}
+
+/** How long before it was asked for an answer may have ceased to be true, ms. */
+function allowedAge(answer: ClientAnswer, state: State, cache: CacheStatus, allowance: Allowance): number {
+  const { sentAt } = answer;
+  const { machineDelayMs, lagMs, notBefore } = allowance;
+  const window = windowOf(answer.call, state.said(), state.untilAt + machineDelayMs);
+  const byClass = allowedByStatus(window, cache, allowance) + machineDelayMs;
+  // What says that it is younger than it can be is a lie too.
+  const byAge = answer.age === undefined ? Number.POSITIVE_INFINITY : (Number(answer.age) + 1) * 1000 + machineDelayMs;
+  return Math.min(byClass, byAge, sentAt - notBefore) + lagMs;
+}
+
+function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: Allowance): number {
+  const { lifetime } = window;
+  const staleMs = Math.min(window.staleWhileRevalidate, lifetime);
+  const served = lifetime + (staleIfError ? Math.max(staleMs, window.staleIfError) : staleMs);
+  if (cache['hit'] === true) return Number(cache['ttl']) >= 0 ? lifetime : served;
+  // Answered here, from what is known of the head: true now, or not at all.
+  if (cache['fwd'] === undefined) return 0;
+  const { detail } = cache;
+  const isIndexersOwn = detail === undefined || NOT_STORED.includes(String(detail));
+  return Math.max(isIndexersOwn ? 0 : served, cache['collapsed'] === true ? COLLAPSE_MS : 0);
+}
+
+/** `detail` of an answer that came from the indexer just now; any other one says that a kept answer is served instead. */
+const NOT_STORED = ['too-large', 'expired', 'purged'];
+
+function differenceFrom(answer: ClientAnswer, current: State): string {
+  const { status, text } = current.said();
+  if (answer.status !== status) return `expected is ${status} ${excerpt(text)}`;
+  return firstDifference(parse(text), parse(answer.text)) ?? 'the bytes alone differ from what is expected';
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,130 @@
+import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
+import { checkAnswer } from './check-answer.ts';
+import type { FaultCycle } from './fault-cycle.ts';
+import type { Excuses } from './faults.ts';
+import type { Instance, Received } from './instance.ts';
+import type { MachineDelay } from './machine-delay.ts';
+import type { Purges } from './purges.ts';
+import type { States } from './states.ts';
+import type { Finding, Tally } from './tally.ts';
+import type { World } from './world.ts';
+
+/** What the clients of one run share. */
+export interface CheckerOptions {
+  readonly world: World;
+  readonly states: States;
+  readonly faults: FaultCycle;
+  readonly purges: Purges;
+  readonly machine: MachineDelay;
+  readonly tally: Tally;
+}
+
+/** Above this a machine is so slow that an instance may take the indexer, or itself, for overloaded, ms. */
+const OVERLOADED_MACHINE_MS = 1000;
+
+/** A client remembers what it saw of so many calls. */
+const MOST_SEEN = 200;
+
+/** One client: it keeps to an instance until that is killed, spells every request anew, and has every answer checked. */
+export class Checker {
+  readonly #options: CheckerOptions;
+  readonly #random: SeededRandom;
+  /** The beginning of the newest state that it saw, by call. */
+  readonly #seen = new Map<string, number>();
+  #place: number;
+  #instance: Instance | undefined;
+
+  constructor(options: CheckerOptions, place: number, random: SeededRandom) {
+    this.#options = options;
+    this.#place = place;
+    this.#random = random;
+  }
+
+  /** Asks, and now and then purges what it got an old answer to, and asks again. Never rejects for an answer. */
+  async ask(call: Call): Promise<void> {
+    const { purges, tally } = this.#options;
+    const instance = this.#chooseInstance();
+    if (!(await this.#askOnce(call, instance))) return;
+    if (!(await purges.purge(call, instance))) return;
+    tally.count('purges');
+    await this.#askOnce(call, instance);
+  }
+
+  #chooseInstance(): Instance {
+    const { instances } = this.#options.world;
+    const at = (place: number) => instances[place % instances.length];
+    if (at(this.#place)?.isKilled === true) this.#place++;
+    const instance = at(this.#place);
+    if (instance === undefined) throw new Error('there is no instance');
+    // What one instance has answered says nothing of another one.
+    if (instance !== this.#instance) this.#seen.clear();
+    this.#instance = instance;
+    return instance;
+  }
+
+  /** Whether the answer is true, but will not be for long: the indexer says something else already. */
+  async #askOnce(call: Call, instance: Instance): Promise<boolean> {
+    const { world, faults, tally, machine, states, purges } = this.#options;
+    const written = writeSomehow(call, this.#random);
+    const sentAt = Date.now();
+    const received = await instance.ask(written.target, written.headers);
+    const receivedAt = Date.now();
+    if (instance.isKilled && received.status === 0) return false;
+    tally.count('answers');
+    const excuses = faults.excusesBetween(sentAt, receivedAt);
+    const machineDelayMs = machine.ms;
+    if (received.status !== 200 && received.status !== 404) {
+      this.#refused(written, received, excuses, machineDelayMs);
+      return false;
+    }
+    const { 'cache-status': cacheStatus, age } = received.headers;
+    if (String(cacheStatus).startsWith('toncache; hit')) tally.count('hits');
+    // Lets the chain go on, so that its states up to now are known.
+    void world.chain;
+    const name = nameOf(call);
+    const verdict = checkAnswer(
+      { call, sentAt, receivedAt, ...received, cacheStatus: cacheStatus?.toString(), age },
+      states.of(call),
+      {
+        machineDelayMs,
+        lagMs: excuses.lagMs ?? 0,
+        staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
+        notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
+        seenFrom: this.#seenFrom(call, name, excuses),
+      },
+    );
+    if (verdict.verdict !== 'true') {
+      this.#found(verdict.verdict, `${verdict.reason}`, written, received);
+      return false;
+    }
+    tally.sawState(call, verdict.sameSince, received.text);
+    this.#remember(name, verdict.fromAt);
+    return verdict.isOver;
+  }
+
+  /** Replicas that differ make pending traces go back and forth: a trace that is over leaves, so nothing can guard them. */
+  #seenFrom({ operation }: Call, name: string, { lagMs }: Excuses): number {
+    const isUnguarded = operation === 'pendingTraces' && lagMs !== undefined;
+    return isUnguarded ? Number.NEGATIVE_INFINITY : (this.#seen.get(name) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  #remember(name: string, fromAt: number): void {
+    this.#seen.delete(name);
+    this.#seen.set(name, fromAt);
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size > MOST_SEEN && oldest !== undefined) this.#seen.delete(oldest);
+  }
+
+  #refused(written: Written, received: Received, { refusals }: Excuses, machineDelayMs: number): void {
+    if (refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS) this.#options.tally.count('explained refusals');
+    else this.#found('needless refusal', `${received.status} ${received.text.slice(0, 200)}`, written, received);
+  }
+
+  #found(kind: Finding['kind'], reason: string, { target, headers }: Written, received: Received): void {
+    const { 'cache-status': cacheStatus, age } = received.headers;
+    const at = new Date().toISOString();
+    const asked = `${target} ${JSON.stringify(headers)}`;
+    this.#options.tally.found({ kind, text: `${at} ${kind}: ${reason}\n  ${asked}\n  ${cacheStatus}; age ${age}` });
+  }
+}

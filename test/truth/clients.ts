@@ -1,0 +1,124 @@
+import type { Account } from '../../src/simulator/accounts.ts';
+import type { Chain } from '../../src/simulator/chain.ts';
+import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { Trace } from '../../src/simulator/trace.ts';
+import type { Call } from './call.ts';
+
+/** What a client of the checker works with. */
+export interface Habitat {
+  /** The chain, further on than the indexer: clients also ask for what is still to come. */
+  readonly chain: () => Chain;
+  /** Epoch ms, the clock of the indexer. */
+  readonly now: () => number;
+  readonly random: SeededRandom;
+  readonly ask: (call: Call) => Promise<void>;
+  /** False once the client is to end. */
+  readonly goesOn: () => boolean;
+  /** Does nothing for about that long, ms. */
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+type Habit = (habitat: Habitat) => Promise<void>;
+
+/** Who is there, and how many of each: every one asks again only when it has its answer. */
+export const CROWD: readonly { readonly habit: Habit; readonly count: number }[] = [
+  { habit: waitForMessages, count: 6 },
+  { habit: watchAccount, count: 6 },
+  { habit: explore, count: 8 },
+  { habit: scan, count: 3 },
+];
+
+const POLLS = 25;
+const WORDS = [undefined, undefined, 'v1', 'latest'];
+const DIRECTIONS = ['in', 'out', 'out', undefined] as const;
+
+/** A wallet polls for its message, sometimes for several, from before the indexer knows it until it is over. */
+async function waitForMessages({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const near = tracesNear(chain(), now() - 500, now() + 1500);
+    const hashes = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => pick(random, near)?.externalHash);
+    const call = { hashes: [...new Set(hashes.filter((hash) => hash !== undefined))], ...variant(random) };
+    for (let polls = 0; goesOn() && polls < POLLS && call.hashes.length > 0; polls++) {
+      await ask({ operation: 'pendingTraces', ...call });
+      await pause(100);
+    }
+    await pause(50);
+  }
+}
+
+/** Somebody looks at an account while something happens there; one of several accounts is the one that counts. */
+async function watchAccount({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const trace = pick(random, tracesNear(chain(), now() - 1000, now() + 1000));
+    const account = trace === undefined ? undefined : pick(random, trace.transactions)?.account;
+    const others: readonly Account[] = random.chance(0.2) ? [random.pick(chain().accounts.wallets)] : [];
+    const accounts = account === undefined ? [] : [...others.filter((other) => other !== account), account];
+    const call = { accounts, ...variant(random) };
+    for (let polls = 0; goesOn() && polls < POLLS && accounts.length > 0; polls++) {
+      await ask({ operation: 'pendingTraces', ...call });
+      await pause(150);
+    }
+    await pause(50);
+  }
+}
+
+/** Everybody looks at the same few traces of the last seconds, some of which are in no block yet, again and again. */
+async function explore({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const recent = tracesNear(chain(), now() - 9000, now() + 500).filter((_, place) => place % 4 === 0);
+    const transaction = pick(random, pick(random, recent)?.transactions ?? []);
+    const direction = pick(random, DIRECTIONS);
+    if (transaction !== undefined) {
+      const call: Call = {
+        operation: 'adjacentTransactions',
+        hashes: [transaction.hash],
+        ...(direction === undefined ? {} : { direction }),
+        ...(random.chance(0.1) ? { noAddressBook: true } : {}),
+      };
+      for (let looks = random.int(1, 12); goesOn() && looks > 0; looks--) {
+        await ask(call);
+        await pause(150);
+      }
+    }
+    await pause(50);
+  }
+}
+
+/** Walks the masterchain, asks at the head until the next block is there, and looks back or far ahead now and then. */
+async function scan({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  const head = () => chain().clock.seqnoBy(now());
+  for (let seqno = head() - 5; goesOn(); seqno++) {
+    const page = random.pick<Pick<Call, 'limit' | 'offset'>>([
+      {},
+      {},
+      { limit: 100 },
+      { limit: 50, offset: 0 },
+      { limit: 2 },
+    ]);
+    let isThere = false;
+    while (goesOn() && !isThere) {
+      isThere = seqno <= head();
+      await ask({ operation: 'masterchainBlockShards', seqno, ...page });
+      await pause(isThere ? 30 : 100);
+    }
+    const aside = random.pick([head() - random.int(0, 30), head() + 1, head() + random.int(1000, 1_000_000)]);
+    await ask({ operation: 'masterchainBlockShards', seqno: aside, ...page });
+  }
+}
+
+function variant(random: SeededRandom): Pick<Call, 'actionsVersion' | 'noAddressBook' | 'noMetadata'> {
+  const actionsVersion = pick(random, WORDS);
+  return {
+    ...(actionsVersion === undefined ? {} : { actionsVersion }),
+    ...(random.chance(0.1) ? { noAddressBook: true } : {}),
+    ...(random.chance(0.1) ? { noMetadata: true } : {}),
+  };
+}
+
+function tracesNear(chain: Chain, from: number, to: number): readonly Trace[] {
+  return chain.recentTraces(200).filter(({ emulatedAt }) => emulatedAt >= from && emulatedAt <= to);
+}
+
+function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {
+  return list[random.int(0, list.length - 1)];
+}

@@ -1,0 +1,52 @@
+import type { Excuses, Fault } from './faults.ts';
+import type { World } from './world.ts';
+
+const LEAD_IN_MS = 2000;
+const LASTS_MS = 3500;
+const REST_MS = 2500;
+
+interface Episode {
+  readonly fault: Fault;
+  readonly fromAt: number;
+  untilAt: number;
+}
+
+/** Lets faults befall a world one after the other, over and over, and knows what they excuse. */
+export class FaultCycle {
+  readonly #world: World;
+  readonly #faults: readonly Fault[];
+  readonly #report: (line: string) => void;
+  readonly #episodes: Episode[] = [];
+
+  constructor(world: World, faults: readonly Fault[], report: (line: string) => void) {
+    this.#world = world;
+    this.#faults = faults;
+    this.#report = report;
+  }
+
+  /** Goes on until `pause` says that it is over; the last fault has ended then. */
+  async run(pause: (ms: number) => Promise<boolean>): Promise<void> {
+    let goesOn = this.#faults.length > 0 && (await pause(LEAD_IN_MS));
+    for (let turn = 0; goesOn; turn++) {
+      const fault = this.#faults[turn % this.#faults.length];
+      if (fault === undefined) return;
+      const episode = { fault, fromAt: Date.now(), untilAt: Number.POSITIVE_INFINITY };
+      this.#episodes.push(episode);
+      this.#report(`${fault.name} begins`);
+      const end = await fault.begin(this.#world);
+      goesOn = await pause(LASTS_MS);
+      await end();
+      episode.untilAt = Date.now();
+      this.#report(`${fault.name} has ended`);
+      goesOn &&= await pause(REST_MS);
+    }
+  }
+
+  /** What the faults that were on between two instants (epoch ms) excuse, those included that have not settled. */
+  excusesBetween(from: number, to: number): Excuses {
+    const during = this.#episodes.filter(
+      ({ fault, fromAt, untilAt }) => fromAt <= to && untilAt + fault.settlesMs >= from,
+    );
+    return Object.assign({}, ...during.map(({ fault }) => fault.excuses));
+  }
+}

@@ -1,0 +1,133 @@
+import { adminOf } from '../support/redis-cluster.ts';
+import { RedisSentinels } from '../support/redis-sentinels.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import type { World } from './world.ts';
+
+/** What a fault may do to answers while it lasts, and for a while after. Nothing that is not named here is excused. */
+export interface Excuses {
+  /** The indexer fails or is overloaded: refusals, and stale copies instead of answers. */
+  readonly refusals?: boolean;
+  /** A replica of the indexer is so far behind, ms; its pending traces go back and forth, as nothing can guard them. */
+  readonly lagMs?: number;
+  /** Instances cannot tell each other what was purged. */
+  readonly cutOff?: boolean;
+}
+
+/** A way in which the world goes wrong. */
+export interface Fault {
+  readonly name: string;
+  /** The Redis that it needs. */
+  readonly redis: 'single' | 'sentinels';
+  readonly excuses: Excuses;
+  /** How long after its end it is still an excuse, ms. */
+  readonly settlesMs: number;
+  /** Begins it; the function that it gives ends it. */
+  readonly begin: (world: World) => Promise<() => Promise<void> | void>;
+}
+
+const LAG_MS = 3000;
+
+/** Longer than the circuit breaker stays open after a failed trial within the length of a fault. */
+const BREAKER_MS = 8000;
+
+/** Faults of the Streaming API (cut, stalled with pongs, lost and doubled events) belong here too, once it is used. */
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'redis-killed',
+    redis: 'single',
+    excuses: { cutOff: true },
+    settlesMs: 2000,
+    begin: async (world) => {
+      await single(world).kill();
+      return () => single(world).restart();
+    },
+  },
+  {
+    name: 'redis-paused',
+    redis: 'single',
+    excuses: { cutOff: true },
+    settlesMs: 2000,
+    begin: async (world) => {
+      await single(world).pause();
+      return () => single(world).resume();
+    },
+  },
+  {
+    name: 'redis-failover',
+    redis: 'sentinels',
+    excuses: { cutOff: true },
+    settlesMs: 2000,
+    begin: async ({ redis }) => {
+      if (!(redis instanceof RedisSentinels)) throw new Error('this fault needs sentinels');
+      const primary = await primaryOf(redis);
+      await primary.kill();
+      return () => primary.restart();
+    },
+  },
+  {
+    name: 'instance-killed',
+    redis: 'single',
+    excuses: {},
+    settlesMs: 0,
+    begin: async (world) => {
+      const place = world.instances.length - 1;
+      world.instances[place]?.kill();
+      return () => world.replace(place);
+    },
+  },
+  {
+    name: 'indexer-slow',
+    redis: 'single',
+    excuses: { refusals: true },
+    settlesMs: BREAKER_MS,
+    begin: async ({ indexer: { faults } }) => {
+      const { latencyMs, jitterMs } = faults;
+      Object.assign(faults, { latencyMs: 1500, jitterMs: 1500 });
+      return () => void Object.assign(faults, { latencyMs, jitterMs });
+    },
+  },
+  {
+    name: 'indexer-down',
+    redis: 'single',
+    excuses: { refusals: true },
+    settlesMs: BREAKER_MS,
+    begin: async ({ indexer }) => {
+      const down = indexer.faults.inject({ kind: 'reset' });
+      return () => down.remove();
+    },
+  },
+  {
+    name: 'replica-lag',
+    redis: 'single',
+    excuses: { lagMs: LAG_MS },
+    settlesMs: 2 * LAG_MS,
+    begin: async ({ indexer }) => {
+      const [, replica] = indexer.replicas;
+      replica?.lag(LAG_MS);
+      return () => replica?.lag(0);
+    },
+  },
+  {
+    name: 'clock-step',
+    redis: 'single',
+    excuses: {},
+    settlesMs: 0,
+    begin: async ({ instances }) => {
+      for (const instance of instances) instance.stepClock();
+      return () => {};
+    },
+  },
+];
+
+/** Each failover changes which of the two it is. */
+async function primaryOf({ primary, replica }: RedisSentinels): Promise<RedisServer> {
+  const admin = adminOf(primary.port);
+  const role = await admin.info('replication');
+  admin.disconnect();
+  return role.includes('role:master') ? primary : replica;
+}
+
+function single({ redis }: World): RedisServer {
+  if (redis instanceof RedisServer) return redis;
+  throw new Error('this fault needs a Redis of its own');
+}

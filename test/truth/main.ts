@@ -1,0 +1,79 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { markdownTable } from '../bench/markdown-table.ts';
+import { FAULTS, type Fault } from './faults.ts';
+import { runChecker } from './run-checker.ts';
+import { Tally } from './tally.ts';
+import type { WorldOptions } from './world.ts';
+
+// `npm run truth`: clients ask toncache while the simulated chain lives, and every answer is held against every state that
+// the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression or a needless refusal.
+
+const SECONDS = 20;
+const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--memory-alone]
+--minutes: how long clients ask; without it ${SECONDS} s
+--faults: none (the default), all, or some of these, separated by commas: ${FAULTS.map(({ name }) => name).join(', ')}
+--dialect: the version of the indexer that is simulated, 1.2 or 1.3
+--memory-alone: without Redis, and therefore without faults of Redis`;
+
+const { forMs, faults, redis, ...options } = readOptions();
+const startedAt = performance.now();
+const report = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s  ${line}`);
+const tally = new Tally(({ text }) => report(text));
+
+// What was started is killed when this process exits; a signal alone would let it be.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const names = faults.map(({ name }) => name).join(', ') || 'none';
+console.log(`seed ${options.seed}, ${options.instances} instances, ${forMs / 1000} s, faults: ${names}\n`);
+for (const leg of legs()) {
+  await runChecker({ ...options, root: new URL('../../', import.meta.url), ...leg, tally, report });
+}
+console.log(`\n${markdownTable(['', 'count'], tally.rows)}\n\nseed ${options.seed}`);
+process.exit(tally.findings.length > 0 || tally.of('answers') === 0 ? 1 : 0);
+
+/** One run for each kind of Redis that the faults need, each with its share of the time. */
+function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs'> & { readonly faults: readonly Fault[] })[] {
+  const kinds = [...new Set(faults.map((fault) => fault.redis))];
+  if (kinds.length === 0 || redis === 'none') return [{ redis, forMs, faults }];
+  return kinds.map((kind) => {
+    const some = faults.filter((fault) => fault.redis === kind);
+    return { redis: kind, forMs: (forMs * some.length) / faults.length, faults: some };
+  });
+}
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: String(SECONDS / 60) },
+      faults: { type: 'string', default: 'none' },
+      seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+      instances: { type: 'string', default: '2' },
+      dialect: { type: 'string', default: '1.3' },
+      'memory-alone': { type: 'boolean', default: false },
+    },
+  });
+  const { dialect, faults: asked, 'memory-alone': memoryAlone } = values;
+  const [minutes, seed, instances] = [values.minutes, values.seed, values.instances].map(Number);
+  const wanted = asked === 'none' ? [] : asked === 'all' ? FAULTS.map(({ name }) => name) : asked.split(',');
+  const chosen = FAULTS.filter(({ name }) => wanted.includes(name));
+  if (minutes === undefined || !(minutes > 0)) return refuse('--minutes is not a positive number');
+  if (seed === undefined || !Number.isSafeInteger(seed)) return refuse('--seed is not a whole number');
+  if (instances === undefined || !(Number.isInteger(instances) && instances >= 1))
+    return refuse('--instances is not 1 or more');
+  if (dialect !== '1.2' && dialect !== '1.3') return refuse(`--dialect ${dialect} is not known`);
+  const unknown = wanted.find((name) => FAULTS.every((fault) => fault.name !== name));
+  if (unknown !== undefined) return refuse(`--faults ${unknown} is not known`);
+  if (memoryAlone && chosen.some(({ name }) => name.startsWith('redis')))
+    return refuse('--memory-alone has no Redis to fail');
+  const killed = chosen.some(({ name }) => name === 'instance-killed');
+  if (killed && instances < 2)
+    return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
+  const redis: WorldOptions['redis'] = memoryAlone ? 'none' : 'single';
+  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis } as const;
+}
+
+function refuse(problem: string): never {
+  console.error(`${problem}\n\n${USAGE}`);
+  process.exit(64);
+}

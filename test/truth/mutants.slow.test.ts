@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { FAULTS } from './faults.ts';
+import { type Patch, PatchedSource } from './patched-source.ts';
+import { type RunOptions, runChecker } from './run-checker.ts';
+import { Tally } from './tally.ts';
+
+/** So long the checker looks for a broken rule; it needs some seconds. */
+const PATIENCE_MS = 120_000;
+
+interface Mutant extends Patch {
+  readonly rule: string;
+  readonly finding: 'lie' | 'regression';
+  /** What has to go wrong before the rule matters. */
+  readonly fault?: string;
+}
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    rule: 'a lifetime is ten times as long',
+    finding: 'lie',
+    file: 'config/lifetime-settings.ts',
+    from: "'Traces under way.', { lifetime: '400ms', memoryTtl: '400ms'",
+    to: "'Traces under way.', { lifetime: '4s', memoryTtl: '4s'",
+  },
+  {
+    rule: 'a purge is ignored',
+    finding: 'lie',
+    file: 'purge/purge-records.ts',
+    from: 'if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;',
+    to: '',
+  },
+  {
+    rule: 'the guard against replica lag is ignored',
+    finding: 'regression',
+    fault: 'replica-lag',
+    file: 'cache/precedence.ts',
+    from: 'switch (compareCompleteness(next.completeness, kept.completeness)) {',
+    to: 'switch ("equal" as Comparison) {',
+  },
+  {
+    rule: 'a stale answer is served as a fresh one',
+    finding: 'lie',
+    file: 'instants.ts',
+    from: "if (now < instants.freshUntil) return 'fresh';",
+    to: "if (now < usableUntil(instants)) return 'fresh';",
+  },
+  {
+    rule: 'one spelling of a hash gets the key of another hash',
+    finding: 'lie',
+    file: 'ton/hash.ts',
+    from: "const base64 = text.replaceAll(' ', '+');",
+    to: "const base64 = text.replaceAll(' ', '+').replaceAll('_', '+');",
+  },
+  {
+    rule: 'a header that changes the answer is no part of the key',
+    finding: 'lie',
+    file: 'ton/cache-key.ts',
+    from: '[...query, ...headers]',
+    to: '[...query]',
+  },
+];
+
+function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {
+  const options = { root, tally, dialect: '1.3', seed: 1, instances: 1, redis: 'none', faults: [] } as const;
+  return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
+}
+
+test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, ...patch }) => {
+  await using source = await PatchedSource.make(patch);
+  const tally = new Tally(() => {});
+  const faults = FAULTS.filter(({ name }) => name === fault);
+  await runChecker(world(source.root, tally, { faults, endsAt: finding }));
+  expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
+});
+
+test('the checker finds nothing in a copy of the source whose rules are whole', async () => {
+  const nothing = { file: 'instants.ts', from: "return 'expired';", to: "return 'expired';" };
+  await using source = await PatchedSource.make(nothing);
+  const tally = new Tally(() => {});
+  await runChecker(world(source.root, tally, { forMs: 10_000 }));
+  expect(tally.findings).toEqual([]);
+  expect(tally.of('answers')).toBeGreaterThan(100);
+});
+
+test.each([
+  ['is not there', 'no such text anywhere'],
+  ['is there twice', 'export'],
+])('a patch whose place %s is refused', async (_, from) => {
+  await expect(PatchedSource.make({ file: 'cache/entry.ts', from, to: '' })).rejects.toThrow('exactly once');
+});

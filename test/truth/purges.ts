@@ -1,0 +1,54 @@
+import type { Call } from './call.ts';
+import type { Instance } from './instance.ts';
+
+/** A purge is applied by every instance within a second. */
+const EVERYWHERE_MS = 1000;
+
+const EVERY_MS = 300;
+
+interface Purge {
+  readonly at: number;
+  readonly instance: Instance;
+  /** When the instance said that it was done; other instances hear of it only through Redis. */
+  readonly doneAt: number;
+  readonly isShared: boolean;
+}
+
+/** The purges of the checker, and what they mean for answers after them. Instants are epoch ms. */
+export class Purges {
+  readonly #byTag = new Map<string, Purge[]>();
+  #lastAt = 0;
+
+  /** Purges what a call names, unless that was done for another call a moment ago. False when nothing came of it. */
+  async purge(call: Call, instance: Instance): Promise<boolean> {
+    const at = Date.now();
+    const [tag] = tagsOf(call);
+    if (tag === undefined || at - this.#lastAt < EVERY_MS) return false;
+    this.#lastAt = at;
+    const [selector = '', value = ''] = tag;
+    const isShared = await instance.purge({ [selector]: value });
+    if (instance.isKilled) return false;
+    const purges = this.#byTag.get(String(tag)) ?? [];
+    purges.push({ at, instance, doneAt: Date.now(), isShared });
+    this.#byTag.set(String(tag), purges);
+    return true;
+  }
+
+  /** What was true only before this instant must not be the answer of an instance any more. */
+  notBefore(call: Call, instance: Instance, sentAt: number, isCutOff: boolean, machineDelayMs: number): number {
+    const purges = tagsOf(call).flatMap((tag) => this.#byTag.get(String(tag)) ?? []);
+    const known = purges.filter((purge) =>
+      purge.instance === instance
+        ? purge.doneAt <= sentAt
+        : purge.isShared && !isCutOff && purge.doneAt + EVERYWHERE_MS + machineDelayMs <= sentAt,
+    );
+    return Math.max(Number.NEGATIVE_INFINITY, ...known.map(({ at }) => at));
+  }
+}
+
+function tagsOf({ accounts = [], hashes = [] }: Call): readonly (readonly [selector: string, value: string])[] {
+  return [
+    ...accounts.map(({ address }) => ['account', address] as const),
+    ...hashes.map((hash) => ['hash', hash] as const),
+  ];
+}

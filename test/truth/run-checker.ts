@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { Checker } from './checker.ts';
+import { CROWD } from './clients.ts';
+import { FaultCycle } from './fault-cycle.ts';
+import type { Fault } from './faults.ts';
+import { MachineDelay } from './machine-delay.ts';
+import { Purges } from './purges.ts';
+import { States } from './states.ts';
+import type { Finding, Tally } from './tally.ts';
+import { World, type WorldOptions } from './world.ts';
+
+/** One run of the checker. */
+export interface RunOptions extends WorldOptions {
+  /** They befall the world one after the other, over and over. */
+  readonly faults: readonly Fault[];
+  readonly tally: Tally;
+  /** Told in words what happens. */
+  readonly report: (line: string) => void;
+  /** The first finding of this kind ends the run. */
+  readonly endsAt?: Finding['kind'];
+}
+
+/** Lets the crowd ask for as long as it is to last. Findings are in the tally; rejects for what is wrong with the run itself. */
+export async function runChecker(options: RunOptions): Promise<void> {
+  const { faults, tally, report, forMs, seed, dialect } = options;
+  await using world = await World.start(options);
+  using machine = new MachineDelay(() =>
+    Promise.all(world.instances.filter(({ isKilled }) => !isKilled).map((instance) => instance.probe())),
+  );
+  const overAt = performance.now() + forMs;
+  const isFound = () => options.endsAt !== undefined && tally.of(options.endsAt) > 0;
+  const broken = new AbortController();
+  const goesOn = () => performance.now() < overAt && !broken.signal.aborted && !isFound();
+  const pauseBetweenFaults = async (ms: number) => {
+    for (const until = performance.now() + ms; goesOn() && performance.now() < until; ) await delay(50);
+    return goesOn();
+  };
+  const cycle = new FaultCycle(world, faults, report);
+  const shared = {
+    world,
+    states: new States(world.chain, dialect),
+    faults: cycle,
+    purges: new Purges(),
+    machine,
+    tally,
+  };
+  const habits = CROWD.flatMap(({ habit, count }) => Array.from({ length: count }, () => habit));
+  const atWork = habits.map(async (habit, place) => {
+    const random = new SeededRandom(seed, 'client', place);
+    const checker = new Checker(shared, place, random);
+    const pause = async (ms: number) => void (await delay(ms * (0.75 + random.next() / 2)));
+    await habit({ chain: () => world.chain, now: Date.now, random, ask: (call) => checker.ask(call), goesOn, pause });
+  });
+  // What breaks one of them ends all.
+  await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
+  tally.upstream += world.indexer.requests.total;
+}
