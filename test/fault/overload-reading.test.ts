@@ -42,7 +42,7 @@ describe('bytes of answers being read', () => {
       held,
       /** All but the end of an answer. */
       writeMost: () => held[0]?.write(`${answer(body)}\r\n\r\n${body.slice(0, -1)}`),
-      writeRest: () => held[0]?.write('}'),
+      writeTail: () => held[0]?.write('}'),
       [Symbol.asyncDispose]: async () => {
         await proxy.close();
         await upstream[Symbol.asyncDispose]();
@@ -66,7 +66,7 @@ describe('bytes of answers being read', () => {
     expect((await proxy.ask(KEPT)).headers['cache-status']).toContain('hit');
     expect(upstream.heads).toHaveLength(sent);
     expect(await exhausted(proxy)).toBe(2);
-    reading.writeRest();
+    reading.writeTail();
     await large.answer;
     expect((await proxy.ask(nothingPending())).status).toBe(200);
   });
