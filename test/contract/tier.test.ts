@@ -17,7 +17,7 @@ interface Subject {
   readonly settled: () => Promise<void>;
 }
 
-const connection = await connectedRedis(inject('redisUrl'));
+const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 30_000 });
 afterAll(() => connection.close());
 
 function memoryTier(): Subject {
@@ -31,7 +31,7 @@ function redisTier(): Subject {
   const tier = new RedisTier({
     connection,
     redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
-    budgetMs: 5000,
+    budgetMs: 30_000,
     breaker: { faults: 3, openMs: 1000 },
     maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,

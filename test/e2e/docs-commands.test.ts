@@ -32,6 +32,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
   'npm run bench:fleet': 'takes three minutes of the whole machine',
+  'npm run bench:memory': 'takes minutes of the whole machine',
+  'npm run bench:peers': 'takes minutes of the whole machine',
+  'npm run bench:workload': 'takes minutes of the whole machine',
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',

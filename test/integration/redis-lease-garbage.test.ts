@@ -61,8 +61,10 @@ describe('garbage', () => {
     const key = someKey();
     const lease = await a.hold(key);
     const watch = await b.watch(key);
-    await admin.del(waitersOf(key));
-    await spoil(key);
+    // In one step: a poll between two would put the waiter back.
+    const spoiled = someKey();
+    await spoil(spoiled);
+    await admin.rename(waitersOf(spoiled), waitersOf(key));
     lease.release();
     expect(await watch.landed).toMatchObject({ state: 'free' });
   });
