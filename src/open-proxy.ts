@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto';
-import type { MemoryTier } from './cache/memory-tier.ts';
-import { TieredCache } from './cache/tiered-cache.ts';
+import type { FormMaker } from './cache/form-maker.ts';
+import type { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
+import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { CallCache } from './proxy/call-cache.ts';
+import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
@@ -20,7 +23,8 @@ import { RetryBudget } from './upstream/retry-budget.ts';
 export interface OpenProxyOptions {
   readonly settings: Settings;
   readonly events: EventHub;
-  readonly memory: MemoryTier;
+  readonly cache: TieredCache;
+  readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   readonly purges: Purges;
@@ -33,19 +37,16 @@ export interface OpenProxyOptions {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, redis, purges, indexer, now, monotonic, random } = options;
+  const { settings, events, cache, forms, redis, purges, indexer, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const cache = new TieredCache({
-    memory: options.memory,
-    redis: redis?.tier,
-    retryRedisMs: settings.redis.retryAfter,
-    purges,
-    now,
+  const chainHead = new ChainHead({
+    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    monotonic,
   });
   const chainTime = new ChainTime({
-    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
       shareChainTime({
@@ -55,9 +56,12 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
       }),
     now,
   });
+  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
+    lookups,
     chainTime,
+    chainHead,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -69,7 +73,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     report,
   });
   const loader = new EntryLoader({
-    cache,
+    cache: lookups,
     admission,
     fetcher,
     leases: redis?.leases,
@@ -85,11 +89,13 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   });
   return new RequestHandler({
     calls: new CallMemo(network, purges.epoch),
-    cache,
+    cache: lookups,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
     refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
     isMemoryFull: indexer.isMemoryFull,
+    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: purges.applyBans,
     now,
     random,

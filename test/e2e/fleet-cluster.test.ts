@@ -77,7 +77,7 @@ describe('three instances on a Cluster of three masters', () => {
     // Each instance that is not woken polls once after the store; of those that are woken, some poll just before: on a busy
     // machine many. test/unit/coalescing/redis-lease-waiting.test.ts shows that a message ends the wait without a poll.
     expect(watched.waits).toBe(2 * KEYS);
-    expect(watched.looksAfterStores).toBeLessThan(0.9 * watched.waits);
+    expect(watched.looksAfterEnds).toBeLessThan(0.9 * watched.waits);
   });
 
   it('all apply a purge', async () => {

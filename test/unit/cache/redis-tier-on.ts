@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 import { redisKeyFor } from '../../../src/cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, asTheyAre } from '../../support/entry.ts';
 
 export const BUDGET_MS = 50;
 export const OPEN_MS = 1000;
@@ -21,6 +21,7 @@ export function tierOn(answers: Partial<RedisConnection & RedisScripting>, optio
   const tier = new RedisTier({
     connection,
     redisKey: redisKeyFor('toncache:test:'),
+    toStore: asTheyAre,
     budgetMs: BUDGET_MS,
     breaker: { faults: FAULTS, openMs: OPEN_MS },
     maxPendingWrites: 10,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { STORE } from '../../../src/cache/redis-store.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, keptForm } from '../../support/entry.ts';
 import { entry, refuses, tierOn } from './redis-tier-on.ts';
 
 beforeEach(() => {
@@ -21,7 +21,7 @@ describe('a write', () => {
     expect(connection.runScript).toHaveBeenCalledWith(
       STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/)],
-      [await encodeEntry(entry), 100_000, 0],
+      [encodeEntry(entry, keptForm(entry)), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });

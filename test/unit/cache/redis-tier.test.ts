@@ -3,6 +3,7 @@ import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import type { RedisTier } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection } from '../../../src/redis/connect.ts';
 import { NodeLost } from '../../../src/redis/connect.ts';
+import { keptForm } from '../../support/entry.ts';
 import { BUDGET_MS, entry, FAULTS, OPEN_MS, refuses, tierOn } from './redis-tier-on.ts';
 
 beforeEach(() => {
@@ -46,7 +47,7 @@ describe('a look-up', () => {
   });
 
   test('does not return an entry whose stale windows are over', async () => {
-    const bytes = await encodeEntry(entry);
+    const bytes = encodeEntry(entry, keptForm(entry));
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(entry.staleIfErrorUntil - 1);
     expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });
