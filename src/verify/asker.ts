@@ -90,7 +90,8 @@ export class Asker {
     try {
       const response = await fetch(url, {
         method,
-        headers: { ...this.#options.headers, ...headers },
+        // Entity tags and lengths are compared, and toncache has one for each encoding.
+        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-export const COMMAND = ['-r', './src/require-node-24.cjs', 'src/demo/main.ts'];
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/demo/main.ts'];
 export const RIGHT = 'Every answer was right, checked against the chain.';
 
 export interface Settings {

@@ -12,7 +12,7 @@ export type Connection = Awaited<ReturnType<typeof connectedRedis>>;
 export const LEASE_MS = 20_000;
 
 /** Only where a test says so: renewals do not depend on how busy the machine is then. */
-export const NEVER_MS = 1_000_000;
+const NEVER_MS = 1_000_000;
 export const NOTHING = Buffer.alloc(0);
 /** Each test file connects it and disconnects it: files share worker processes, and with them this module. */
 export const admin = new Redis(inject('redisUrl'), { lazyConnect: true });

@@ -3,7 +3,7 @@ import { UpstreamClient, type UpstreamClientOptions } from '../../src/upstream/u
 
 export const BODY = '{"blocks":[]}';
 export const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;
-export const REQUEST = { operation: 'masterchainBlockShards', query: [['seqno', '7']], headers: [] } as const;
+const REQUEST = { operation: 'masterchainBlockShards', query: [['seqno', '7']], headers: [] } as const;
 
 export const answers = (socket: Socket) => void socket.write(`${ANSWER}\r\n${BODY}`);
 

@@ -10,7 +10,7 @@ export const ENTRY = anEntry({ askedAt: ASKED_AT });
 export const { key } = ENTRY;
 
 /** A Redis that holds entries, loses them or fails, and counts what it is asked. */
-export class FakeRedis implements SharedTier {
+class FakeRedis implements SharedTier {
   readonly kept = new Map<string, Entry>();
   failing = false;
   /** Whether it takes stores. */
