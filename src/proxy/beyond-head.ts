@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type Entry, NO_MEMBERS } from '../cache/entry.ts';
+import { completenessOf, type Entry, NO_MEMBERS } from '../cache/entry.ts';
+import { formsOf } from '../cache/forms.ts';
 import { askedSeqno, BLOCKS_NOT_FOUND } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { ChainHead } from './chain-head.ts';
@@ -22,18 +23,18 @@ export function answerBeyondHeadWith(chainHead: ChainHead, now: () => number): A
         status: 404,
         contentType: 'application/json',
         apiVersion: chainHead.apiVersion,
-        etag: ETAG,
         answerClass: 'absent',
         maxAgeSeconds: 0,
       },
-      body: BLOCKS_NOT_FOUND,
+      etag: ETAG,
+      forms: formsOf(BLOCKS_NOT_FOUND),
       askedAt: at,
       freshUntil: at,
       staleWhileRevalidateUntil: at,
       staleIfErrorUntil: at,
       memoryTtl: 0,
       lifetime: 0,
-      completeness: { rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS },
+      completeness: completenessOf(0, NO_MEMBERS, NO_MEMBERS),
       regressedSince: undefined,
     };
   };

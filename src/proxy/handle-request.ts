@@ -1,15 +1,17 @@
 import type { Entry } from '../cache/entry.ts';
+import type { Form } from '../cache/forms.ts';
 import type { Lookup } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { Operation } from '../ton/operations.ts';
+import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
-import type { Answer, CacheStatus } from './answer.ts';
+import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
 import type { AnswerBeyondHead } from './beyond-head.ts';
 import type { CallCache } from './call-cache.ts';
-import type { Outcome, Report } from './events.ts';
+import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
@@ -32,8 +34,28 @@ export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
 }
 
+/** A fresh entry in memory, in the form for a client. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly form: Form;
+  readonly operation: Operation;
+}
+
+/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+export interface MemoryHits {
+  /**
+   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
+   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
+   */
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
+  /** Counts a hit that is sent. */
+  countHit(operation: Operation): void;
+}
+
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
@@ -50,7 +72,7 @@ export interface RequestHandlerOptions {
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler {
+export class RequestHandler implements MemoryHits {
   readonly #options: RequestHandlerOptions;
 
   constructor(options: RequestHandlerOptions) {
@@ -77,6 +99,22 @@ export class RequestHandler {
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
+  }
+
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
+    const { calls, cache, formOf } = this.#options;
+    const keyed = calls.recall(spelling);
+    if (keyed === undefined) return undefined;
+    const found = cache.lookInMemory(keyed.call, keyed.key);
+    if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const form = formOf(entry, accepted);
+    if (form === undefined || form instanceof Promise) return undefined;
+    return { entry, form, operation: keyed.call.operation };
+  }
+
+  countHit({ name }: Operation): void {
+    this.#options.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -135,9 +173,9 @@ export class RequestHandler {
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const fresh = this.#options.now() < entry.freshUntil;
-    const outcome = fresh ? (`hit-${tier}` as const) : 'stale';
-    return this.#answer(call, entry, outcome, { hit: true, ttl: this.#ttl(entry), detail: tier });
+    const now = this.#options.now();
+    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
@@ -146,7 +184,7 @@ export class RequestHandler {
     // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
     const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
-    const ttl = this.#ttl(entry);
+    const ttl = ttlOf(entry.freshUntil, this.#options.now());
     return this.#answer(
       call,
       entry,
@@ -176,13 +214,14 @@ export class RequestHandler {
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };
   }
-
-  /** In whole seconds, rounded down: what is stale by a moment says so. */
-  #ttl({ freshUntil }: Entry): number {
-    const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
-    return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
-  }
 }
+
+/** Shared, so that a hit makes no object of its own. */
+const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
+  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
+  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
+  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
+};
 
 /** Whether it was asked for before a purge, as often as it was asked for. */
 function isPurged(load: Load): boolean {
