@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import type { FormMaker } from './cache/form-maker.ts';
-import type { TieredCache } from './cache/tiered-cache.ts';
+import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
+import type { OpenStream } from './open-stream.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
 import { CallCache } from './proxy/call-cache.ts';
@@ -16,7 +17,6 @@ import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
-import type { Purges } from './purge/purges.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
@@ -27,8 +27,13 @@ export interface OpenProxyOptions {
   readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  readonly purges: Purges;
+  /** Part of every key; see `Purges.epoch`. */
+  readonly epoch: () => number;
+  /** What purges, and events of the stream, leave of an entry. */
+  readonly bans: Bans;
   readonly indexer: OpenIndexer;
+  /** Absent where no stream of events is connected to. */
+  readonly stream: OpenStream | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -37,7 +42,7 @@ export interface OpenProxyOptions {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, cache, forms, redis, purges, indexer, now, monotonic, random } = options;
+  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -66,6 +71,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     upstream: client,
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
+    pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
     policies: settings.lifetimes,
     random,
@@ -87,16 +93,19 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
     now: monotonic,
   });
+  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
+  stream?.refreshBy(refreshStale);
   return new RequestHandler({
-    calls: new CallMemo(network, purges.epoch),
+    calls: new CallMemo(network, epoch),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
-    refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
+    refreshStale,
     isMemoryFull: indexer.isMemoryFull,
     answerBeyondHead: answerBeyondHeadWith(chainHead, now),
-    applyBans: purges.applyBans,
+    applyBans: (entry) => bans.applyBans(entry),
+    onAsked: stream?.onAsked,
     now,
     random,
     report,
