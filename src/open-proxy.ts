@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { MemoryTier } from './cache/memory-tier.ts';
-import { type Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
+import type { FormMaker } from './cache/form-maker.ts';
+import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
@@ -8,23 +8,29 @@ import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import type { OpenStream } from './open-stream.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
+import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { CallCache } from './proxy/call-cache.ts';
+import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
-import type { Purges } from './purge/purges.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
 export interface OpenProxyOptions {
   readonly settings: Settings;
   readonly events: EventHub;
-  readonly memory: MemoryTier;
+  readonly cache: TieredCache;
+  readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  readonly purges: Purges;
+  /** Part of every key; see `Purges.epoch`. */
+  readonly epoch: () => number;
+  /** What purges, and events of the stream, leave of an entry. */
+  readonly bans: Bans;
   readonly indexer: OpenIndexer;
   /** Absent where no stream of events is connected to. */
   readonly stream: OpenStream | undefined;
@@ -36,20 +42,16 @@ export interface OpenProxyOptions {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, redis, purges, indexer, stream, now, monotonic, random } = options;
+  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const bans: Bans = stream?.applyTo(purges) ?? purges;
-  const cache = new TieredCache({
-    memory: options.memory,
-    redis: redis?.tier,
-    retryRedisMs: settings.redis.retryAfter,
-    purges: bans,
-    now,
+  const chainHead = new ChainHead({
+    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    monotonic,
   });
   const chainTime = new ChainTime({
-    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
       shareChainTime({
@@ -59,9 +61,12 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
       }),
     now,
   });
+  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
+    lookups,
     chainTime,
+    chainHead,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -74,7 +79,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     report,
   });
   const loader = new EntryLoader({
-    cache,
+    cache: lookups,
     admission,
     fetcher,
     leases: redis?.leases,
@@ -91,12 +96,14 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
   stream?.refreshBy(refreshStale);
   return new RequestHandler({
-    calls: new CallMemo(network, purges.epoch),
-    cache,
+    calls: new CallMemo(network, epoch),
+    cache: lookups,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
     refreshStale,
     isMemoryFull: indexer.isMemoryFull,
+    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: stream?.onAsked,
     now,

@@ -85,6 +85,12 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
+  /** Deletes an entry from both tiers: its body cannot be decoded. Never rejects. */
+  async discard({ key }: Entry): Promise<void> {
+    this.#options.memory.delete(key);
+    await this.#options.redis?.delete(key);
+  }
+
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
   isPurged(entry: Entry): boolean {
     return entry.askedAt <= this.#options.purges.purgedUntil(entry);
@@ -165,7 +171,7 @@ export class TieredCache {
     const { memory, redis, purges } = this.#options;
     const onEnd: SharedStore['onEnd'] = (outcome) => {
       // Another instance has stored better meanwhile: memory learns it when it is asked for next.
-      if (outcome === 'kept' && memory.peek(entry.key)?.entry.body === entry.body) memory.delete(entry.key);
+      if (outcome === 'kept' && memory.peek(entry.key)?.entry.forms === entry.forms) memory.delete(entry.key);
       onShared?.(outcome !== 'failed');
     };
     const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;

@@ -6,11 +6,15 @@ import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { PushedFreshness } from '../stream/pushed-freshness.ts';
+import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
+import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { CallCache } from './call-cache.ts';
+import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
 import { type ClassifiedAnswer, type ClassifyOptions, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
@@ -20,7 +24,9 @@ import { encodeFailure } from './shared-failure.ts';
 
 export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly cache: TieredCache;
+  readonly lookups: CallCache;
   readonly chainTime: ChainTime;
+  readonly chainHead: ChainHead;
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
@@ -101,13 +107,13 @@ export class EntryFetcher {
 
   /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
   async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, cache, retries, pauseMs } = this.#options;
+    const { admission, cache, lookups, retries, pauseMs } = this.#options;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     for (let asks = 1, unreachable = 0; ; asks++) {
       if (ticket instanceof ProxyError) return ticket;
       // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
-      const again = cache.lookInMemory(request.key);
+      const again = lookups.lookInMemory(call, request.key);
       if (again.state === 'fresh') {
         ticket.end('unsent');
         return { from: 'memory', entry: again.entry };
@@ -168,9 +174,14 @@ export class EntryFetcher {
     const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer({ key, tags: tagsOf(call) }, answer, { policies, random, chainAt });
+    const classified = classifyAnswer({ key: keyOf(call, key, answer), tags: tagsOf(call) }, answer, {
+      policies,
+      random,
+      chainAt,
+    });
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
+      this.#learnSeqno(call, answer);
       return { ...classified, answer, chainAt, mark };
     }
     const { code } = classified;
@@ -179,6 +190,13 @@ export class EntryFetcher {
       report({ name: 'upstream-useless', operation, code });
     }
     return classified;
+  }
+
+  #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
+    const { chainHead } = this.#options;
+    const seqno = askedSeqno(call);
+    if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
+    else chainHead.learn(facts.showsSeqno);
   }
 
   /**
@@ -213,4 +231,9 @@ export class EntryFetcher {
     this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
     return overloaded(this.#options.random, shed);
   }
+}
+
+/** What is stored under which key: a short list under the one that calls with other limits share. */
+function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
+  return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
 }

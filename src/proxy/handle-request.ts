@@ -1,13 +1,17 @@
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Form } from '../cache/forms.ts';
+import type { Lookup } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { Operation } from '../ton/operations.ts';
+import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
-import type { Answer, CacheStatus } from './answer.ts';
-import type { Outcome, Report } from './events.ts';
+import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
+import type { AnswerBeyondHead } from './beyond-head.ts';
+import type { CallCache } from './call-cache.ts';
+import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
@@ -30,12 +34,33 @@ export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
 }
 
+/** A fresh entry in memory, in the form for a client. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly form: Form;
+  readonly operation: Operation;
+}
+
+/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+export interface MemoryHits {
+  /**
+   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
+   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
+   */
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
+  /** Counts a hit that is sent. */
+  countHit(operation: Operation): void;
+}
+
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
-  readonly cache: TieredCache;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
+  readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
+  readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
@@ -49,7 +74,7 @@ export interface RequestHandlerOptions {
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler {
+export class RequestHandler implements MemoryHits {
   readonly #options: RequestHandlerOptions;
 
   constructor(options: RequestHandlerOptions) {
@@ -65,9 +90,11 @@ export class RequestHandler {
     const keyed = this.#read(request);
     const { call, key } = keyed;
     this.#options.onAsked?.(call, key);
-    const found = cache.lookInMemory(key);
+    const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull } = this.#options;
+      const { flights, isMemoryFull, answerBeyondHead } = this.#options;
+      const beyond = answerBeyondHead(call, key);
+      if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
@@ -75,6 +102,24 @@ export class RequestHandler {
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
+  }
+
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
+    const { calls, cache, formOf } = this.#options;
+    const keyed = calls.recall(spelling);
+    if (keyed === undefined) return undefined;
+    const found = cache.lookInMemory(keyed.call, keyed.key);
+    if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const form = formOf(entry, accepted);
+    if (form === undefined || form instanceof Promise) return undefined;
+    // Only here: a request for which nothing is found comes to `handle`, which counts it.
+    this.#options.onAsked?.(keyed.call, keyed.key);
+    return { entry, form, operation: keyed.call.operation };
+  }
+
+  countHit({ name }: Operation): void {
+    this.#options.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -92,7 +137,7 @@ export class RequestHandler {
     const { cache, random, report } = this.#options;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
@@ -129,13 +174,13 @@ export class RequestHandler {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(call, key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const fresh = this.#options.now() < entry.freshUntil;
-    const outcome = fresh ? (`hit-${tier}` as const) : 'stale';
-    return this.#answer(call, entry, outcome, { hit: true, ttl: this.#ttl(entry), detail: tier });
+    const now = this.#options.now();
+    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
@@ -144,7 +189,7 @@ export class RequestHandler {
     // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
     const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
-    const ttl = this.#ttl(entry);
+    const ttl = ttlOf(entry.freshUntil, this.#options.now());
     return this.#answer(
       call,
       entry,
@@ -174,13 +219,14 @@ export class RequestHandler {
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };
   }
-
-  /** In whole seconds, rounded down: what is stale by a moment says so. */
-  #ttl({ freshUntil }: Entry): number {
-    const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
-    return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
-  }
 }
+
+/** Shared, so that a hit makes no object of its own. */
+const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
+  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
+  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
+  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
+};
 
 /** Whether it was asked for before a purge, as often as it was asked for. */
 function isPurged(load: Load): boolean {
