@@ -42,7 +42,9 @@ type Comparison = 'more' | 'equal' | 'less';
  * invalidated. Where one of them lists nothing (a 404, a block list) the rank decides alone.
  */
 function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
-  const [listed, known] = [listOf(next), listOf(kept)];
+  // Nearly always it is the same list again.
+  const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
+  const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];
   if (listed.all.size > 0 && known.all.size > 0) {
     if (!known.lasting.isSubsetOf(listed.all)) return 'less';
     if (!listed.lasting.isSubsetOf(known.all)) return 'more';
@@ -56,6 +58,8 @@ interface Listed {
   readonly lasting: ReadonlySet<bigint>;
   readonly all: ReadonlySet<bigint>;
 }
+
+const NOTHING: Listed = { lasting: new Set(), all: new Set() };
 
 function listOf({ members, tentative }: Completeness): Listed {
   const lasting = setOf(members);

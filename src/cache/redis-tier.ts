@@ -2,7 +2,7 @@ import { usableUntil } from '../instants.ts';
 import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
-import { withinBudget } from '../redis/within-budget.ts';
+import { type Budget, withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
 import type { StoredForm } from './form-maker.ts';
@@ -80,7 +80,7 @@ export class RedisTier implements SharedTier {
   async get(key: string): Promise<TierRead> {
     const { budgetMs, report, monotonic } = this.#options;
     const startedAt = monotonic();
-    const read = await through(this.#reads, () => withinBudget(budgetMs, (signal) => this.#read(key, signal)));
+    const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget)));
     const outcome = typeof read === 'string' ? read : read.outcome;
     report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
     if (typeof read === 'string') return { state: 'failed' };
@@ -124,10 +124,10 @@ export class RedisTier implements SharedTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, signal: AbortSignal): Promise<Found> {
+  async #read(key: string, budget: Budget): Promise<Found> {
     const redisKey = this.#options.redisKey(key);
     const bytes = await this.#options.connection.getBuffer(redisKey);
-    if (bytes === undefined || signal.aborted) return { outcome: 'absent', stamp: Buffer.alloc(0) };
+    if (bytes === undefined || budget.isOver) return { outcome: 'absent', stamp: Buffer.alloc(0) };
     const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) {

@@ -4,15 +4,11 @@ import type { Call } from '../ton/parse-call.ts';
 import type { UpstreamAnswer } from '../upstream/upstream-client.ts';
 import type { BodyDone, BodyJob } from './answer-body-worker.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
-import { hasMoreValues } from './has-more-values.ts';
 
-/** Up to this length any body is parsed at once: made to be slow it takes up to 80 ms. */
-const SMALL_BYTES = 256 * 1024;
-/** Up to this length a body is parsed at once if it holds few values: a scan of 1 ms tells. */
-const MEDIUM_BYTES = 1024 * 1024;
-const FEW_VALUES = 25_000;
+/** Up to this length a body is read at once: 1 to 2 ms, and up to 0.1 s where it is made to be slow. */
+const AT_ONCE_BYTES = 1024 * 1024;
 
-/** Enough for a string of 8 MiB in UTF-16 and for the values that the worker accepts. More ends the worker only. */
+/** Enough for any body of 8 MiB, those of brackets alone included. More ends the worker only. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 /** An answer whose body was read. */
@@ -29,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, because a bound on
- * bytes does not bound the time of `JSON.parse`. The first large body starts the worker. When the worker dies, the body
+ * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they keep no
+ * other request waiting. The first large body starts the worker. When the worker dies, the body
  * that it was reading counts as no answer, and the next body starts another worker. The queue is bounded by the slots of
  * the indexer, and by `upstream.maxReading` through {@link pendingBytes}.
  */
@@ -53,7 +49,7 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is no answer. */
   read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
-    if (isQuick(answer.body)) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
+    if (answer.body.length <= AT_ONCE_BYTES) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
     const { length } = answer.body;
     this.#pendingBytes += length;
     return new Promise((resolve) => {
@@ -111,10 +107,6 @@ export class AnswerBodyReader {
     read.resolve({ ...read.answer, body, facts });
     this.#readNext();
   }
-}
-
-function isQuick(body: Buffer): boolean {
-  return body.length <= SMALL_BYTES || (body.length <= MEDIUM_BYTES && !hasMoreValues(body, FEW_VALUES));
 }
 
 /** The bytes in a buffer that holds nothing else, so that it can be transferred. */

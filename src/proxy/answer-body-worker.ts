@@ -2,7 +2,6 @@ import { parentPort } from 'node:worker_threads';
 import { findOperation } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
-import { hasMoreValues } from './has-more-values.ts';
 
 /** A body to be read; its bytes are handed over. */
 export interface BodyJob {
@@ -18,14 +17,10 @@ export interface BodyDone {
   readonly bytes: ArrayBuffer;
 }
 
-/** The largest real answer (1.5 MB) holds about 60 000. */
-const MOST_VALUES = 300_000;
-
 parentPort?.on('message', ({ operation: name, request, status, bytes }: BodyJob) => {
   const operation = findOperation(`/api/v3/${name}`);
   const body = Buffer.from(bytes);
-  const isReadable = operation !== undefined && !hasMoreValues(body, MOST_VALUES);
-  const facts = isReadable ? factsOf({ operation, request }, status, body) : NO_FACTS;
+  const facts = operation !== undefined ? factsOf({ operation, request }, status, body) : NO_FACTS;
   const done: BodyDone = { facts, bytes };
   parentPort?.postMessage(done, [bytes]);
 });

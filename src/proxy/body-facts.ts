@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
+import { ANSWER } from '../ton/answer-shape.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { readJson } from '../ton/read-json.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -34,7 +36,7 @@ export const NO_FACTS: BodyFacts = {
 
 /** Reads a body. Pure, never throws. 1 MiB of JSON that is made to be slow takes up to 0.3 s. */
 export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
-  const body = parseJson(bytes);
+  const body = readJson(bytes, ANSWER);
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
   const { rank, hashes, tentativeHashes } = completenessOf(call, finality, body);
@@ -47,15 +49,6 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
     etag: `"${hash('sha256', bytes, 'base64url')}"`,
     isObject: true,
   };
-}
-
-/** `undefined` for what is not JSON: no JSON text has that value. */
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(body: unknown): boolean {

@@ -27,15 +27,27 @@ export interface ProxyRequest {
   readonly openWait: () => OpenWait | undefined;
 }
 
-/** A fresh entry in memory, in the form for one client. */
-export interface FoundHit {
-  readonly entry: Entry;
-  readonly form: Form;
-}
-
 /** The wait of one request; its owner closes it. */
 export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
+}
+
+/** A fresh entry in memory, in the form for a client. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly form: Form;
+  readonly operation: Operation;
+}
+
+/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+export interface MemoryHits {
+  /**
+   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
+   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
+   */
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
+  /** Counts a hit that is sent. */
+  countHit(operation: Operation): void;
 }
 
 export interface RequestHandlerOptions {
@@ -57,7 +69,7 @@ export interface RequestHandlerOptions {
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler {
+export class RequestHandler implements MemoryHits {
   readonly #options: RequestHandlerOptions;
 
   constructor(options: RequestHandlerOptions) {
@@ -84,13 +96,8 @@ export class RequestHandler {
     return this.#hit(call, found.entry, 'memory');
   }
 
-  /**
-   * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if that has been answered from memory before and its form for the client is at hand; counted as a hit.
-   * `undefined` decides nothing: {@link handle} does.
-   */
-  findHit(spelling: string, accepted: Accepted): FoundHit | undefined {
-    const { calls, cache, formOf, report } = this.#options;
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
+    const { calls, cache, formOf } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
@@ -98,8 +105,11 @@ export class RequestHandler {
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
-    report(MEMORY_HITS[keyed.call.operation.name]);
-    return { entry, form };
+    return { entry, form, operation: keyed.call.operation };
+  }
+
+  countHit({ name }: Operation): void {
+    this.#options.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -1,9 +1,10 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { OperationName } from '../ton/operations.ts';
+import { DurationTally, Tally } from './tallies.ts';
 
 /** What is so now; read each time the page is asked for. */
 export interface GaugeSources {
@@ -39,37 +40,33 @@ const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 export class Metrics {
   readonly #registry = new Registry();
   /** Requests for an operation, each counted once when it is answered. */
-  readonly #answered = this.#counter('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
+  readonly #answered = this.#tally('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
   /** Of those, the ones that no entry could answer. */
-  readonly #failed = this.#counter('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
+  readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
   /** Flights (and waits) that were not let through to the indexer; their requests may still get a stale answer. */
-  readonly #shed = this.#counter('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
+  readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
   /** Every request that reached the indexer or tried to. */
-  readonly #upstream = this.#counter('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
-  readonly #upstreamSeconds = new Histogram({
-    name: 'toncache_upstream_request_seconds',
-    help: 'From sending a request to the indexer to the end of its answer.',
-    labelNames: ['operation'],
-    buckets: SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #stored = this.#counter('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
-  readonly #encoded = this.#counter('encoded_total', 'Bodies that were compressed, by encoding.', ['encoding']);
+  readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
+  readonly #upstreamSeconds = this.#durations(
+    'upstream_request_seconds',
+    'From sending a request to the indexer to the end of its answer.',
+    'operation',
+  );
+  readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  readonly #encoded = this.#tally('encoded_total', 'Bodies that were compressed, by encoding.', ['encoding']);
   /** The client got the more complete answer that was kept. */
-  readonly #regressed = this.#counter(
+  readonly #regressed = this.#tally(
     'regressed_total',
     'Answers of the indexer that were less complete than the kept one, which was served instead.',
     ['operation'],
   );
-  readonly #followed = this.#counter('followed_total', 'Loads left to another instance.', ['operation']);
-  readonly #redisCalls = this.#counter('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
-  readonly #redisSeconds = new Histogram({
-    name: 'toncache_redis_call_seconds',
-    help: 'How long Redis calls took, decoding and encoding included.',
-    labelNames: ['call'],
-    buckets: SECONDS,
-    registers: [this.#registry],
-  });
+  readonly #followed = this.#tally('followed_total', 'Loads left to another instance.', ['operation']);
+  readonly #redisCalls = this.#tally('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
+  readonly #redisSeconds = this.#durations(
+    'redis_call_seconds',
+    'How long Redis calls took, decoding and encoding included.',
+    'call',
+  );
   readonly #redisAvailable = new Gauge({
     name: 'toncache_redis_available',
     help: 'Whether the circuit breaker of Redis is closed (1) or open (0).',
@@ -78,8 +75,8 @@ export class Metrics {
   });
 
   /** Purges that this instance was asked for, those that did not reach Redis included. */
-  readonly #purges = this.#counter('purges_total', 'Purges asked for here, by what was named.', ['selector']);
-  readonly #purgesFollowed = this.#counter('purges_followed_total', 'Records of purges that came through Redis.', []);
+  readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
+  readonly #purgesFollowed = this.#counter('purges_followed_total', 'Records of purges that came through Redis.');
 
   readonly #breakerOpen = new Gauge({
     name: 'toncache_breaker_open',
@@ -96,7 +93,6 @@ export class Metrics {
   readonly #refusedConnections = this.#counter(
     'connections_refused_total',
     'Connections of clients that were refused: there were too many.',
-    [],
   );
 
   constructor({ usesRedis, logLinesDropped }: MetricsOptions) {
@@ -146,30 +142,30 @@ export class Metrics {
   readonly onProxyEvent = (event: ProxyEvent): void => {
     switch (event.name) {
       case 'answered':
-        this.#answered.inc({ operation: event.operation, outcome: event.outcome });
+        this.#answered.add(event.operation, event.outcome);
         break;
       case 'failed':
-        this.#failed.inc({ operation: event.operation, code: event.code });
+        this.#failed.add(event.operation, event.code);
         break;
       case 'shed':
-        this.#shed.inc({ operation: event.operation, reason: event.reason });
+        this.#shed.add(event.operation, event.reason);
         break;
       case 'upstream-answered':
-        this.#upstream.inc({ operation: event.operation, result: event.status });
-        this.#upstreamSeconds.observe({ operation: event.operation }, event.ms / 1000);
+        this.#upstream.add(event.operation, event.status);
+        this.#upstreamSeconds.add(event.ms, event.operation);
         break;
       case 'upstream-failed':
-        this.#upstream.inc({ operation: event.operation, result: event.code });
-        this.#upstreamSeconds.observe({ operation: event.operation }, event.ms / 1000);
+        this.#upstream.add(event.operation, event.code);
+        this.#upstreamSeconds.add(event.ms, event.operation);
         break;
       case 'stored':
-        this.#stored.inc({ operation: event.operation, class: event.answerClass });
+        this.#stored.add(event.operation, event.answerClass);
         break;
       case 'regressed':
-        this.#regressed.inc({ operation: event.operation });
+        this.#regressed.add(event.operation);
         break;
       case 'followed':
-        this.#followed.inc({ operation: event.operation });
+        this.#followed.add(event.operation);
         break;
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
@@ -191,14 +187,14 @@ export class Metrics {
       return;
     }
     const call = event.name === 'redis-read' ? 'read' : 'write';
-    this.#redisCalls.inc({ call, outcome: event.outcome });
-    this.#redisSeconds.observe({ call }, event.durationMs / 1000);
+    this.#redisCalls.add(call, event.outcome);
+    this.#redisSeconds.add(event.durationMs, call);
   };
 
-  readonly onFormEvent = ({ encoding }: FormEvent): void => this.#encoded.inc({ encoding });
+  readonly onFormEvent = ({ encoding }: FormEvent): void => this.#encoded.add(encoding);
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
-    if (event.name === 'purged') this.#purges.inc({ selector: event.selector });
+    if (event.name === 'purged') this.#purges.add(event.selector);
     else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
 
@@ -209,8 +205,17 @@ export class Metrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
-  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
-    return new Counter({ name: `toncache_${name}`, help, labelNames, registers: [this.#registry] });
+  #tally(name: string, help: string, labelNames: readonly string[]): Tally {
+    return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
+  }
+
+  #durations(name: string, help: string, labelName: string): DurationTally {
+    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, SECONDS);
+  }
+
+  /** What happens rarely. */
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name: `toncache_${name}`, help, registers: [this.#registry] });
   }
 
   #gauge(name: string, help: string, read: () => number): void {

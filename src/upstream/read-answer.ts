@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { ProxyError } from '../errors.ts';
+import { BodyBuffer } from './body-buffer.ts';
 import { cutShort, timedOut, tooLarge, unanswered } from './failures.ts';
 
 /** An answer that was read to its end, as it came. */
@@ -20,7 +21,11 @@ export interface ReadOptions {
 }
 
 /** A pause, a refused key, a redirect: what the body says beside is not looked at. */
-const SAYS_ALL = /^(?:429|401|403|3..)$/;
+function saysAll(status: number): boolean {
+  return status === 429 || status === 401 || status === 403 || (status >= 300 && status < 400);
+}
+
+const NO_BYTES = Buffer.alloc(0);
 /** So much of such a body is read, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
@@ -30,11 +35,11 @@ const MOST_DISCARDED_BYTES = 128 * 1024;
  */
 export function readAnswer(
   dispatcher: Dispatcher,
-  request: { readonly path: string; readonly headers: Record<string, string> },
+  request: { readonly path: string; readonly headers: readonly string[] },
   options: ReadOptions,
 ): Promise<RawAnswer> {
   const reader = new AnswerReader(options);
-  dispatcher.dispatch({ method: 'GET', ...request }, reader);
+  dispatcher.dispatch({ method: 'GET', path: request.path, headers: request.headers as string[] }, reader);
   return reader.answer;
 }
 
@@ -47,10 +52,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #givenUp: ProxyError | undefined;
-  #head: Omit<RawAnswer, 'body'> | undefined;
-  #isBodyWanted = true;
-  readonly #chunks: Buffer[] = [];
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #body: BodyBuffer | undefined;
   #bytes = 0;
+  #heldBytes = 0;
 
   constructor(options: ReadOptions) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
@@ -58,7 +64,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(() => this.#giveUp(timedOut()), options.timeoutMs);
+    this.#timer = setTimeout(onTimeout, options.timeoutMs, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -70,44 +76,53 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
-    this.#head = { status, headers };
-    this.#isBodyWanted = !SAYS_ALL.test(String(status));
-    if (!this.#isBodyWanted) this.#resolve({ ...this.#head, body: Buffer.alloc(0) });
+    this.#status = status;
+    this.#headers = headers;
+    if (saysAll(status)) this.#resolve({ status, headers, body: NO_BYTES });
+    else this.#body = new BodyBuffer(headers['content-length']);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    const most = this.#isBodyWanted ? this.#options.maxBodyBytes : MOST_DISCARDED_BYTES;
+    const most = this.#body === undefined ? MOST_DISCARDED_BYTES : this.#options.maxBodyBytes;
     this.#bytes += chunk.length;
-    if (this.#isBodyWanted) {
-      this.#chunks.push(chunk);
-      this.#options.onBytes(chunk.length);
+    if (this.#bytes > most) this.giveUp(tooLarge(most));
+    else if (this.#body !== undefined) {
+      this.#hold(chunk.length);
+      this.#body.add(chunk);
     }
-    if (this.#bytes > most) this.#giveUp(tooLarge(most));
   }
 
   onResponseEnd(): void {
-    if (this.#head !== undefined && this.#isBodyWanted) {
-      this.#resolve({ ...this.#head, body: Buffer.concat(this.#chunks, this.#bytes) });
-    }
+    const [status, headers, body] = [this.#status, this.#headers, this.#body];
+    if (body !== undefined) this.#resolve({ status, headers, body: body.take() });
     this.#end();
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
-    this.#reject(this.#head === undefined ? unanswered(cause) : cutShort(cause));
+    this.#reject(this.#status === 0 ? unanswered(cause) : cutShort(cause));
     this.#end();
   }
 
-  #giveUp(error: ProxyError): void {
+  giveUp(error: ProxyError): void {
     this.#givenUp = error;
     this.#reject(error);
     this.#end();
     this.#controller?.abort(error);
   }
 
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#options.onBytes(bytes);
+  }
+
   /** Once or more. */
   #end(): void {
     clearTimeout(this.#timer);
-    const held = this.#chunks.splice(0).reduce((bytes, { length }) => bytes + length, 0);
-    if (held > 0) this.#options.onBytes(-held);
+    this.#body = undefined;
+    if (this.#heldBytes > 0) this.#hold(-this.#heldBytes);
   }
+}
+
+function onTimeout(reader: AnswerReader): void {
+  reader.giveUp(timedOut());
 }

@@ -17,6 +17,10 @@ export class Launched implements AsyncDisposable {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** The next line for which `read` gives something. Rejects when the process ends without one. */
   async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
     for (;;) {

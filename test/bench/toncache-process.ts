@@ -20,6 +20,10 @@ export class ToncacheProcess implements AsyncDisposable {
     this.#adminUrl = urls.adminUrl;
   }
 
+  get pid(): number {
+    return this.#process.pid;
+  }
+
   async usage(): Promise<Usage> {
     const page = await (await fetch(`${this.#adminUrl}/metrics`)).text();
     const requests = new Map<string, number>();
@@ -40,13 +44,14 @@ export class ToncacheProcess implements AsyncDisposable {
   }
 }
 
-/** Starts a server with these environment settings on free ports; resolves when it is ready. */
+/** Starts a server with these environment settings on free ports; resolves when it is ready. `program`: its `main.ts`. */
 export async function startToncache(
   environment: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
+  program = new URL('../../src/main.ts', import.meta.url),
 ): Promise<ToncacheProcess> {
   const settings = { PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...environment };
-  const process = launch(new URL('../../src/main.ts', import.meta.url), { environment: settings, nodeArgs });
+  const process = launch(program, { environment: settings, nodeArgs });
   const urls = await process.next((line) => {
     if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
     return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };

@@ -2,7 +2,7 @@ import type { Heard, Lost } from '../overload/connection.ts';
 import { Connections } from '../overload/connections.ts';
 import { hitTarget } from '../peers/targets.ts';
 
-/** Which answers to ask for: those of the numbers from `from` up to, and without, `until`. */
+/** The answers to request: numbers from `from` up to, and without, `until`. */
 export interface FillOrder {
   readonly port: number;
   readonly indexerPort: number;
@@ -12,12 +12,12 @@ export interface FillOrder {
 }
 
 const CONNECTIONS = 32;
-/** So many of the answers are asked for once more: they have to be hits, or not all of them are kept. */
+/** Answers that are requested once more afterwards; they must be hits. */
 const CHECKED = 500;
 
 /**
- * Asks a server for answers that it does not have; gives how many bytes their bodies have. Rejects when one fails, and
- * when they are not kept.
+ * Fills a cache with answers that it does not have yet, and resolves with the bytes of their bodies. Rejects when a request
+ * fails or the cache did not keep the answers.
  */
 export async function fill({ port, indexerPort, sizeKb, from, until }: FillOrder): Promise<number> {
   const connections = new Connections(port);
@@ -29,7 +29,7 @@ export async function fill({ port, indexerPort, sizeKb, from, until }: FillOrder
     if (heard.status !== 200) throw new Error(`status ${heard.status}: ${heard.body.slice(0, 100)}`);
     return heard.body.length;
   };
-  // The newest block first: the others cannot be beyond the head then.
+  // The newest block comes first, so that no later one is beyond the head that the proxy knows.
   let next = until;
   let bytes = 0;
   const worker = async () => {

@@ -11,19 +11,19 @@ import { fill } from './fill.ts';
 import { settledRss } from './rss.ts';
 import { measureTiers, TIER_HEAD } from './tier.ts';
 
-// `npm run bench:memory`: fills the memory of toncache with answers of one size, and says how much of the machine's
-// memory they take; then the memory tier alone, with bodies as they are and with gzip. Some minutes, everything on 127.0.0.1.
-// Needs Linux. `--tier` leaves the first part out.
+// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows; then the
+// same for the memory tier alone, with bodies as they are and with gzip. Some minutes, everything on 127.0.0.1. Needs Linux.
+// `--tier` leaves the first part out.
 
-/** As many as make 200 to 250 MB; `--percent 10` fills a tenth of that. */
+/** About 200 MB each; `--percent 10` fills a tenth of that. */
 const FILLS = [
   { sizeKb: 2, entries: 100_000 },
   { sizeKb: 5, entries: 40_000 },
   { sizeKb: 30, entries: 8000 },
 ];
-/** More than all that is written. */
+/** More than all entries need, so that none is evicted. */
 const MEMORY_MAX_SIZE = '2GiB';
-/** Asked for before the first look, for a process takes more once it has worked; not counted. */
+/** Entries that are filled before the first measurement, because a process grows when it first works; not counted. */
 const WARM_UP_SHARE = 0.02;
 const MIB = 1024 * 1024;
 
@@ -37,7 +37,7 @@ const { values } = parseArgs({
 const percent = Number(values.percent);
 if (!(percent >= 1 && percent <= 1000)) throw new Error('--percent accepts a number from 1 to 1000');
 
-// The servers are ended when this process exits; a signal alone would let them be.
+// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const machine = describeMachine();

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const BETWEEN_LOOKS_MS = 1000;
 const MOST_LOOKS = 30;
-/** How little RSS changes, as a share of it, over three looks when it has settled. */
+/** RSS has settled when three measurements in a row differ by less than this share of it. */
 const SETTLED_SHARE = 0.005;
 
 /** Reads the resident memory, in bytes, from `/proc/<pid>/status` (proc(5)). Throws for a text without it. */
@@ -13,7 +13,7 @@ export function parseRss(status: string): number {
   return Number(kib) * 1024;
 }
 
-/** The resident memory of a process, in bytes, when it changes no more; after half a minute as it is. */
+/** The resident memory of a process, in bytes, once it has settled, or after 30 s as it is. */
 export async function settledRss(pid: number): Promise<number> {
   const seen: number[] = [];
   for (;;) {

@@ -5,17 +5,17 @@ import { renderTransaction } from '../../../src/simulator/render-transaction.ts'
 import type { Transaction } from '../../../src/simulator/trace.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
-// Bodies as the indexer has them, with as much in them that cannot be compressed. They are old, so they are cached for
-// an hour at least.
+// Bodies in the shape of the indexer's, with as many hashes, so that they compress as little. Their transactions are
+// years old, so toncache keeps each body for an hour or longer.
 
-/** Long ago. */
+/** Years ago, epoch ms. */
 const STARTED_AT = 1_700_000_000_000;
 const BLOCKS = 1000;
 
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: HEAD_SEQNO - BLOCKS, historyBlocks: BLOCKS });
 chain.advanceTo(STARTED_AT + (BLOCKS - 1) * 400);
 
-/** The blocks of a masterchain block, about 2 KB, cut where the seqno that was asked for has to stand. */
+/** The body for a masterchain block, about 2 KB, split at every place where the requested seqno has to stand. */
 export function blocksBody(): readonly string[] {
   const blockSets = Array.from({ length: BLOCKS }, (_, back) => chain.block(HEAD_SEQNO - back));
   const blockSet = blockSets.find((candidate) => candidate?.blocks.length === 2);
@@ -24,7 +24,7 @@ export function blocksBody(): readonly string[] {
   return body.split(String(blockSet.seqno));
 }
 
-/** Adjacent transactions, neighbours in the chain: that many KB, up to 2 % more. */
+/** A body of adjacent transactions: `sizeKb` to 2 % more. Throws when the chain has none of that size. */
 export function transactionsBody(sizeKb: number): string {
   const all = Array.from({ length: BLOCKS }, (_, back) => chain.block(HEAD_SEQNO - back)?.transactions ?? []).flat();
   const rows = all.filter(({ inMessage }) => inMessage !== undefined);

@@ -1,13 +1,13 @@
 import { SIZES_KB } from '../sized-calls.ts';
 
-/** What the load is: answers from the cache, answers from the indexer, one of ten from the indexer, hits in Redis. */
+/** The kind of load: hits in memory, misses, nine hits to one miss, hits in Redis. */
 export type Kind = 'hits' | 'misses' | 'mixed' | 'redis';
 
-/** One row of figures: the same load for every server that it compares. */
+/** One load that all servers are compared by. */
 export interface Case {
   readonly kind: Kind;
   readonly sizeKb: number;
-  /** How many URLs the hits are spread over. */
+  /** The number of URLs that hits are spread over. */
   readonly urls: number;
   /** Whether the client sends `Accept-Encoding: gzip`. */
   readonly gzip: boolean;
@@ -18,12 +18,12 @@ export const KINDS: readonly Kind[] = ['hits', 'misses', 'mixed', 'redis'];
 /** Every tenth request of a mixed load is a miss. */
 export const MIXED_MISS_EVERY = 10;
 
-/** As many answers as a cache of 256 MiB holds: 500, and 200 of 200 KB. */
+/** 500 URLs, or 200 of 200 KB: all answers together fit into the 256 MiB that toncache has by default. */
 function manyUrls(sizeKb: number): number {
   return sizeKb > 100 ? 200 : 500;
 }
 
-/** All cases of these kinds and sizes, those with the same rows of the table after each other. */
+/** All cases of these kinds and sizes, in the order of the table. */
 export function casesOf(kinds: readonly Kind[] = KINDS, sizesKb: readonly number[] = SIZES_KB): Case[] {
   return kinds.flatMap((kind) =>
     encodingsOf(kind).flatMap((gzip) =>

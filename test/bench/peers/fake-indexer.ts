@@ -3,11 +3,11 @@ import { sizeOf } from '../sized-calls.ts';
 import { blocksBody, transactionsBody } from './bodies.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
-// A process: an indexer that answers at once and costs little. Its argument is the port. It counts what it was asked,
-// which shows whether a cache answered.
+// A process: an indexer that answers at once and needs little CPU. Its argument is the port. It counts requests, so that
+// the bench can check that hits did not reach it.
 
 const blocks = blocksBody();
-/** By their size in KB. */
+/** Whole answers by the size of their bodies in KB. */
 const answers = new Map<number, Buffer>();
 let requests = 0;
 

@@ -17,8 +17,8 @@ import { tableOfBytes, tableOfCpu } from './tables.ts';
 import { nameOfToncache, startToncachePeer } from './toncache.ts';
 import { startVarnish } from './varnish.ts';
 
-// `npm run bench:peers`: toncache beside nginx and Varnish, in front of one indexer, on one core each. All cases take a
-// quarter of an hour. Needs Linux.
+// `npm run bench:peers`: CPU time per request of toncache, nginx and Varnish in front of one indexer, all pinned to the same
+// core and measured in turn. All cases take a quarter of an hour. Needs Linux.
 
 /** EX_USAGE and EX_UNAVAILABLE of sysexits.h. */
 const EXIT_USAGE = 64;
@@ -30,16 +30,16 @@ const FAKE_INDEXER = fileURLToPath(new URL('./fake-indexer.ts', import.meta.url)
 const machine = describeMachine();
 const SERVER_CORE = 0;
 const GENERATOR_CORE = 1;
-/** The indexer and Redis, which are not measured. */
+/** Core of the indexer and of Redis, which are not measured. */
 const REST_CORE = machine.cores > 2 ? 2 : GENERATOR_CORE;
 
-// The servers are ended when this process exits; a signal alone would let them be.
+// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const options = read();
 const programs = await find();
 const folder = await mkdtemp(join(tmpdir(), 'toncache-peers-'));
-// Varnish reads its files as a user of its own.
+// Varnish reads its configuration as another user.
 await chmod(folder, 0o755);
 try {
   const measured = await compare(options);
@@ -92,7 +92,7 @@ async function compare({ kinds, sizesKb, rounds, seconds, toncaches }: Options):
   for (const compared of casesOf(kinds, sizesKb)) {
     const rows = await measureCase(bench, compared, peers);
     measured.push(...rows);
-    // So that a run that is cut off has shown what it has.
+    // Show each case at once: a run that is cut off has then shown the cases before.
     process.stderr.write(`${tableOfCpu(rows)}\n\n`);
   }
   return measured;

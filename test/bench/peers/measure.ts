@@ -6,23 +6,23 @@ import { cpuMicrosOf } from './process-cpu.ts';
 import { hitTarget, missPattern } from './targets.ts';
 import { runWrk } from './wrk.ts';
 
-/** One load on one server. */
+/** The figures of one load on one server. */
 export interface Sample {
   readonly cpuMicrosPerRequest: number;
   readonly requestsPerSecond: number;
-  /** With heads. */
+  /** Heads included. */
   readonly bytesPerRequest: number;
   readonly p99Ms: number;
 }
 
-/** All loads of one case on one server. */
+/** The figures of one case on one server, a sample for each round. */
 export interface Measured {
   readonly compared: Case;
   readonly peer: string;
   readonly samples: readonly Sample[];
 }
 
-/** Where and with what to measure. */
+/** What all cases share. */
 export interface Bench {
   readonly wrk: string;
   readonly generatorCore: number;
@@ -32,17 +32,17 @@ export interface Bench {
   readonly seconds: number;
 }
 
-/** Of a load that is thrown away: processes that were just started compile what they run. */
+/** Length of the load before the first round, which is not measured: Node compiles hot code during it. */
 const WARM_UP_SECONDS = 2;
-/** Few enough for the slots of toncache's admission, which are for 64 requests at the indexer. */
+/** Below toncache's default of 64 concurrent requests at the indexer, so that misses never wait for a slot. */
 const CONNECTIONS = 32;
-/** Of all requests: more of them failed, or went where they should not, and the figures mean something else. */
+/** Share of requests that may fail, or reach the indexer unexpectedly, before a load is refused as invalid. */
 const TOLERATED_SHARE = 0.01;
 
-/** No two misses of a run are for the same key. */
+/** The number of the next miss: no two misses of a run ask for the same key. */
 let misses = 0;
 
-/** Runs one case on all servers that take part in it, by turns. Rejects when a load was not what the case says. */
+/** Runs one case on every server that takes part, in turn, once a round. Rejects when a load was not what the case says. */
 export async function measureCase(bench: Bench, compared: Case, peers: readonly Peer[]): Promise<Measured[]> {
   const taking = peers.flatMap((peer) => {
     const place = peer.placeOf(compared);
@@ -92,7 +92,7 @@ async function load(bench: Bench, compared: Case, peer: Peer, place: Place, hits
   };
 }
 
-/** Why a load was not that of the case; undefined where it was. `asked`: requests that reached the indexer. */
+/** Says why a load was not what its case says; undefined when it was. `asked`: requests that reached the indexer. */
 export function problemOf(
   { kind }: Case,
   { requests, refused, broken, asked }: Record<'requests' | 'refused' | 'broken' | 'asked', number>,
@@ -104,7 +104,7 @@ export function problemOf(
   }
   const every = missEvery(kind);
   const expected = every === 0 ? 0 : requests / every;
-  // At its end each connection has a request under way, and so may the load before.
+  // At the end of this load, and of the one before, each connection can have a request that wrk does not count.
   if (Math.abs(asked - expected) <= tolerated + 2 * CONNECTIONS) return undefined;
   const wanted = every === MIXED_MISS_EVERY ? 'every tenth' : every === 0 ? 'none' : 'all';
   return `${asked} of ${requests} requests reached the indexer, and ${wanted} should have`;

@@ -7,11 +7,11 @@ export interface Options {
   readonly kinds: readonly Kind[];
   readonly sizesKb: readonly number[];
   readonly rounds: number;
-  /** How long one load lasts. */
+  /** Length of one load. */
   readonly seconds: number;
-  /** Folders of toncache, or commands that start one; ratios are to the first. */
+  /** Folders of toncache, or commands that start it. Ratios are relative to the first. */
   readonly toncaches: readonly string[];
-  /** Whether figures are printed as JSON, with those of every round, instead of as tables. */
+  /** Print every sample as JSON instead of tables of medians. */
   readonly json: boolean;
 }
 

@@ -1,18 +1,18 @@
 import type { Case } from './cases.ts';
 
-/** Where one case is asked for. */
+/** The address that a server has for one case. */
 export interface Place {
   readonly origin: string;
-  /** Before the path of a miss: '' where it takes a key that was never asked for to make one. */
+  /** Put before the path of a miss, to bypass the cache; '' where misses come from keys that were never requested. */
   readonly missPrefix: string;
 }
 
 /** A server that is compared. */
 export interface Peer extends AsyncDisposable {
   readonly name: string;
-  /** Of the first of its processes. */
+  /** The root of its process tree. */
   readonly pid: number;
-  /** Undefined where it has no part in a case. */
+  /** Undefined when the server takes no part in this case. */
   placeOf(compared: Case): Place | undefined;
   /** Called before each load. */
   prepare?(): Promise<void>;
@@ -23,6 +23,6 @@ export interface PeerSetting {
   readonly program: string;
   readonly cores: string;
   readonly indexerPort: number;
-  /** Empty, the peer's own. */
+  /** An empty folder that only this peer uses. */
   readonly folder: string;
 }

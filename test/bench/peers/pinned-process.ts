@@ -10,22 +10,22 @@ const END_WITHIN_MS = 15_000;
 
 /** How a server is started. */
 export interface PinnedCommand {
-  /** A list of cores as taskset has it: `0`, `0,1`. */
+  /** The cores that it may use, in the syntax of `taskset -c`: `0`, `0-3`. */
   readonly cores: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** It is ready when it accepts connections here, at 127.0.0.1. */
+  /** The server is ready once it accepts connections on this port of 127.0.0.1. */
   readonly port: number;
-  /** Gets all that it says. */
+  /** Receives its standard output and error. */
   readonly logFile: string;
 }
 
-/** A server on some cores, with all the processes that it starts. */
+/** A server process that is pinned to cores, as are the processes that it starts. */
 export class PinnedProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
-  /** Not SIGKILL: the workers of nginx would outlive their master. */
+  /** SIGTERM, because the workers of nginx survive a SIGKILL of their master. */
   readonly #end = () => void this.#child.kill('SIGTERM');
 
   private constructor(child: ChildProcess) {
@@ -33,7 +33,7 @@ export class PinnedProcess implements AsyncDisposable {
     process.once('exit', this.#end);
   }
 
-  /** Resolves when the server accepts connections. Rejects with what it said if it ends before. */
+  /** Resolves when the server accepts connections. Rejects with its log when it ends before that. */
   static async start(command: PinnedCommand): Promise<PinnedProcess> {
     const { cores, program, args, cwd, environment, port, logFile } = command;
     const log = openSync(logFile, 'a');
@@ -57,7 +57,7 @@ export class PinnedProcess implements AsyncDisposable {
     return started;
   }
 
-  /** taskset becomes the program that it starts. */
+  /** taskset replaces itself by the program, so this is the program's own id. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
@@ -73,7 +73,7 @@ export class PinnedProcess implements AsyncDisposable {
   }
 }
 
-/** A port at 127.0.0.1 that nobody listens on now. */
+/** A port of 127.0.0.1 that nobody listens on at the moment. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

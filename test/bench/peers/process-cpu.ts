@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 export interface ProcessStat {
   readonly pid: number;
   readonly parentPid: number;
-  /** User and system time of all threads, in clock ticks; that of ended children is not in it. */
+  /** User and system time of all threads, in clock ticks, without that of children that have ended. */
   readonly cpuTicks: number;
 }
 
@@ -23,7 +23,7 @@ export function parseStat(line: string): ProcessStat {
   return { pid, parentPid, cpuTicks };
 }
 
-/** The ticks of a process and of all that descend from it. */
+/** The ticks of a process and all its descendants; 0 when it does not exist. */
 export function treeTicks(root: number, all: readonly ProcessStat[]): number {
   const children = Map.groupBy(all, ({ parentPid }) => parentPid);
   const ticksBelow = (pid: number): number =>
@@ -34,11 +34,11 @@ export function treeTicks(root: number, all: readonly ProcessStat[]): number {
 const microsPerTick = () => 1_000_000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 let tickMicros: number | undefined;
 
-/** CPU time that a process and all that descend from it have used, in microseconds; exact to a tick (10 ms) each. */
+/** CPU time of a process and all its descendants, in microseconds; each is rounded to clock ticks (10 ms). */
 export async function cpuMicrosOf(pid: number): Promise<number> {
   tickMicros ??= microsPerTick();
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  // A process can end between the list and the look.
+  // A process can end after its directory was listed.
   const lines = await Promise.all(pids.map((one) => readFile(`/proc/${one}/stat`, 'utf8').catch(() => undefined)));
   return (
     treeTicks(

@@ -9,9 +9,9 @@ const run = promisify(execFile);
 interface Program {
   readonly name: string;
   readonly debianPackage: string;
-  /** What makes it print its version. */
+  /** The flag that prints its version. */
   readonly versionFlag: string;
-  /** Finds the version in what it prints. */
+  /** Captures the version in that output. */
   readonly version: RegExp;
 }
 
@@ -23,7 +23,7 @@ const PROGRAMS: readonly Program[] = [
   { name: 'redis-server', debianPackage: 'redis-server', versionFlag: '-v', version: /v=(\S+)/ },
 ];
 
-/** A search path of where distributions put servers; it is on the PATH of root only. */
+/** A search path of the folders that distributions put servers in; often only root has them on PATH. */
 export const SERVER_FOLDERS = ['/usr/sbin', '/usr/local/sbin'].join(delimiter);
 
 /** A program that was found. */
@@ -69,7 +69,7 @@ async function firstExecutable(paths: readonly string[]): Promise<string | undef
   return undefined;
 }
 
-/** Some print it on standard error, and wrk ends with 1. */
+/** Reads standard error too, and ignores the exit code: `wrk -v` exits with 1. */
 async function versionOf(path: string, { versionFlag, version }: Program): Promise<string> {
   const said = await run(path, [versionFlag]).catch((error: { stdout?: string; stderr?: string }) => error);
   return version.exec(`${said.stdout ?? ''}${said.stderr ?? ''}`.trim())?.[1] ?? 'unknown';

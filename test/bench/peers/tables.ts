@@ -11,7 +11,7 @@ export function tableOfCpu(measured: readonly Measured[]): string {
   });
 }
 
-/** What each server sends for a request, in KB with heads; only of loads whose clients accept gzip. */
+/** KB sent per request, heads included, for loads whose clients accept gzip; '' when there are none. */
 export function tableOfBytes(measured: readonly Measured[]): string {
   const packed = measured.filter(({ compared }) => compared.gzip);
   return packed.length === 0
@@ -21,7 +21,7 @@ export function tableOfBytes(measured: readonly Measured[]): string {
 
 type MedianOf = (figure: keyof Sample) => number;
 
-/** One row for each server in each case, a column for each size; `cell` gets no `first` for the first server itself. */
+/** A row for each server in each case, a column for each size. `cell` gets `first` undefined for the first server. */
 function tableOf(
   title: string,
   measured: readonly Measured[],

@@ -1,11 +1,11 @@
 import { sizedPath } from '../sized-calls.ts';
 
-// What is asked for. Answers of 2 KB are those about masterchain blocks, larger ones those about transactions, as the
-// indexer has them.
+// The paths and queries of the loads. As with the real indexer, an answer of 2 KB is about a masterchain block, and larger
+// ones are about transactions.
 
-/** The newest masterchain block of the fake indexer; what is asked for is older. */
+/** The newest masterchain block of the fake indexer. All requested blocks are older. */
 export const HEAD_SEQNO = 62_000_000;
-/** Where the seqnos of hits begin; those of misses go down from below it. */
+/** Hits take seqnos from here upwards, misses from below here downwards. */
 const FIRST_HIT_SEQNO = 61_000_000;
 
 /** The path and query of one hit. */
@@ -20,5 +20,5 @@ export function missPattern(sizeKb: number): string {
   return `/api/v3/adjacentTransactions?hash=${sizeKb.toString(16).padStart(2, '0')}{hex}&direction=out`;
 }
 
-/** The highest seqno of a miss: the generator goes down from here. */
+/** The highest seqno of a miss. */
 export const FIRST_MISS_SEQNO = FIRST_HIT_SEQNO - 1;

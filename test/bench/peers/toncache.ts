@@ -3,29 +3,29 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
 
-/** With these every hit asks Redis first, though memory holds the entry too; and no hit is cut off. */
+/** Settings that make every hit ask Redis first, with a budget that is never exceeded. */
 const EVERY_HIT_FROM_REDIS = {
   redis: { budget: '1s' },
   lifetimes: { adjacentGrowing: { memoryTtl: '0ms' }, shardsFinal: { memoryTtl: '0ms' } },
 };
 
-/** One toncache that is compared. */
+/** How one toncache is started. */
 export interface ToncacheSetting extends Omit<PeerSetting, 'program'> {
   readonly name: string;
   /** A folder with toncache in it, or a command. */
   readonly source: string;
-  /** With it every hit comes from Redis; without it all is as shipped. */
+  /** When given, every hit comes from this Redis. Otherwise toncache runs with its defaults. */
   readonly redisUrl?: string;
-  /** More settings, for other than the shipped ones. */
+  /** Settings that differ from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What one is called in the tables when there are several. */
+/** The name in the tables: with the folder's when several are compared. */
 export function nameOfToncache(source: string, all: readonly string[]): string {
   return all.length === 1 ? 'toncache' : `toncache ${basename(resolve(source)) || source}`;
 }
 
-/** Starts toncache by the command of `npm start`, or by the given one. Rejects with what it said if it does not start. */
+/** Starts toncache by the command of `npm start`, or by the given one. Rejects with its log when it does not start. */
 export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer> {
   const { name, source, cores, indexerPort, folder, redisUrl, environment } = setting;
   const port = await freePort();

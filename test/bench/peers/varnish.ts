@@ -4,8 +4,8 @@ import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
 
 /**
- * Varnish as a cache. What is asked for on the socket `packed` is kept and sent compressed; what is asked for on `plain` is
- * kept as it is, for it would have to be unpacked for every client.
+ * The configuration of Varnish. Answers requested through the socket `packed` are kept and sent compressed. Those requested
+ * through `plain` are kept uncompressed: otherwise Varnish would decompress them for every client.
  */
 export function varnishConfiguration(indexerPort: number): string {
   return `vcl 4.1;
@@ -23,7 +23,7 @@ sub vcl_deliver { if (obj.hits > 0) { set resp.http.X-Cache = "HIT"; } }
 `;
 }
 
-/** Starts Varnish with its cache in memory. Rejects with what it said if it does not start. */
+/** Starts Varnish with its cache in memory. Rejects with its log when it does not start. */
 export async function startVarnish({ program, cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
   const ports = { plain: await freePort(), packed: await freePort() };
   const file = join(folder, 'default.vcl');
@@ -34,7 +34,7 @@ export async function startVarnish({ program, cores, indexerPort, folder }: Peer
     program,
     args: ['-F', '-n', join(folder, 'varnish'), '-f', file, '-s', 'malloc,1g', '-T', 'none', ...sockets],
     cwd: folder,
-    // It compiles its configuration.
+    // Varnish runs a C compiler to load its configuration.
     environment: { PATH: process.env['PATH'] },
     port: ports.packed,
     logFile: join(folder, 'varnish.log'),

@@ -6,32 +6,32 @@ import { FIRST_MISS_SEQNO } from './targets.ts';
 const run = promisify(execFile);
 const SCRIPT = fileURLToPath(new URL('./requests.lua', import.meta.url));
 
-/** One load, in a closed loop: each connection asks again when it has its answer. */
+/** One load, in a closed loop: each connection sends its next request when the answer has come. */
 export interface WrkOrder {
   readonly program: string;
   readonly core: number;
   readonly origin: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Of the targets of the hits, one a line. */
+  /** A file with the targets of the hits, one a line. */
   readonly hitsFile: string;
-  /** See `missPattern`; the misses' prefix is in it. */
+  /** See `missPattern`, with the `missPrefix` of the server before it. */
   readonly missPattern: string;
   readonly missEvery: number;
-  /** No earlier load had misses with numbers above this one. */
+  /** The number before that of the first miss. */
   readonly firstMiss: number;
   readonly gzip: boolean;
 }
 
-/** What wrk heard. */
+/** The result that wrk reports. */
 export interface WrkResult {
   readonly requests: number;
   readonly seconds: number;
-  /** With heads. */
+  /** Heads included. */
   readonly bytes: number;
   /** Answers of 400 and above. */
   readonly refused: number;
-  /** Connections that could not be made, broke, or brought no answer in time. */
+  /** Failed connects, reads and writes, and timeouts. */
   readonly broken: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -48,7 +48,7 @@ export async function runWrk(order: WrkOrder): Promise<WrkResult> {
 
 const NUMBERS = ['requests', 'seconds', 'bytes', 'refused', 'broken', 'p50Ms', 'p99Ms'] as const;
 
-/** Reads the line of JSON that the script prints after all that wrk itself prints. Throws where there is none. */
+/** Reads the line of JSON that `requests.lua` prints last. Throws when there is none. */
 export function parseWrk(output: string): WrkResult {
   const line = output.split('\n').findLast((text) => text.startsWith('{'));
   const result: unknown = line === undefined ? undefined : JSON.parse(line);

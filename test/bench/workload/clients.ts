@@ -7,22 +7,22 @@ import type { Heard, Lost } from '../overload/connection.ts';
 import type { Connections } from '../overload/connections.ts';
 import type { Session } from './sessions.ts';
 
-/** Where clients ask, and until when. Instants are epoch ms. */
+/** The part of the hour that is played, and where. Instants are epoch ms. */
 export interface Scene {
   readonly connections: Connections;
-  /** Advanced to the present: scanners know the head when they begin. */
+  /** The chain at the present: scanners begin at its head. */
   readonly chain: () => Chain;
   /** When the hour began. */
   readonly startAt: number;
   readonly fromAt: number;
   readonly untilAt: number;
-  /** Told of every answer. */
+  /** Called with every answer. */
   readonly heard: (answer: ClientAnswer) => void;
 }
 
-/** Clients leave when no answer came for so long. */
+/** A client gives up on an answer after this time. */
 const PATIENCE_MS = 10_000;
-/** Both neighbours are what most explorers show. */
+/** Most explorers show both neighbours, so they leave the direction out. */
 const DIRECTIONS = [{}, {}, { direction: 'in' }, { direction: 'out' }] as const;
 
 /** Plays all sessions that overlap the scene, each at its time; resolves when the last one has ended. */
@@ -47,7 +47,7 @@ class PlayedSession {
   async play(): Promise<void> {
     const { startAt, fromAt } = this.#scene;
     const { startMs, everyMs } = this.#session;
-    // Those that are in the middle of their session do not all go on at one moment.
+    // Sessions that began before the scene resume at different moments, not all at once.
     const goesOnAt = fromAt + ((((startMs * 7919) % everyMs) + everyMs) % everyMs);
     await until(startAt + startMs >= fromAt ? startAt + startMs : goesOnAt);
     switch (this.#session.kind) {
@@ -62,7 +62,7 @@ class PlayedSession {
     }
   }
 
-  /** Until the trace is over; what was pending and is not any more is final. */
+  /** Polls until a trace that was pending is no longer listed, which means that it is final. */
   async #wait(externalHash: string): Promise<void> {
     let wasSeen = false;
     await this.#poll({ about: 'message', externalHash }, (text) => {

@@ -1,17 +1,17 @@
-// nginx and Varnish as somebody sets them up who knows them and the indexer well: each operation with lifetimes of its
-// own, one load for all who wait for it, stale answers while they are refreshed. What they cannot do is look into an
-// answer, or tell that two URLs mean the same.
+// nginx and Varnish as an expert would configure them for this indexer: lifetimes for each operation, one load for all who
+// wait for the same URL, stale answers during a refresh. They cannot read the finality of an answer, and cannot see that
+// two URLs ask for the same thing.
 
-/** What the configuration of nginx holds that differs from run to run. */
+/** The parts of nginx's configuration that differ from run to run. */
 export interface NginxSetting {
   readonly folder: string;
   readonly indexerPort: number;
   readonly port: number;
-  /** Workers of a master that root started are somebody else, unless told. */
+  /** Whether root starts nginx. Its workers would then run as another user, who cannot write to `folder`. */
   readonly isRoot: boolean;
 }
 
-/** nginx knows no lifetime below a second. */
+/** The configuration of nginx, whose shortest lifetime is one second. */
 export function nginxConfiguration({ folder, indexerPort, port, isRoot }: NginxSetting): string {
   return `${isRoot ? 'user root;\n' : ''}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr warn;
 events { worker_connections 8192; }
@@ -47,7 +47,7 @@ http {
 `;
 }
 
-/** With the lifetimes of toncache, as far as the URL and the status tell them apart. */
+/** The configuration of Varnish, with the lifetimes of toncache as far as URL and status decide them. */
 export function varnishConfiguration(indexerPort: number): string {
   return `vcl 4.1;
 backend default { .host = "127.0.0.1"; .port = "${indexerPort}"; }

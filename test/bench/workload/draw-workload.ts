@@ -4,7 +4,7 @@ import { hitRatio, type Row } from './report.ts';
 /** One figure of every mode, as bars. */
 interface Panel {
   readonly title: string;
-  /** Undefined where there is none. */
+  /** Undefined when the mode has no such figure. */
   readonly value: (row: Row) => number | undefined;
   readonly label: (value: number, row: Row) => string;
 }
@@ -15,7 +15,7 @@ const PANELS: readonly Panel[] = [
     value: ({ upstream }) => upstream.total,
     label: (value, row) => `${value} (${(hitRatio(row) * 100).toFixed(0)} % spared)`,
   },
-  { title: 'Wrong answers', value: ({ lies, failed }) => lies + failed, label: String },
+  { title: 'Lies and failures', value: ({ lies, failed }) => lies + failed, label: String },
   {
     title: 'Until a client sees a change of its trace, median',
     value: ({ traceSeen }) => traceSeen.p50Ms,
@@ -31,7 +31,7 @@ const BAR = { height: 16, step: 24 };
 const TITLE_HEIGHT = 34;
 const MARGIN = 20;
 
-/** The figures of all modes as an SVG document that is readable in light and in dark. */
+/** Draws the figures of all modes as an SVG document for light and dark themes. */
 export function drawWorkload(rows: readonly Row[], caption: string): string {
   const panelHeight = TITLE_HEIGHT + rows.length * BAR.step;
   const height = 2 * MARGIN + PANELS.length * panelHeight + 24;

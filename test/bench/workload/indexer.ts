@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { startIndexer } from '../../../src/simulator/indexer.ts';
 import { chainOfHour } from './hour.ts';
 
-// A process: the simulated indexer at the chain of the hour. Its argument is when the hour began, epoch ms. It counts
-// what it was asked, for those who ask at `countsUrl`.
+// A process: the simulated indexer with the chain of the hour. Its argument is the beginning of the hour, epoch ms. It
+// tells at `countsUrl` how many requests it has had.
 
 /** The line that it prints. */
 export interface Listening {

@@ -4,7 +4,7 @@ import type { ClientCall } from '../../../src/demo/client-call.ts';
 import { type Truth, truthsOf } from '../../../src/demo/ground-truth.ts';
 import type { Chain } from '../../../src/simulator/chain.ts';
 
-/** What the chain says of one answer. */
+/** One answer, held against the chain. */
 export interface Verdict {
   readonly answer: ClientAnswer;
   /**
@@ -12,20 +12,20 @@ export interface Verdict {
    * may be given again; `lie`: any other 200 or 404; `failed`: every other status, and no answer.
    */
   readonly kind: 'right' | 'lie' | 'failed';
-  /** For how long it had not been true when it was asked for, ms; 0 for what was true then, and for failures. */
+  /** How long before the request the answer had stopped being true, ms; 0 when it had not, and for failures. */
   readonly staleMs: number;
-  /** Since when it was true, epoch ms; undefined where it never was. */
+  /** When the answer became true, epoch ms; undefined when it never did, and for failures. */
   readonly trueFrom: number | undefined;
 }
 
-/** A request that waits for a load may get what was true when that began; so long it is added to every window. */
+/** Added to every window: a request that joins a load gets an answer from when the load began. */
 const FLIGHT_MS = 1000;
-/** The truths of an account are known for half a minute. */
+/** The chain is advanced in such steps, because `truthsOf` knows only the last 30 s of an account. */
 const WINDOW_MS = 5000;
 
 /**
- * Holds answers against a chain that has been advanced to no later than the first of them; it is advanced to the last.
- * The lifetimes are those that toncache promises, whoever answered.
+ * Judges answers by the lifetimes that toncache promises, whoever gave them. The chain must not be ahead of the first answer;
+ * it is advanced to the last one.
  */
 export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[] {
   const windows = Map.groupBy(answers, ({ receivedAt }) => Math.floor(receivedAt / WINDOW_MS));
@@ -43,7 +43,7 @@ export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[]
     });
 }
 
-/** The same for the same question, however it was written. */
+/** One key for all spellings of a call. */
 export function keyOf(call: ClientCall): string {
   switch (call.about) {
     case 'message':
@@ -67,9 +67,9 @@ function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
   return { answer, kind, staleMs, trueFrom: truth.fromAt };
 }
 
-/** The truths of one call; what is made of them is kept, for most answers are the same. */
+/** The truths of one call. Rendered bodies and comparisons are kept, because most answers are equal. */
 class KnownTruths {
-  /** Newest first: nearly every answer is one of the newest. */
+  /** Newest first, because nearly every answer is one of the newest. */
   readonly #truths: readonly Truth[];
   readonly #bodies = new Map<Truth, unknown>();
   readonly #parsed = new Map<string, unknown>();
@@ -79,7 +79,7 @@ class KnownTruths {
     this.#truths = truths.toReversed();
   }
 
-  /** The latest truth up to an instant that says this. */
+  /** The latest truth that began by an instant and equals this answer. */
   latestSaying(status: number, text: string, instant: number): Truth | undefined {
     const compared = this.#compared.get(text) ?? new Map<Truth, boolean>();
     this.#compared.set(text, compared);
@@ -97,7 +97,7 @@ class KnownTruths {
     return parsed;
   }
 
-  /** As it looks after its way over the wire: without the members that are undefined. */
+  /** Through JSON, as over the wire: without members that are undefined. */
   #bodyOf(truth: Truth): unknown {
     const body = this.#bodies.get(truth) ?? JSON.parse(JSON.stringify(truth.body()));
     this.#bodies.set(truth, body);
@@ -105,7 +105,7 @@ class KnownTruths {
   }
 }
 
-/** Undefined, which no truth says, for what is no JSON. */
+/** Undefined, which equals no truth, for a text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -12,8 +12,8 @@ import { type Row, rowOf, tableOfRows } from './report.ts';
 import { runMode } from './run-mode.ts';
 import { sessionsOfHour } from './sessions.ts';
 
-// `npm run bench:workload`: the clients of an hour through nginx, Varnish, toncache and nothing, before a simulated
-// indexer. Five minutes, everything on 127.0.0.1.
+// `npm run bench:workload`: plays the same clients directly, through nginx, Varnish and toncache, in front of a simulated
+// indexer. Five minutes, everything on 127.0.0.1. Needs Linux.
 
 /** EX_USAGE and EX_UNAVAILABLE of sysexits.h. */
 const EXIT_USAGE = 64;
@@ -23,7 +23,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const RESULTS = new URL('../../../bench-results/', import.meta.url);
 const SHOWN_LIES = 3;
 
-// The servers are ended when this process exits; a signal alone would let them be.
+// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const options = read();
@@ -43,7 +43,7 @@ would be asked more often within a lifetime than in truth. So no time is compres
 Clients, indexer and server share the machine.\n`);
 
 const folder = await mkdtemp(join(tmpdir(), 'toncache-workload-'));
-// Varnish reads its files as a user of its own.
+// Varnish reads its configuration as another user.
 await chmod(folder, 0o755);
 const rows: Row[] = [];
 try {

@@ -14,7 +14,7 @@ export const MODES: readonly ModeName[] = ['direct', 'nginx', 'Varnish', 'toncac
 export interface ModeSetting {
   readonly programs: ReadonlyMap<string, FoundProgram>;
   readonly indexerPort: number;
-  /** Must not exist; the mode's own. */
+  /** A folder that does not exist yet and that only this mode uses. */
   readonly folder: string;
   /** The folder of toncache. */
   readonly root: string;
@@ -27,7 +27,7 @@ export interface RunningMode extends AsyncDisposable {
 
 const EVERY_CORE = `0-${availableParallelism() - 1}`;
 
-/** Starts what a mode needs. Rejects with what it said if it does not start. */
+/** Starts the server of a mode. Rejects with its log when it does not start. */
 export async function startMode(name: ModeName, setting: ModeSetting): Promise<RunningMode> {
   const { indexerPort, folder } = setting;
   if (name === 'direct') return { port: indexerPort, [Symbol.asyncDispose]: async () => {} };

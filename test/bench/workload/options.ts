@@ -17,7 +17,7 @@ export class UsageError extends Error {
 }
 
 const SECONDS = 40;
-/** So much of the hour is left where the slice begins. */
+/** Less than what is left of the hour after the slice begins. */
 const MOST_SECONDS = 1500;
 const CROWD = 2;
 const LARGEST_CROWD = 20;

@@ -6,20 +6,20 @@ import type { Verdict } from './judge.ts';
 export interface Row {
   readonly mode: string;
   readonly requests: number;
-  /** What reached the indexer. */
+  /** Requests that reached the indexer. */
   readonly upstream: Counts;
   readonly lies: number;
   readonly failed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** For how long answers had not been true when they were asked for: the 99th percentile of all. */
+  /** The 99th percentile of `Verdict.staleMs`. */
   readonly staleP99Ms: number;
-  /** From a change to the first client that polled it and saw it: of pending traces, and of the head. */
+  /** See `sightsOf`: changes of pending traces, and new masterchain blocks. */
   readonly traceSeen: Quantiles;
   readonly blockSeen: Quantiles;
 }
 
-/** Undefined where there was nothing to see. */
+/** Undefined when there were no values. */
 export interface Quantiles {
   readonly p50Ms: number | undefined;
   readonly p95Ms: number | undefined;
@@ -85,7 +85,7 @@ export function tableOfRows(rows: readonly Row[]): string {
   );
 }
 
-/** The share of the clients' requests for which the indexer was not asked. */
+/** The share of client requests that did not reach the indexer. */
 export function hitRatio({ requests, upstream }: Row): number {
   return Math.max(0, 1 - upstream.total / requests);
 }

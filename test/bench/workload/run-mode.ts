@@ -19,9 +19,9 @@ export interface Measured {
   readonly seen: { readonly traces: readonly number[]; readonly blocks: readonly number[] };
 }
 
-/** From the first process to the slice. What is left when all have started is played too, but not counted. */
+/** From the start of the first process to the slice. The clients begin as soon as all processes run; this is the warm-up. */
 const BEFORE_SLICE_MS = 18_000;
-/** Caches fill and processes compile what they run. */
+/** A shorter warm-up is refused: caches fill and Node compiles hot code during it. */
 const SHORTEST_WARM_UP_MS = 6000;
 
 /** Runs the slice of the hour through one mode, before an indexer of its own. */
@@ -52,7 +52,7 @@ export async function runMode(
   const answers: ClientAnswer[] = [];
   const texts = new Map<string, string>();
   const heard = (answer: ClientAnswer) => {
-    // Most are the same; each is kept once.
+    // Keep equal texts once: most answers are equal, and some are 100 KB.
     const text = texts.get(answer.text) ?? answer.text;
     texts.set(text, text);
     answers.push({ ...answer, text });

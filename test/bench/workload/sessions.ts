@@ -8,7 +8,7 @@ import { HOUR_MS } from './hour.ts';
 export interface Writing {
   readonly address: keyof AddressSpellings;
   readonly hash: 'base64' | 'base64url' | 'base64urlUnpadded' | 'base64Unpadded' | 'hex' | 'hexUpper' | 'hexPrefixed';
-  /** Adds a parameter that nobody knows, with another value each time. */
+  /** Adds an unknown parameter with a new value to each request. */
   readonly bustsCaches: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Writing {
 export type Session = {
   readonly startMs: number;
   readonly endMs: number;
-  /** Between two requests, about. */
+  /** From one request to the next. */
   readonly everyMs: number;
   readonly writing: Writing;
 } & (
@@ -26,23 +26,23 @@ export type Session = {
   | { readonly kind: 'scanner' }
 );
 
-/** Each of these is for a crowd of 1. */
+/** These four are for a crowd of 1. */
 const SCANNERS = 5;
 const BETWEEN_WATCHERS_MS = 4000;
 const BETWEEN_VISITS_MS = 200;
 const WATCHER_MS = 60_000;
 const MOST_CLICKS = 8;
-/** A wallet gives up after so long: one whose trace never comes to its end. */
+/** A wallet gives up after this time. */
 const PATIENCE_MS = 20_000;
-/** A wallet asks on until it sees that its trace is over. */
+/** How long a wallet may still poll after its trace has left the answer, until it notices. */
 const NOTICING_MS = 5000;
-/** Of clients. */
+/** Share of clients that send cache busters. */
 const BUSTING_SHARE = 0.1;
-/** Of visits: those that begin with something that just happened; the rest begin with what is always popular. */
+/** Share of visits that begin with one of the newest traces; the others begin with a transaction that stays popular. */
 const NEWS_SHARE = 0.5;
 const NEWS = 300;
 const CLASSICS = 2000;
-/** Before that only a few transactions exist. */
+/** Popular transactions are drawn from before this instant; visits before it all begin with new traces. */
 const CLASSICS_UNTIL_MS = 20 * 60_000;
 
 const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: Buffer.alloc(32) })) as Writing['address'][];
@@ -52,14 +52,14 @@ const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][]
  * Every client of an hour, ordered by its start: wallets that wait for each trace, watchers of accounts, visits to
  * explorers, and scanners at the head. The same for the same seed. The chain must begin at 0 and have been advanced to the
  * end of the hour.
- * @param crowd How many clients wait for one trace, on average; there are as many times more of the others.
+ * @param crowd Clients that wait for one trace, on average. The other clients are as many times more numerous.
  */
 export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Session[] {
   const random = new SeededRandom('workload', seed);
   const traces = chain.recentTraces(HOUR_MS).toReversed();
   const sessions: Session[] = [];
   for (const { externalHash, emulatedAt, goneAt } of traces) {
-    // The sender, and often an exchange, a shop or the receiver.
+    // The sender, and often the receiver, an exchange or a shop.
     for (let clients = random.int(1, 2 * crowd - 1); clients > 0; clients--) {
       const startMs = emulatedAt - random.int(0, 100);
       const endMs = Math.min(goneAt + NOTICING_MS, startMs + PATIENCE_MS);
@@ -100,9 +100,9 @@ function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session,
   return { everyMs: random.pick(everyMs), writing };
 }
 
-/** The n-th of a list is picked 1/n as often as the first. */
+/** Picks from a list, the n-th element about 1/n as often as the first. Throws for an empty list. */
 export function zipf<T>(list: readonly T[], random: SeededRandom): T {
-  // The sum of 1/n up to n is about ln n: the inverse of that share of it.
+  // The sum of 1/k for k up to n is about ln n, so place = n^random inverts the distribution.
   const place = Math.floor((list.length + 1) ** random.next()) - 1;
   const picked = list[Math.min(place, list.length - 1)];
   if (picked === undefined) throw new RangeError('nothing to pick from');

@@ -83,7 +83,7 @@ describe('a look-up', () => {
   });
 
   test('does not return an entry whose stale windows are over', async () => {
-    const bytes = await encodeEntry(entry, keptForm(entry));
+    const bytes = encodeEntry(entry, keptForm(entry));
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(entry.staleIfErrorUntil - 1);
     expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });
@@ -214,7 +214,7 @@ describe('a write', () => {
     expect(connection.runScript).toHaveBeenCalledWith(
       STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/)],
-      [await encodeEntry(entry, keptForm(entry)), 100_000, 0],
+      [encodeEntry(entry, keptForm(entry)), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });
