@@ -96,7 +96,7 @@ async function fill(from: number, until: number): Promise<number> {
     bytes += entry.forms.bytes;
     memory.set(entry);
     if (!isEncoded) continue;
-    forms.of(entry, [['gzip'], ['identity']]);
+    void forms.of(entry, [['gzip'], ['identity']]);
     if (number % BATCH === 0) while (forms.pending > 0) await delay(0);
   }
   while (forms.pending > 0) await delay(0);

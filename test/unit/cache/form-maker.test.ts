@@ -66,7 +66,7 @@ describe('an answer that lasts', () => {
   test('is kept in what was asked for alone', async () => {
     const { forms, onChange, idle } = observed();
     const entry = lasting();
-    forms.of(entry, GZIP);
+    void forms.of(entry, GZIP);
     await idle();
     expect(onChange).toHaveBeenCalledWith(entry);
     expect(entry.forms.identity).toBeUndefined();
@@ -78,8 +78,8 @@ describe('an answer that lasts', () => {
   test('stays as it is where that was asked for', async () => {
     const { forms, idle } = observed();
     const entry = lasting();
-    forms.of(entry, IDENTITY_ONLY);
-    forms.of(entry, GZIP);
+    void forms.of(entry, IDENTITY_ONLY);
+    void forms.of(entry, GZIP);
     await idle();
     expect([entry.forms.identity, entry.forms.gzip]).not.toContain(undefined);
   });
@@ -87,7 +87,7 @@ describe('an answer that lasts', () => {
   test('is made in the best that is accepted, and what is kept is sent before another one is made', async () => {
     const { forms, report, idle } = observed();
     const entry = lasting();
-    forms.of(entry, [['br'], ['gzip', 'zstd'], ['identity']]);
+    void forms.of(entry, [['br'], ['gzip', 'zstd'], ['identity']]);
     await idle();
     expect(await forms.of(entry, [['gzip', 'br'], ['identity']])).toMatchObject({ coding: 'br' });
     expect(report.mock.calls).toEqual([[{ name: 'encoded', encoding: 'br' }]]);
@@ -97,7 +97,7 @@ describe('an answer that lasts', () => {
     const { forms, report, idle } = observed();
     const entry = lasting();
     const stored = forms.toStore(entry);
-    forms.of(entry, GZIP);
+    void forms.of(entry, GZIP);
     expect(await stored).toMatchObject({ coding: 'gzip' });
     await idle();
     expect((await stored).body).toBe(entry.forms.gzip);
@@ -108,7 +108,7 @@ describe('an answer that lasts', () => {
   test('takes no more memory for what is stored in Redis alone', async () => {
     const { forms } = observed();
     const entry = lasting();
-    forms.of(entry, IDENTITY_ONLY);
+    void forms.of(entry, IDENTITY_ONLY);
     expect(await forms.toStore(entry)).toMatchObject({ coding: 'gzip' });
     expect(keptBytes(entry.forms)).toBe(BODY.length);
   });
@@ -116,7 +116,7 @@ describe('an answer that lasts', () => {
   test('is encoded from another encoding where that alone is kept', async () => {
     const { forms, idle } = observed();
     const entry = anEntry({ lifetime: 60_000, forms: formsOf(await encodeBody('gzip', BODY), 'gzip', BODY.length) });
-    forms.of(entry, BR);
+    void forms.of(entry, BR);
     await idle();
     expect(await forms.of(entry, BR)).toMatchObject({ coding: 'br' });
   });
@@ -134,7 +134,7 @@ describe('an answer that lasts', () => {
 
   test('is not encoded while too many others are', async () => {
     const { forms, report, idle } = observed();
-    for (let number = 0; number < 100; number++) forms.of(lasting(), GZIP);
+    for (let number = 0; number < 100; number++) void forms.of(lasting(), GZIP);
     expect(forms.pending).toBe(64);
     await idle();
     expect(report).toHaveBeenCalledTimes(64);
@@ -145,9 +145,9 @@ describe('an answer that is live', () => {
   test('is encoded when it is asked for again', async () => {
     const { forms, report, idle } = observed();
     const entry = live();
-    forms.of(entry, GZIP);
+    void forms.of(entry, GZIP);
     expect([forms.pending, (await forms.toStore(entry)).coding]).toEqual([0, 'identity']);
-    forms.of(entry, GZIP);
+    void forms.of(entry, GZIP);
     await idle();
     expect(report).toHaveBeenCalledTimes(1);
   });
@@ -169,7 +169,7 @@ describe('what cannot be decoded', () => {
     const { forms } = observed();
     const entry = anEntry({ forms: formsOf(Buffer.from('no gzip'), 'gzip', bytes) });
     expect(await forms.of(entry, IDENTITY_ONLY)).toBeUndefined();
-    forms.of(entry, BR);
+    void forms.of(entry, BR);
     await expect.poll(() => forms.pending).toBe(0);
     expect(entry.forms.br).toBeUndefined();
   });
