@@ -90,7 +90,8 @@ export class Asker {
     try {
       const response = await fetch(url, {
         method,
-        headers: { ...this.#options.headers, ...headers },
+        // `fetch` accepts encodings by itself; an answer has another ETag once it is encoded.
+        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
