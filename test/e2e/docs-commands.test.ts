@@ -29,8 +29,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test -- test/unit/ton': 'the folder exists (below)',
   'npm run test:slow': 'a step of .ci/run (below)',
   'npm run check': 'a step of .ci/run (below)',
-  'npm run truth': 'a step of .ci/run (below)',
-  'npm run truth -- --minutes 10 --faults all': 'takes ten minutes',
   'npm run docs': 'test/unit/config/render-docs.test.ts compares what it writes',
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
