@@ -9,7 +9,15 @@ export type UpstreamOperation = OperationName | 'passThrough';
 export type SentOperation = UpstreamOperation | 'masterchainInfo';
 
 /** How a request was answered, in one word. */
-export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+export type Outcome =
+  | 'hit-memory'
+  | 'hit-redis'
+  | 'stale'
+  | 'miss'
+  | 'collapsed'
+  | 'beyond-head'
+  | 'failed'
+  | 'invalid';
 
 /** What happens on a request's way, for those who count and log. */
 export type ProxyEvent =

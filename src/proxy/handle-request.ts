@@ -1,6 +1,6 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Form } from '../cache/forms.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
@@ -9,8 +9,11 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
+import type { AnswerBeyondHead } from './beyond-head.ts';
+import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
@@ -54,14 +57,17 @@ export interface RequestHandlerOptions {
   readonly calls: CallMemo;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
-  readonly cache: TieredCache;
+  readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   readonly refreshStale: RefreshStale;
+  readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
+  /** Called with each request that can be answered; absent where nobody has to know what clients poll. */
+  readonly onAsked: ((call: Call, key: string) => void) | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -84,15 +90,18 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    const found = cache.lookInMemory(key);
+    this.#options.onAsked?.(call, key);
+    const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull } = this.#options;
+      const { flights, isMemoryFull, answerBeyondHead } = this.#options;
+      const beyond = answerBeyondHead(call, key);
+      if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
     }
     calls.remember(keyed);
-    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
+    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
   }
 
@@ -100,11 +109,13 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, formOf } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
-    const found = cache.lookInMemory(keyed.key);
+    const found = cache.lookInMemory(keyed.call, keyed.key);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
+    // Only here: a request for which nothing is found comes to `handle`, which counts it.
+    this.#options.onAsked?.(keyed.call, keyed.key);
     return { entry, form, operation: keyed.call.operation };
   }
 
@@ -127,7 +138,7 @@ export class RequestHandler implements MemoryHits {
     const { cache, random, report } = this.#options;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
@@ -150,7 +161,7 @@ export class RequestHandler implements MemoryHits {
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
-        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') this.#options.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }
@@ -164,7 +175,7 @@ export class RequestHandler implements MemoryHits {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(call, key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
