@@ -6,6 +6,7 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
+import { createAdminExplain } from './http/admin-explain.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { listen } from './http/listen.ts';
@@ -13,6 +14,7 @@ import { openIndexer } from './open-indexer.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPublicServer } from './open-public-server.ts';
 import { openRedis } from './open-redis.ts';
+import { openStream } from './open-stream.ts';
 import { Purges } from './purge/purges.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -59,7 +61,11 @@ export function createApp(options: AppOptions): App {
 
   const events = new EventHub();
   const log = new EventLog(logger);
-  const metrics = new Metrics({ usesRedis: settings.redis.url !== undefined, logLinesDropped });
+  const metrics = new Metrics({
+    usesRedis: settings.redis.url !== undefined,
+    usesStream: settings.stream.url !== undefined,
+    logLinesDropped,
+  });
   subscribe(events, log, metrics);
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
@@ -90,8 +96,17 @@ export function createApp(options: AppOptions): App {
   events.clockJumps.subscribe(() => purges.onClockJump());
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, events });
-  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
-  const handler = openProxy({ settings, events, cache, forms, redis, purges, indexer, now, monotonic, random });
+  const stream = openStream({ settings, events, now, monotonic, random });
+  events.clockJumps.subscribe(() => stream?.onClockJump());
+  const bans = stream?.applyTo(purges) ?? purges;
+  const cache = new TieredCache({
+    ...{ memory, redis: redis?.tier, purges: bans, now },
+    retryRedisMs: settings.redis.retryAfter,
+  });
+  const { handler, explain } = openProxy({
+    ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+    ...{ now, monotonic, random },
+  });
   const publicServer = openPublicServer({
     ...{ settings, events, cache, forms, handler, indexer },
     ...{ now, monotonic, random },
@@ -99,10 +114,12 @@ export function createApp(options: AppOptions): App {
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const guard = { token, allowedHosts, listensOn };
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard: { token, allowedHosts, listensOn }, purge: purges.purge }),
+    purge: createAdminPurge({ guard, purge: purges.purge }),
+    explain: createAdminExplain({ guard, explain }),
     requestTimeoutMs: http.headerTimeout,
     onBug: events.reportBug,
   });
@@ -117,12 +134,14 @@ export function createApp(options: AppOptions): App {
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
+    stream: stream?.gauges,
   });
 
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
+      stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
@@ -134,6 +153,7 @@ export function createApp(options: AppOptions): App {
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
       await publicServer.drain(http.drain);
       log.onClosing();
+      stream?.close();
       purges.close();
       clock.close();
       await indexer.close();
@@ -155,4 +175,6 @@ function subscribe(events: EventHub, log: EventLog, metrics: Metrics): void {
   events.forms.subscribe(metrics.onFormEvent);
   events.purges.subscribe(metrics.onPurgeEvent);
   events.purges.subscribe(log.onPurgeEvent);
+  events.stream.subscribe(metrics.onStreamEvent);
+  events.stream.subscribe(log.onStreamEvent);
 }

@@ -1,22 +1,24 @@
 import { hash } from 'node:crypto';
 import type { FormMaker } from './cache/form-maker.ts';
-import type { TieredCache } from './cache/tiered-cache.ts';
+import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
+import type { OpenStream } from './open-stream.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
 import { CallCache } from './proxy/call-cache.ts';
 import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
+import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
+import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
-import type { Purges } from './purge/purges.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
@@ -27,17 +29,29 @@ export interface OpenProxyOptions {
   readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  readonly purges: Purges;
+  /** Part of every key; see `Purges.epoch`. */
+  readonly epoch: () => number;
+  /** What purges, and events of the stream, leave of an entry. */
+  readonly bans: Bans;
   readonly indexer: OpenIndexer;
+  /** Absent where no stream of events is connected to. */
+  readonly stream: OpenStream | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly random: () => number;
 }
 
+/** The way of a request, and what can be said of it. */
+export interface OpenProxy {
+  readonly handler: RequestHandler;
+  /** See {@link explainWith}. */
+  readonly explain: ReturnType<typeof explainWith>;
+}
+
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
-export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, cache, forms, redis, purges, indexer, now, monotonic, random } = options;
+export function openProxy(options: OpenProxyOptions): OpenProxy {
+  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -66,13 +80,15 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     upstream: client,
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
+    pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
     policies: settings.lifetimes,
     random,
     monotonic,
     report,
   });
-  const loader = new EntryLoader({
+  const lastLoads = new LastLoads(now);
+  const entryLoader = new EntryLoader({
     cache: lookups,
     admission,
     fetcher,
@@ -82,25 +98,30 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     monotonic,
     report,
   });
+  const loader = lastLoads.remembering(entryLoader);
   const flights = new SingleFlight<Load>({
     collapseWindowMs: coalescing.collapseWindow,
     failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
     now: monotonic,
   });
-  return new RequestHandler({
-    calls: new CallMemo(network, purges.epoch),
+  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
+  stream?.refreshBy(refreshStale);
+  const handler = new RequestHandler({
+    calls: new CallMemo(network, epoch),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
-    refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
+    refreshStale,
     isMemoryFull: indexer.isMemoryFull,
     answerBeyondHead: answerBeyondHeadWith(chainHead, now),
-    applyBans: purges.applyBans,
+    applyBans: (entry) => bans.applyBans(entry),
+    onAsked: stream?.onAsked,
     now,
     random,
     report,
   });
+  return { handler, explain: explainWith({ network, epoch, policies: settings.lifetimes, cache, lastLoads, now }) };
 }
 
 /** One for each indexer: of two on one chain, one may be hours behind. */

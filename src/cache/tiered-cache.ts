@@ -18,6 +18,12 @@ export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
+/** What both tiers hold of a key. `failed`: Redis did not answer in time, or not all purges are known. */
+export interface Inspected {
+  readonly memory: Entry | undefined;
+  readonly redis: Entry | 'absent' | 'failed' | 'not configured';
+}
+
 /** The bans that purges left behind, and what remains of entries under them. */
 export interface Purges {
   /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
@@ -34,6 +40,8 @@ export interface StoreHints {
   readonly known?: Entry | undefined;
   /** Called once: with `true` when Redis holds this entry or a better one, with `false` when nothing has come to Redis. */
   readonly onShared?: ((isShared: boolean) => void) | undefined;
+  /** What memory keeps in place of the entry: the same bytes with other instants. */
+  readonly inMemory?: Entry | undefined;
 }
 
 export interface TieredCacheOptions {
@@ -77,6 +85,18 @@ export class TieredCache {
     return { ...found, stamp: read.stamp };
   }
 
+  /** What each tier holds that may be used, for people who look: neither tier changes, and nothing is learned. */
+  async inspect(key: string): Promise<Inspected> {
+    const { memory, redis, purges } = this.#options;
+    const read = await redis?.get(key);
+    const copy = memory.inspect(key);
+    const left = (entry: Entry | undefined) => entry && purges.applyBans(entry);
+    const inMemory = left(copy);
+    if (read === undefined) return { memory: inMemory, redis: 'not configured' };
+    if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
+    return { memory: inMemory, redis: (read.state === 'found' ? left(read.entry) : undefined) ?? 'absent' };
+  }
+
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
   lookForFallback(key: string): Lookup {
     const copy = this.#options.memory.peek(key);
@@ -98,7 +118,7 @@ export class TieredCache {
    * Stores in both tiers, Redis in the background. A regressed answer is not stored: what is kept lives for
    * one more lifetime.
    */
-  set(entry: Entry, { known, onShared }: StoreHints = {}): StoreOutcome {
+  set(entry: Entry, { known, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, purges, now } = this.#options;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
@@ -112,9 +132,9 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed') {
       return { outcome: 'regressed', kept: this.#extend(kept, onShared) };
     }
-    const inMemory = memory.set(entry);
-    const inRedis = this.#share(entry, onShared);
-    return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };
+    const isInMemory = memory.set(inMemory);
+    const isInRedis = this.#share(entry, onShared);
+    return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
   /** What Redis holds, unless memory holds better. */
@@ -169,7 +189,7 @@ export class TieredCache {
     const { memory, redis, purges } = this.#options;
     const onEnd: SharedStore['onEnd'] = (outcome) => {
       // Another instance has stored better meanwhile: memory learns it when it is asked for next.
-      if (outcome === 'kept' && memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+      if (outcome === 'kept' && memory.peek(entry.key)?.entry.forms === entry.forms) memory.delete(entry.key);
       onShared?.(outcome !== 'failed');
     };
     const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;

@@ -25,9 +25,10 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Says whether a request may change something through the admin port; `undefined` when it may. A web page must not,
- * in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`,
+ * Says whether a request may change something through the admin port, or be told what is cached; `undefined` when it may.
+ * A web page must not, in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`,
  * any other by `Origin` and `Sec-Fetch-Site`, and a form can send no JSON without a preflight, which is not answered.
+ * A GET has no body, and changes nothing.
  */
 export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
   const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
@@ -59,7 +60,7 @@ export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessag
     if (options.token === undefined && !mayAskAnybody) {
       return { status: 403, error: 'the admin port does not listen on loopback: set ADMIN_TOKEN, and send it' };
     }
-    if (!isJson(request.headers['content-type'])) {
+    if (request.method !== 'GET' && !isJson(request.headers['content-type'])) {
       return { status: 415, error: 'accepted: Content-Type: application/json' };
     }
     return undefined;

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import type { AdminExplain } from './admin-explain.ts';
 import type { AdminPurge } from './admin-purge.ts';
 import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
@@ -9,6 +10,7 @@ export interface AdminServerOptions {
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly purge: AdminPurge;
+  readonly explain: AdminExplain;
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly onBug: (error: unknown) => void;
@@ -18,7 +20,8 @@ export interface AdminServerOptions {
  * The admin port. `/readyz` fails only while the process ends: without Redis or the indexer there are still answers in
  * the cache, and taking every instance away at once would help nobody.
  */
-export function createAdminServer({ isReady, metrics, purge, requestTimeoutMs, onBug }: AdminServerOptions): Server {
+export function createAdminServer(options: AdminServerOptions): Server {
+  const { isReady, metrics, purge, explain, requestTimeoutMs, onBug } = options;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -33,8 +36,10 @@ export function createAdminServer({ isReady, metrics, purge, requestTimeoutMs, o
     };
     if (path === '/purge') {
       purge(request, response).catch(fail);
+    } else if (path === '/explain') {
+      explain(request, response).catch(fail);
     } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics, /purge' });
+      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics, /purge, /explain' });
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
     } else if (path === '/healthz') {

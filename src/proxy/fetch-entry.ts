@@ -5,6 +5,7 @@ import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
+import type { PushedFreshness } from '../stream/pushed-freshness.ts';
 import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
@@ -30,6 +31,8 @@ export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
+  /** Absent where no stream of events is connected to. */
+  readonly pushed: PushedFreshness | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** Monotonic milliseconds. */
@@ -64,6 +67,8 @@ export type Fetched =
 interface Classified extends ClassifiedAnswer {
   readonly answer: ReadAnswer;
   readonly chainAt: number | undefined;
+  /** See {@link PushedFreshness.mark}. */
+  readonly mark: number;
 }
 
 /** An answer is asked for at most so often when a purge made it void while it was under way. */
@@ -92,8 +97,8 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      if (!result.gainsByChainTime) return this.#store(fetch, result.entry);
-      return this.#store(fetch, await this.#classifyUpToDate(fetch, result));
+      if (!result.gainsByChainTime) return this.#store(fetch, result);
+      return this.#store(fetch, { ...result, entry: await this.#classifyUpToDate(fetch, result) });
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -145,13 +150,14 @@ export class EntryFetcher {
     flight.depart();
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
+    const mark = this.#options.pushed?.mark() ?? 0;
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
       const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
-      const result = this.#classify(call, request.key, await bodies.read(call, answer));
+      const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
       outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
       return result;
     } catch (error) {
@@ -164,7 +170,7 @@ export class EntryFetcher {
     }
   }
 
-  #classify(call: Call, key: string, answer: ReadAnswer): Classified | ProxyError {
+  #classify(call: Call, key: string, answer: ReadAnswer, mark: number): Classified | ProxyError {
     const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
@@ -176,7 +182,7 @@ export class EntryFetcher {
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
       this.#learnSeqno(call, answer);
-      return { ...classified, answer, chainAt };
+      return { ...classified, answer, chainAt, mark };
     }
     const { code } = classified;
     if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
@@ -197,18 +203,19 @@ export class EntryFetcher {
    * Classifies an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
    * ticket has ended: this wait is no latency of the answer, and others need the slot.
    */
-  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt }: Classified): Promise<Entry> {
+  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt, mark }: Classified): Promise<Entry> {
     const newestAt = await this.#options.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
-    const again = this.#classify(call, request.key, answer);
+    const again = this.#classify(call, request.key, answer, mark);
     return again instanceof ProxyError ? entry : again.entry;
   }
 
-  #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
-    const { cache, report } = this.#options;
+  #store({ call, lease, known }: Fetch, { entry, answer, mark }: Classified): Fetched {
+    const { cache, pushed, report } = this.#options;
     const operation = call.operation.name;
+    const inMemory = pushed?.answered({ mark, watchable: answer.facts.watchable, entry });
     const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
-    const stored = cache.set(entry, { known, onShared });
+    const stored = cache.set(entry, { known, onShared, inMemory });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });

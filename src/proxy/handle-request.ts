@@ -12,7 +12,8 @@ import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
 import type { AnswerBeyondHead } from './beyond-head.ts';
 import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
@@ -58,13 +59,15 @@ export interface RequestHandlerOptions {
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   readonly refreshStale: RefreshStale;
   readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
+  /** Called with each request that can be answered; absent where nobody has to know what clients poll. */
+  readonly onAsked: ((call: Call, key: string) => void) | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -87,6 +90,7 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
+    this.#options.onAsked?.(call, key);
     const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull, answerBeyondHead } = this.#options;
@@ -97,7 +101,7 @@ export class RequestHandler implements MemoryHits {
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
     }
     calls.remember(keyed);
-    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
+    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
   }
 
@@ -110,6 +114,8 @@ export class RequestHandler implements MemoryHits {
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
+    // Only here: a request for which nothing is found comes to `handle`, which counts it.
+    this.#options.onAsked?.(keyed.call, keyed.key);
     return { entry, form, operation: keyed.call.operation };
   }
 
@@ -155,7 +161,7 @@ export class RequestHandler implements MemoryHits {
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
-        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') this.#options.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }

@@ -3,7 +3,9 @@ import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { StreamEvent } from '../stream/events.ts';
 import type { OperationName } from '../ton/operations.ts';
+import { StreamMetrics, type StreamSources } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
 
 /** What is so now; read each time the page is asked for. */
@@ -21,11 +23,15 @@ export interface GaugeSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
+  /** Absent where no stream is connected to. */
+  readonly stream: StreamSources | undefined;
 }
 
 export interface MetricsOptions {
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
+  /** Whether there is a stream of events: the page has nothing about it where there is none. */
+  readonly usesStream: boolean;
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
 }
@@ -95,8 +101,11 @@ export class Metrics {
     'Connections of clients that were refused: there were too many.',
   );
 
-  constructor({ usesRedis, logLinesDropped }: MetricsOptions) {
+  readonly #stream: StreamMetrics | undefined;
+
+  constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     new Counter({
@@ -137,6 +146,7 @@ export class Metrics {
       () => sources.redisClockOffsetMs() / 1000,
     );
     this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+    if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
@@ -197,6 +207,8 @@ export class Metrics {
     if (event.name === 'purged') this.#purges.add(event.selector);
     else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
+
+  readonly onStreamEvent = (event: StreamEvent): void => this.#stream?.onEvent(event);
 
   readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 

@@ -29,6 +29,8 @@ export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
   /** Durations stand still as well until the test advances the clock. */
   readonly stopsTime?: boolean;
+  /** Whether it is connected to the stream of the indexer. */
+  readonly streams?: boolean;
 };
 
 export interface WorldOptions extends WorldKind {
@@ -96,12 +98,19 @@ export class World implements AsyncDisposable {
   }
 
   /** Another proxy, of this world's network and by default before this world's indexer. */
-  async addProxy({ env, overrides, stopsTime = false, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
+  async addProxy({
+    env,
+    overrides,
+    stopsTime = false,
+    streams = false,
+    ...options
+  }: WorldProxyOptions = {}): Promise<RunningProxy> {
     const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
+    const stream = streams ? { STREAM_URL: this.indexer.streamUrl } : {};
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       ...options,
-      env: { NETWORK: this.network, ...redis, ...env },
+      env: { NETWORK: this.network, ...redis, ...stream, ...env },
       overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
       now: () => this.now,
       monotonic: () => (stopsTime ? 0 : performance.now()) + this.now - this.#startedAt,
