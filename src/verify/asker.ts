@@ -90,7 +90,7 @@ export class Asker {
     try {
       const response = await fetch(url, {
         method,
-        // Entity tags and lengths are compared, and toncache has one for each encoding.
+        // Encodings have lengths and tags of their own, and which one is at hand depends on who asked before.
         headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),

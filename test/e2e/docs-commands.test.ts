@@ -29,6 +29,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test -- test/unit/ton': 'the folder exists (below)',
   'npm run test:slow': 'a step of .ci/run (below)',
   'npm run check': 'a step of .ci/run (below)',
+  'npm run truth': 'a step of .ci/run (below)',
+  'npm run truth -- --minutes 10 --faults all': 'takes ten minutes',
   'npm run docs': 'test/unit/config/render-docs.test.ts compares what it writes',
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
@@ -127,7 +129,7 @@ describe('the documented commands', () => {
     expect(existsSync('test/unit/ton')).toBe(true);
     accessSync('.ci/run', constants.X_OK);
     expect(() => execFileSync('bash', ['-n', '.ci/run'])).not.toThrow();
-    for (const step of ['npm ci', 'npm run check', ' test\n', ' test:slow\n'])
+    for (const step of ['npm ci', 'npm run check', 'npm run truth', ' test\n', ' test:slow\n'])
       expect(readPage('.ci/run')).toContain(step);
   });
 

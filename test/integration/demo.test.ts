@@ -46,19 +46,6 @@ describe('npm run demo -- --for 2s', () => {
     }
   });
 
-  it('shows that many clients who ask for one block at once cost the indexer one request', () => {
-    expect(said).toMatch(/^ +100 answers, 1 request to the indexer$/m);
-  });
-
-  it('ends with the three commands that one tries next', () => {
-    const commands = [
-      /^ {2}UPSTREAM_URL=\S+ npm start$/m,
-      /^ {2}npm run verify -- \S+$/m,
-      /^ {2}npm run toncache -- explain --offline '\S+'$/m,
-    ];
-    for (const command of commands) expect(said.slice(said.indexOf(RIGHT))).toMatch(command);
-  });
-
   it('writes a line a second', () => {
     const numbers = String.raw`\d+ requests +(?:[\d.]+ %|-) hits +\d+ upstream +-?\d+ saved in all \(-?[\d.]+ %\)$`;
     expect(said).toMatch(new RegExp(`^ *0:01 +${numbers}`, 'm'));
@@ -154,13 +141,13 @@ describe('npm run demo', () => {
     const refused: readonly [args: string[], problem: RegExp][] = [
       [['--for', '10'], /^--for must be 100ms to 24h, written like/],
       [['--fro', '10s'], /^Unknown option '--fro'/],
-      [['10s'], /^"10s" is not expected here/],
+      [['10s'], /^Unexpected argument '10s'/],
     ];
     const ended = refused.map(async ([args, problem]) => {
       const demo = new Demo({ args });
       expect(await demo.exitCode).toBe(64);
       expect(demo.said).toMatch(problem);
-      expect(demo.said).toContain('toncache demo --help shows how it is called');
+      expect(demo.said).toContain('usage: npm run demo');
     });
     await Promise.all(ended);
   });
