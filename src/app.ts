@@ -96,6 +96,7 @@ export function createApp(options: AppOptions): App {
   const { admission, passThroughAdmission } = indexer;
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,
+    memoryMaxBytes: () => settings.memory.maxSize,
     memoryEntries: () => memory.count,
     requestsInFlight: () => publicServer.requestsInFlight,
     inFlight: () => admission.inFlight + passThroughAdmission.inFlight,

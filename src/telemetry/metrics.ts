@@ -8,6 +8,8 @@ import { DurationTally, Tally } from './tallies.ts';
 /** What is so now; read each time the page is asked for. */
 export interface GaugeSources {
   readonly memoryBytes: () => number;
+  /** The most that the memory tier may hold, in the same measure as `memoryBytes`. */
+  readonly memoryMaxBytes: () => number;
   readonly memoryEntries: () => number;
   /** Requests whose answers have not been sent to their clients yet. */
   readonly requestsInFlight: () => number;
@@ -34,6 +36,12 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
+
+/**
+ * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
+ * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
+ */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
 export class Metrics {
@@ -95,6 +103,7 @@ export class Metrics {
 
   constructor({ usesRedis, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     new Counter({
@@ -111,6 +120,7 @@ export class Metrics {
   /** Adds the gauges to the page: once, when the components exist whose state they show. */
   readGauges(sources: GaugeSources): void {
     this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
+    this.#gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', sources.memoryMaxBytes);
     this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
     this.#gauge(
       'requests_in_flight',

@@ -1,10 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { canInstall, installPackage } from './apt.ts';
 import { dockerAnswers } from './redis-container.ts';
-
-const run = promisify(execFile);
 
 /**
  * The path of a program that is a Redis server of version 7 or newer when it is started under the name (argv[0])
@@ -16,8 +14,10 @@ export async function findRedisServer(): Promise<string | undefined> {
   if (installed !== undefined) return installed;
   if (await dockerAnswers()) return undefined;
   let cause: unknown;
-  if (process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
-    cause = await installRedisTools().catch((error: unknown) => error);
+  if (canInstall()) {
+    const why =
+      'No redis-server and no Docker here (the server is in this package; no service is installed or started)';
+    cause = await installPackage('redis-tools', why).catch((error: unknown) => error);
     const justInstalled = redisServerOn(process.env['PATH']);
     if (justInstalled !== undefined) return justInstalled;
   }
@@ -39,24 +39,4 @@ export function redisServerOn(searchPath = ''): string | undefined {
 function versionOf(program: string): number {
   const { stdout } = spawnSync(program, ['--version'], { argv0: 'redis-server', encoding: 'utf8' });
   return Number(/^Redis server v=(\d+)/.exec(stdout ?? '')?.[1] ?? 0);
-}
-
-async function installRedisTools(): Promise<void> {
-  const command = ['apt-get', 'install', '--yes', '--no-install-recommends', 'redis-tools'];
-  process.stderr.write(
-    `No redis-server and no Docker here: running "${command.join(' ')}" (the server is in it; no service is installed or started).\n`,
-  );
-  try {
-    await apt(command.slice(1));
-  } catch {
-    // On a fresh machine the package lists are missing or out of date.
-    await apt(['update']);
-    await apt(command.slice(1));
-  }
-}
-
-function apt(args: string[]): Promise<unknown> {
-  return run('apt-get', ['--quiet', '--option', 'DPkg::Lock::Timeout=120', ...args], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  });
 }

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Where Debian puts programs for administrators, which are not always on PATH. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
+
+/** Whether a package can be installed: as root, on Debian or what is made from it. */
+export function canInstall(): boolean {
+  return process.getuid?.() === 0 && existsSync('/etc/debian_version');
+}
+
+/** Installs a package without what it recommends, announced on stderr. Rejects when that fails. */
+export async function installPackage(name: string, why: string): Promise<void> {
+  const command = ['install', '--yes', '--no-install-recommends', name];
+  process.stderr.write(`${why}: running "apt-get ${command.join(' ')}".\n`);
+  try {
+    await apt(command);
+  } catch {
+    // On a fresh machine the package lists are missing or out of date.
+    await apt(['update']);
+    await apt(command);
+  }
+}
+
+/**
+ * The path of a program that a Debian package brings; installs the package where it is missing and can be. Rejects, with
+ * what to install, where it cannot.
+ */
+export async function debianProgram(program: string, packageName: string): Promise<string> {
+  const found = () =>
+    [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
+      .map((folder) => join(folder, program))
+      .find((path) => existsSync(path));
+  let cause: unknown;
+  if (found() === undefined && canInstall()) {
+    cause = await installPackage(packageName, `No ${program} here`).catch((error: unknown) => error);
+  }
+  const path = found();
+  if (path !== undefined) return path;
+  throw new Error(`This test needs ${program}: install it (Debian, Ubuntu: apt-get install ${packageName}).`, {
+    cause,
+  });
+}
+
+function apt(args: readonly string[]): Promise<unknown> {
+  return run('apt-get', ['--quiet', '--option', 'DPkg::Lock::Timeout=120', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+}
