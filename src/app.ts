@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { FormMaker } from './cache/form-maker.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
+import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
@@ -62,14 +64,21 @@ export function createApp(options: AppOptions): App {
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
   const now = options.now ?? clock.now;
-  const redis = openRedis({ settings, now, monotonic, events });
+  const { memory: bounds, compression } = settings;
+  const memory = new MemoryTier({ maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries, now });
+  // Dated by another clock, a 404 could be served for hours longer than it is true.
+  events.clockJumps.subscribe(() => memory.clear());
+  const forms = new FormMaker({
+    encodings: compression.encodings,
+    minBytes: compression.minSize,
+    onChange: (entry) => memory.resize(entry),
+    report: events.forms.report,
+  });
+  const redis = openRedis({ settings, forms, now, monotonic, events });
   if (redis !== undefined) clock.followServer(redis.serverTime);
   events.redisTransitions.subscribe(({ state }) => {
     if (state === 'connected') void clock.askServer();
   });
-  const memory = new MemoryTier({ maxSizeBytes: settings.memory.maxSize, now });
-  // Dated by another clock, a 404 could be served for hours longer than it is true.
-  events.clockJumps.subscribe(() => memory.clear());
   const purges = new Purges({
     onEpoch: () => memory.clear(),
     shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
@@ -81,8 +90,12 @@ export function createApp(options: AppOptions): App {
   events.clockJumps.subscribe(() => purges.onClockJump());
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, events });
-  const handler = openProxy({ settings, events, memory, redis, purges, indexer, now, monotonic, random });
-  const publicServer = openPublicServer({ settings, events, handler, indexer, now, monotonic, random });
+  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
+  const handler = openProxy({ settings, events, cache, forms, redis, purges, indexer, now, monotonic, random });
+  const publicServer = openPublicServer({
+    ...{ settings, events, cache, forms, handler, indexer },
+    ...{ now, monotonic, random },
+  });
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -112,7 +125,7 @@ export function createApp(options: AppOptions): App {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
-      const publicUrl = await listen(publicServer.server, http.host, http.port);
+      const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
       return { publicUrl, adminUrl };
     },
@@ -140,6 +153,7 @@ function subscribe(events: EventHub, log: EventLog, metrics: Metrics): void {
   events.redisCalls.subscribe(log.onRedisEvent);
   events.redisTransitions.subscribe(log.onRedisTransition);
   events.evictionProblems.subscribe(log.onEvictionProblem);
+  events.forms.subscribe(metrics.onFormEvent);
   events.purges.subscribe(metrics.onPurgeEvent);
   events.purges.subscribe(log.onPurgeEvent);
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { MemoryTier } from './cache/memory-tier.ts';
-import { TieredCache } from './cache/tiered-cache.ts';
+import type { FormMaker } from './cache/form-maker.ts';
+import type { TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
@@ -20,7 +20,8 @@ import { RetryBudget } from './upstream/retry-budget.ts';
 export interface OpenProxyOptions {
   readonly settings: Settings;
   readonly events: EventHub;
-  readonly memory: MemoryTier;
+  readonly cache: TieredCache;
+  readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   readonly purges: Purges;
@@ -33,17 +34,10 @@ export interface OpenProxyOptions {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, redis, purges, indexer, now, monotonic, random } = options;
+  const { settings, events, cache, forms, redis, purges, indexer, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const cache = new TieredCache({
-    memory: options.memory,
-    redis: redis?.tier,
-    retryRedisMs: settings.redis.retryAfter,
-    purges,
-    now,
-  });
   const chainTime = new ChainTime({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
     shared:
@@ -86,6 +80,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   return new RequestHandler({
     calls: new CallMemo(network, purges.epoch),
     cache,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
     refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),

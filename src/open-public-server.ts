@@ -1,3 +1,5 @@
+import type { FormMaker } from './cache/form-maker.ts';
+import type { TieredCache } from './cache/tiered-cache.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import { BodyReader } from './http/body-reader.ts';
@@ -10,6 +12,8 @@ import { PassThrough } from './proxy/pass-through.ts';
 export interface OpenPublicServerOptions {
   readonly settings: Settings;
   readonly events: EventHub;
+  readonly cache: TieredCache;
+  readonly forms: FormMaker;
   readonly handler: RequestHandler;
   /** The way of what is passed through. */
   readonly indexer: OpenIndexer;
@@ -21,11 +25,14 @@ export interface OpenPublicServerOptions {
 
 /** Builds the public port, which does not listen yet. */
 export function openPublicServer(options: OpenPublicServerOptions): PublicServer {
-  const { settings, events, handler, now } = options;
+  const { settings, events, cache, forms, handler, now } = options;
   const { http, upstream } = settings;
   return new PublicServer({
     passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
     handle: (request) => handler.handle(request),
+    findHit: http.fastLane ? (spelling, accepted) => handler.findHit(spelling, accepted) : undefined,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
+    discard: (entry) => cache.discard(entry),
     waitMs: upstream.timeout,
     maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,

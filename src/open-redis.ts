@@ -1,4 +1,5 @@
 import { SCHEMA_VERSION } from './cache/entry-codec.ts';
+import type { FormMaker } from './cache/form-maker.ts';
 import { redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import { RedisLease } from './coalescing/redis-lease.ts';
@@ -34,6 +35,7 @@ export interface SharedRedis {
 
 export interface OpenRedisOptions {
   readonly settings: Settings;
+  readonly forms: FormMaker;
   /** Epoch milliseconds: what instants are written in. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -41,7 +43,7 @@ export interface OpenRedisOptions {
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
+export function openRedis({ settings, forms, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
@@ -56,6 +58,7 @@ export function openRedis({ settings, now, monotonic, events }: OpenRedisOptions
   const tier = new RedisTier({
     connection,
     redisKey,
+    toStore: (entry) => forms.toStore(entry),
     budgetMs: redis.budget,
     breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
     maxPendingWrites: redis.maxPendingWrites,

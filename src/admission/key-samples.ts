@@ -1,3 +1,5 @@
+import { Fifo, type Place } from './fifo.ts';
+
 export interface KeySamplesOptions {
   /** How long a sample counts, in milliseconds. */
   readonly windowMs: number;
@@ -8,6 +10,7 @@ export interface KeySamplesOptions {
 }
 
 interface Sample {
+  readonly key: string;
   readonly at: number;
   readonly failed: boolean;
 }
@@ -18,8 +21,9 @@ interface Sample {
  */
 export class KeySamples {
   readonly #options: KeySamplesOptions;
+  readonly #samples = new Map<string, Place<Sample>>();
   /** Oldest first. */
-  readonly #samples = new Map<string, Sample>();
+  #inOrder = new Fifo<Sample>();
   #failures = 0;
 
   constructor(options: KeySamplesOptions) {
@@ -40,7 +44,7 @@ export class KeySamples {
 
   add(key: string, failed: boolean): void {
     this.#delete(key);
-    this.#samples.set(key, { at: this.#options.now(), failed });
+    this.#samples.set(key, this.#inOrder.push({ key, at: this.#options.now(), failed }));
     if (failed) this.#failures++;
     this.#forgetOld();
   }
@@ -48,25 +52,29 @@ export class KeySamples {
   /** Whether the last call of a key, within the window, failed. */
   hasFailed(key: string): boolean {
     this.#forgetOld();
-    return this.#samples.get(key)?.failed === true;
+    return this.#samples.get(key)?.value.failed === true;
   }
 
   clear(): void {
     this.#samples.clear();
+    this.#inOrder = new Fifo();
     this.#failures = 0;
   }
 
   #forgetOld(): void {
     const { windowMs, mostSamples, now } = this.#options;
     const oldestAt = now() - windowMs;
-    for (const [key, { at }] of this.#samples) {
-      if (at > oldestAt && this.#samples.size <= mostSamples) return;
-      this.#delete(key);
+    for (let oldest = this.#inOrder.first; oldest !== undefined; oldest = this.#inOrder.first) {
+      if (oldest.at > oldestAt && this.#samples.size <= mostSamples) return;
+      this.#delete(oldest.key);
     }
   }
 
   #delete(key: string): void {
-    if (this.#samples.get(key)?.failed) this.#failures--;
+    const place = this.#samples.get(key);
+    if (place === undefined) return;
+    if (place.value.failed) this.#failures--;
+    this.#inOrder.remove(place);
     this.#samples.delete(key);
   }
 }

@@ -1,9 +1,16 @@
-import { promisify } from 'node:util';
-import { constants, crc32, zstdCompress, zstdDecompress } from 'node:zlib';
-import { type Entry, FINGERPRINT_BYTES, type Head, HIGHEST_RANK, NO_MEMBERS, ownedBytes } from './entry.ts';
-
-const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
+import { crc32 } from 'node:zlib';
+import type { Coding } from '../content-codings.ts';
+import {
+  completenessOf,
+  type Entry,
+  FINGERPRINT_BYTES,
+  type Head,
+  HIGHEST_RANK,
+  NO_MEMBERS,
+  ownedBytes,
+  sharedHead,
+} from './entry.ts';
+import { formsOf } from './forms.ts';
 
 /**
  * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis and
@@ -15,10 +22,7 @@ export const SCHEMA_VERSION = 5;
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** Bodies below this size are stored as they are: compressing them costs more than it saves. */
-const COMPRESS_FROM_BYTES = 1024;
-
-/** The largest body that is encoded, and decoded whatever the bytes declare. */
+/** The largest body that is stored, and read whatever the bytes declare. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** No entry is usable for longer than this after it was asked for; a number beyond it is garbage. */
@@ -29,8 +33,10 @@ const MAX_EPOCH_MS = 8.64e15;
 /** Stands for an instant that has not come. */
 const NEVER = 0;
 
-const FLAG_COMPRESSED = 1;
-const FLAG_API_VERSION = 2;
+/** The two lowest bits of the flags: the coding of the body. */
+const CODINGS: readonly Coding[] = ['identity', 'gzip', 'br', 'zstd'];
+const CODING_BITS = 3;
+const FLAG_API_VERSION = 4;
 
 /** The layout, big-endian: this block, the strings (members, tentative, then text in UTF-8), the body to the end. */
 export const AT = {
@@ -62,39 +68,23 @@ const STRING_COUNT = 8;
 /** Bytes before the first string, the members. */
 export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
 
-interface Fields {
-  readonly entry: Omit<Entry, 'body'>;
-  readonly compressed: boolean;
-  readonly bodyLength: number;
-  /** The body as stored, still a slice of the input. */
-  readonly stored: Buffer;
-}
-
 /**
- * An entry as bytes: versioned, checksummed (CRC-32 over all that follows the checksum), the body compressed off the
- * event loop where that makes it smaller. Rejects for an entry that the layout cannot hold, such as a negative status; the
- * body must not be larger than {@link MAX_BODY_BYTES}.
+ * An entry as bytes, with its body in one coding: versioned and checksummed (CRC-32 over all that follows the checksum).
+ * Throws for an entry that the layout cannot hold, such as a negative status; the body must not be larger than
+ * {@link MAX_BODY_BYTES}.
  */
-export async function encodeEntry(entry: Entry): Promise<Buffer> {
-  const { head, body, completeness } = entry;
-  const packed = body.byteLength < COMPRESS_FROM_BYTES ? body : await packBody(body);
-  const compressed = packed.byteLength < body.byteLength;
-  const texts = [
-    entry.key,
-    head.contentType,
-    head.apiVersion ?? '',
-    head.etag,
-    head.answerClass,
-    entry.tags.join(TAG_SEPARATOR),
-  ];
-  const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
+export function encodeEntry(
+  entry: Entry,
+  { coding, body }: { readonly coding: Coding; readonly body: Buffer },
+): Buffer {
+  const { head, completeness } = entry;
+  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass];
+  const tags = entry.tags.join(TAG_SEPARATOR);
+  const strings = [completeness.members, completeness.tentative, ...[...texts, tags].map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
   fixed.writeUInt32BE(MAGIC, AT.magic);
-  fixed.writeUInt8(
-    (compressed ? FLAG_COMPRESSED : 0) | (head.apiVersion === undefined ? 0 : FLAG_API_VERSION),
-    AT.flags,
-  );
+  fixed.writeUInt8(CODINGS.indexOf(coding) | (head.apiVersion === undefined ? 0 : FLAG_API_VERSION), AT.flags);
   fixed.writeUInt16BE(head.status, AT.status);
   fixed.writeUInt32BE(head.maxAgeSeconds, AT.maxAgeSeconds);
   fixed.writeDoubleBE(entry.askedAt, AT.askedAt);
@@ -105,28 +95,20 @@ export async function encodeEntry(entry: Entry): Promise<Buffer> {
   fixed.writeDoubleBE(entry.lifetime, AT.lifetime);
   fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
   fixed.writeUInt8(completeness.rank, AT.rank);
-  fixed.writeUInt32BE(body.byteLength, AT.bodyLength);
+  fixed.writeUInt32BE(entry.forms.bytes, AT.bodyLength);
   for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
 
-  const bytes = Buffer.concat([fixed, ...strings, compressed ? packed : body]);
+  const bytes = Buffer.concat([fixed, ...strings, body]);
   bytes.writeUInt32BE(crc32(bytes.subarray(AT.flags)), AT.checksum);
   return bytes;
 }
 
 /**
- * The entry that was encoded under this key; its body has memory of its own. `undefined` for anything else: another
- * version, damaged or foreign bytes, another key, numbers that make no sense, text that cannot stand in a header. Never
- * rejects.
+ * The entry that was encoded under this key; its body has memory of its own and is still in the coding in which it was
+ * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no sense,
+ * text that cannot stand in a header. Never throws. Whether an encoded body can be decoded shows when it is.
  */
-export async function decodeEntry(bytes: Buffer, key: string): Promise<Entry | undefined> {
-  const fields = readFields(bytes, key);
-  if (fields === undefined) return undefined;
-  const body = fields.compressed ? await unpackBody(fields.stored, fields.bodyLength) : fields.stored;
-  if (body?.byteLength !== fields.bodyLength) return undefined;
-  return { ...fields.entry, body: ownedBytes(body) };
-}
-
-function readFields(bytes: Buffer, key: string): Fields | undefined {
+export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < FIXED_BYTES || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
   if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.flags))) return undefined;
 
@@ -143,34 +125,33 @@ function readFields(bytes: Buffer, key: string): Fields | undefined {
 
   const flags = bytes.readUInt8(AT.flags);
   const regressedSince = bytes.readDoubleBE(AT.regressedSince);
-  const entry = {
+  const head = {
+    status: bytes.readUInt16BE(AT.status),
+    contentType: String(contentType),
+    apiVersion: flags & FLAG_API_VERSION ? String(apiVersion) : undefined,
+    answerClass: String(answerClass),
+    maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
+  };
+  const fields = {
     key,
     tags: String(tags).split(TAG_SEPARATOR).filter(Boolean),
-    head: {
-      status: bytes.readUInt16BE(AT.status),
-      contentType: String(contentType),
-      apiVersion: flags & FLAG_API_VERSION ? String(apiVersion) : undefined,
-      etag: String(etag),
-      answerClass: String(answerClass),
-      maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
-    },
+    etag: String(etag),
     askedAt: bytes.readDoubleBE(AT.askedAt),
     freshUntil: bytes.readDoubleBE(AT.freshUntil),
     staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
     staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
     memoryTtl: bytes.readDoubleBE(AT.memoryTtl),
     lifetime: bytes.readDoubleBE(AT.lifetime),
-    completeness: {
-      rank: bytes.readUInt8(AT.rank),
-      members: ownFingerprints(members),
-      tentative: ownFingerprints(tentative),
-    },
+    completeness: completenessOf(bytes.readUInt8(AT.rank), ownFingerprints(members), ownFingerprints(tentative)),
     regressedSince: regressedSince === NEVER ? undefined : regressedSince,
   };
   const bodyLength = bytes.readUInt32BE(AT.bodyLength);
-  if (flags > (FLAG_COMPRESSED | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !makesSense(entry))
-    return undefined;
-  return { entry, compressed: (flags & FLAG_COMPRESSED) !== 0, bodyLength, stored: bytes.subarray(end) };
+  const stored = bytes.subarray(end);
+  const coding = CODINGS[flags & CODING_BITS] ?? 'identity';
+  const isWhole = coding === 'identity' ? stored.length === bodyLength : stored.length > 0;
+  if (flags > (CODING_BITS | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !isWhole) return undefined;
+  if (!makesSense({ ...fields, head })) return undefined;
+  return { ...fields, head: sharedHead(head), forms: formsOf(ownedBytes(stored), coding, bodyLength) };
 }
 
 function ownFingerprints(slice: Buffer): Buffer {
@@ -178,13 +159,13 @@ function ownFingerprints(slice: Buffer): Buffer {
 }
 
 // Written so that NaN fails every comparison.
-function makesSense(entry: Omit<Entry, 'body'>): boolean {
+function makesSense(entry: Omit<Entry, 'forms'>): boolean {
   const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtl, lifetime } = entry;
   const { completeness, regressedSince = 0 } = entry;
   const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
-    canBeSent(entry.head) &&
+    canBeSent(entry) &&
     askedAt >= 0 &&
     askedAt <= MAX_EPOCH_MS &&
     freshUntil >= askedAt &&
@@ -211,19 +192,9 @@ function isStatus(head: Head): boolean {
 /** What Node refuses to send in a header: a request must not fail over it when the entry is long cached. */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
-function canBeSent({ contentType, etag, apiVersion = '' }: Head): boolean {
-  return ![contentType, etag, apiVersion].some((value) => UNSENDABLE.test(value));
-}
+/** A strong entity tag (RFC 9110 8.8.3): the tags of the encodings are made of it. */
+const ETAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-function packBody(body: Buffer): Promise<Buffer> {
-  return compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
-}
-
-// One byte of room beyond the declared length lets zlib end in one pass of the thread pool and still see too long a body.
-async function unpackBody(stored: Buffer, bodyLength: number): Promise<Buffer | undefined> {
-  try {
-    return await decompress(stored, { maxOutputLength: bodyLength, chunkSize: bodyLength + 1 });
-  } catch {
-    return undefined;
-  }
+function canBeSent({ etag, head: { contentType, apiVersion = '' } }: Pick<Entry, 'head' | 'etag'>): boolean {
+  return ETAG.test(etag) && ![contentType, apiVersion].some((value) => UNSENDABLE.test(value));
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instants } from '../instants.ts';
+import type { Forms } from './forms.ts';
 
-/**
- * What the proxy must know of a stored answer to send it again without looking into its body.
- */
+/** What many answers have in common: entries share these objects, see {@link sharedHead}. */
 export interface Head {
   /** The status the indexer answered with: 200, or 404 for a true absence. */
   readonly status: number;
@@ -11,8 +10,6 @@ export interface Head {
   readonly contentType: string;
   /** The indexer's `X-API-Version`, when it sent one. */
   readonly apiVersion: string | undefined;
-  /** Strong entity tag over the body, with its quotes (RFC 9110 8.8.3). */
-  readonly etag: string;
   /** The answer class (`final`, `growing`, `live`, ...), for metrics. */
   readonly answerClass: string;
   /** The longest that a client may keep the answer after it was sent, in whole seconds; 0 means `no-store`. */
@@ -26,8 +23,9 @@ export interface Entry extends Instants {
   /** What the request named, in the words of a purge, such as `seqno:7`: a ban is looked up by these. */
   readonly tags: readonly string[];
   readonly head: Head;
-  /** Shared by all readers, never written to; memory of its own, not a slice of a read chunk. */
-  readonly body: Buffer;
+  /** Strong entity tag over the body that the indexer sent, with its quotes (RFC 9110 8.8.3). */
+  readonly etag: string;
+  readonly forms: Forms;
   readonly completeness: Completeness;
   /** Since when only regressed answers came; `undefined` while none did. */
   readonly regressedSince: number | undefined;
@@ -46,6 +44,22 @@ export interface Completeness {
 /** Above it there is only garbage. */
 export const HIGHEST_RANK = 3;
 
+/** The most heads that are shared: the indexer's own are a few hundred, mostly by their `max-age`. */
+const MOST_SHARED_HEADS = 4096;
+
+const heads = new Map<string, Head>();
+
+/** The one object that all entries with this head share: of 100 000 entries each would have one of its own. */
+export function sharedHead(head: Head): Head {
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds } = head;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const known = heads.get(name);
+  if (known !== undefined) return known;
+  // What foreign bytes in Redis say must not fill the memory.
+  if (heads.size < MOST_SHARED_HEADS) heads.set(name, head);
+  return head;
+}
+
 /** Bytes of one member's fingerprint: chance makes no two members of one answer equal. */
 export const FINGERPRINT_BYTES = 8;
 
@@ -54,6 +68,18 @@ export const NO_MEMBERS = Buffer.alloc(0);
 
 /** A hash of TON in the indexer's spelling: as good as any other SHA-256, and hashed again it would cost a microsecond. */
 const CELL_HASH = /^[A-Za-z0-9+/]{43}=$/;
+
+const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_RANK + 1 }, (_, rank) => ({
+  rank,
+  members: NO_MEMBERS,
+  tentative: NO_MEMBERS,
+}));
+
+/** The completeness of an answer. Those of one rank that list nothing are one object. */
+export function completenessOf(rank: number, members: Buffer, tentative: Buffer): Completeness {
+  const nothing = members.length === 0 && tentative.length === 0 ? NOTHING_LISTED[rank] : undefined;
+  return nothing ?? { rank, members, tentative };
+}
 
 /** The members of an answer, each as the first bytes of the SHA-256 that it is, or else of its own. */
 export function fingerprints(members: readonly string[]): Buffer {

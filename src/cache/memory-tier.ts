@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../instants.ts';
 import type { Entry } from './entry.ts';
+import { keptBytes } from './forms.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
@@ -10,10 +11,18 @@ const OVERHEAD_BYTES = 1100;
 /** No single entry may push out more than this share of the others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
+/** What an entry costs, in the measure of `maxSizeBytes`. */
+function sizeOf({ key, forms, completeness }: Entry): number {
+  const { members, tentative } = completeness;
+  return keptBytes(forms) + members.byteLength + tentative.byteLength + key.length + OVERHEAD_BYTES;
+}
+
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierOptions {
   /** The bound over all entries: bodies, keys and overhead. */
   readonly maxSizeBytes: number;
+  /** The bound on their number: a garbage collection takes the longer the more there are. */
+  readonly maxEntries: number;
   /** The wall clock, in epoch milliseconds. */
   readonly now: () => number;
 }
@@ -26,20 +35,21 @@ export interface MemoryCopy {
 }
 
 /**
- * The tier in this process: bounded by bytes, the least recently used goes first. An entry larger than a sixteenth of
+ * The tier in this process: bounded by bytes and by number, the least recently used goes first. An entry larger than a sixteenth of
  * the bound is not kept, and neither is one that does not replace the usable one that is there.
  */
 export class MemoryTier implements Tier {
   readonly #copies: LRUCache<string, MemoryCopy>;
+  readonly #maxEntries: number;
   readonly #now: () => number;
 
   constructor(options: MemoryTierOptions) {
     this.#now = options.now;
+    this.#maxEntries = options.maxEntries;
     this.#copies = new LRUCache({
       maxSize: options.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
-      sizeCalculation: ({ entry: { body, completeness } }, key) =>
-        body.byteLength + completeness.members.byteLength + Buffer.byteLength(key) + OVERHEAD_BYTES,
+      sizeCalculation: ({ entry }) => sizeOf(entry),
     });
   }
 
@@ -63,7 +73,15 @@ export class MemoryTier implements Tier {
     if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
     const copy = { entry, askRedisAt: now + entry.memoryTtl };
     this.#copies.set(entry.key, copy);
+    // Not `max` of the LRU: it would take 36 bytes for each of them at start.
+    if (this.#copies.size > this.#maxEntries) this.#copies.pop();
     return this.#copies.peek(entry.key) === copy;
+  }
+
+  /** Counts an entry anew that is kept in other codings than when it was set; if it is the one that is kept. */
+  resize(entry: Entry): void {
+    const copy = this.#copies.peek(entry.key);
+    if (copy?.entry.forms === entry.forms) this.#copies.set(entry.key, { ...copy });
   }
 
   delete(key: string): void {

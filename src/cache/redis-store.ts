@@ -73,6 +73,9 @@ local outcome = decide()
 if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
 return outcome`;
 
+/** KEYS: an entry. */
+export const DELETE = `redis.call('DEL', KEYS[1])`;
+
 /** KEYS: an entry. ARGV: how its bytes began when they were found damaged. */
 export const DELETE_IF_SAME = `
 if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;

@@ -5,7 +5,9 @@ import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
-import { DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
+import type { StoredForm } from './form-maker.ts';
+import { keptBytes } from './forms.ts';
+import { DELETE, DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
 import type { SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
@@ -33,7 +35,9 @@ export interface RedisTierOptions {
   readonly connection: RedisConnection & RedisScripting;
   /** Where the entry of a key is. */
   readonly redisKey: (key: string) => string;
-  /** All work of one look-up, decompression included, ends within this. */
+  /** The form in which an entry is stored. Never rejects. */
+  readonly toStore: (entry: Entry) => Promise<StoredForm>;
+  /** All work of one look-up ends within this. */
   readonly budgetMs: number;
   /** After `faults` in a row the circuit breaker is open for `openMs`, then one call tries it; reads and writes apart. */
   readonly breaker: { readonly faults: number; readonly openMs: number };
@@ -86,13 +90,13 @@ export class RedisTier implements SharedTier {
 
   set(entry: Entry, store?: SharedStore): boolean {
     const { maxPendingWrites, maxPendingWriteBytes, report, now } = this.#options;
-    const sizeBytes = entry.body.byteLength;
+    const sizeBytes = keptBytes(entry.forms);
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
       return false;
     }
     const tooMuch = this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
-    if (tooMuch || sizeBytes > MAX_BODY_BYTES) {
+    if (tooMuch || entry.forms.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
       return false;
     }
@@ -103,6 +107,11 @@ export class RedisTier implements SharedTier {
     });
     this.#pending.add(write);
     return true;
+  }
+
+  async delete(key: string): Promise<void> {
+    const { connection, redisKey } = this.#options;
+    await connection.runScript(DELETE, [redisKey(key)], []).catch(() => {});
   }
 
   /** How many entries are being written. */
@@ -120,7 +129,7 @@ export class RedisTier implements SharedTier {
     const bytes = await this.#options.connection.getBuffer(redisKey);
     if (bytes === undefined || budget.isOver) return { outcome: 'absent', stamp: Buffer.alloc(0) };
     const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
-    const entry = await decodeEntry(bytes, key);
+    const entry = decodeEntry(bytes, key);
     if (entry === undefined) {
       this.#forget(redisKey, stamp);
       return { outcome: 'corrupt', stamp };
@@ -145,8 +154,8 @@ export class RedisTier implements SharedTier {
   }
 
   async #store(entry: Entry, purgedUntil: number): Promise<RedisStoreOutcome> {
-    const bytes = await encodeEntry(entry);
-    const { connection, redisKey, now } = this.#options;
+    const { connection, redisKey, now, toStore } = this.#options;
+    const bytes = encodeEntry(entry, await toStore(entry));
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
     const reply = await connection.runScript(STORE, [redisKey(entry.key)], [bytes, ttlMs, purgedUntil]);
     const outcome = String(reply);

@@ -31,6 +31,8 @@ export interface SharedStore {
 export interface SharedTier extends Tier {
   /** `stamp` tells what is read from what another instance puts there later. */
   get(key: string): TierRead | Promise<TierRead>;
+  /** Never rejects; what cannot be deleted expires. */
+  delete(key: string): Promise<void>;
   /** Taken means under way: only then `onEnd` is called. */
   set(entry: Entry, store?: SharedStore): boolean;
 }

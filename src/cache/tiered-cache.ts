@@ -83,6 +83,12 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
+  /** Deletes an entry from both tiers: its body cannot be decoded. Never rejects. */
+  async discard({ key }: Entry): Promise<void> {
+    this.#options.memory.delete(key);
+    await this.#options.redis?.delete(key);
+  }
+
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
   isPurged(entry: Entry): boolean {
     return entry.askedAt <= this.#options.purges.purgedUntil(entry);

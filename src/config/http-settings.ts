@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { about, duration, headerValue, hostNames, integer, listenHost, size } from './values.ts';
+import { about, duration, flag, headerValue, hostNames, integer, listenHost, size } from './values.ts';
 
 /** The group `http`: the two ports, and what clients may cost. */
 export const http = z
@@ -8,6 +8,21 @@ export const http = z
     port: integer(0, 65_535)
       .prefault(8080)
       .meta(about('The public port.', { env: 'PORT' })),
+    reusePort: flag
+      .prefault(false)
+      .meta(
+        about(
+          'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
+          { env: 'REUSE_PORT' },
+        ),
+      ),
+    fastLane: flag
+      .prefault(true)
+      .meta(
+        about(
+          "Whether plain requests for the operations are answered without Node's HTTP server, which is half of the CPU time of a hit. The answers are the same.",
+        ),
+      ),
     adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
     adminPort: integer(0, 65_535)
       .prefault(9464)

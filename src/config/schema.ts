@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
-import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
+import { about, duration, encodings, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 const upstream = z.strictObject({
   url: upstreamUrl.meta(about('The indexer, with or without `/api/v3`.', { env: 'UPSTREAM_URL' })),
@@ -125,6 +125,25 @@ const memory = z
     maxSize: size('1MiB', '1024GiB')
       .prefault('256MiB')
       .meta(about('What the memory tier may hold, overhead included.', { env: 'MEMORY_MAX_SIZE' })),
+    maxEntries: integer(1, 10_000_000)
+      .prefault(500_000)
+      .meta(
+        about('The most entries in the memory tier. A full garbage collection pauses for about 40 ms per 100 000.'),
+      ),
+  })
+  .prefault({});
+
+const compression = z
+  .strictObject({
+    encodings: encodings
+      .prefault('gzip,br,zstd')
+      .meta(
+        about(
+          'The encodings that answers are sent in, the preferred one first; the first one is also what Redis holds. `off` sends all answers as they are.',
+          { env: 'COMPRESSION' },
+        ),
+      ),
+    minSize: size('0B', '64MiB').prefault('1KiB').meta(about('Shorter answers are never encoded.')),
   })
   .prefault({});
 
@@ -155,6 +174,7 @@ export const settingsSchema = z.strictObject({
   breaker,
   redis,
   memory,
+  compression,
   http,
   passThrough,
   coalescing,

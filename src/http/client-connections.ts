@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProxyError } from '../errors.ts';
 import type { Wait } from '../proxy/open-waits.ts';
@@ -10,13 +10,18 @@ const MOST_PIPELINED = 16;
 /** The most bytes of unparsed requests, over all connections that are paused. A connection that exceeds it is closed. */
 const MOST_HELD_BYTES = 16 * 1024 * 1024;
 
-interface Connection {
+/** What is known of an open connection. */
+export interface ClientConnection {
   readonly socket: Socket;
+  /** Whether Node's HTTP parser reads it: before that, the fast lane does. */
+  isParsedByNode: boolean;
   /** Requests whose answers have not left the process. */
   unanswered: number;
   /** Whether it is paused until fewer of its requests are unanswered. */
   isHeld: boolean;
   heldBytes: number;
+  /** Of these, the bytes that the fast lane has taken out of the socket and not looked at yet. */
+  setAsideBytes: number;
   readonly waits: Set<Wait>;
   readonly onFinish: () => void;
 }
@@ -27,7 +32,7 @@ interface Connection {
  * held: it is paused between two requests, and what was read of it stays unparsed.
  */
 export class ClientConnections {
-  readonly #open = new Map<Socket, Connection>();
+  readonly #open = new Map<Socket, ClientConnection>();
   readonly #maxUnanswered: number;
   /** Those that are open, read anew by each iteration. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
@@ -44,41 +49,92 @@ export class ClientConnections {
     return this.#unanswered;
   }
 
-  /** Adds a new connection. Call it after the HTTP server's own listener: the parser must see each part before `#hold`. */
-  add(socket: Socket): void {
-    const onFinish = () => this.#onAnswered(connection);
-    const connection: Connection = { socket, unanswered: 0, isHeld: false, heldBytes: 0, waits: new Set(), onFinish };
+  /** Adds a new connection. */
+  open(socket: Socket): ClientConnection {
+    const connection: ClientConnection = {
+      socket,
+      isParsedByNode: false,
+      unanswered: 0,
+      isHeld: false,
+      heldBytes: 0,
+      setAsideBytes: 0,
+      waits: new Set(),
+      onFinish: () => this.#onAnswered(connection),
+    };
     this.#open.set(socket, connection);
-    cutAtHeads(socket, (bytes) => this.#countHeld(connection, socket.readableLength + bytes));
+    cutAtHeads(socket, {
+      // The fast lane finds the heads by itself; what it did not read may be left to Node's parser.
+      isCut: () => connection.isParsedByNode || connection.isHeld,
+      onHeld: (bytes) => this.#countHeld(connection, connection.setAsideBytes + socket.readableLength + bytes),
+    });
+    socket.once('close', () => this.#remove(connection));
+    return connection;
+  }
+
+  /**
+   * Holds a connection between two requests whenever it has to, from now on. Call it after the HTTP server's own listener:
+   * the parser must see each part before `#hold`.
+   */
+  leaveToNode(connection: ClientConnection): void {
+    const { socket } = connection;
+    connection.isParsedByNode = true;
+    connection.isHeld = false;
+    connection.setAsideBytes = 0;
+    this.#countHeld(connection, 0);
     // Without a listener for `data` Node's parser would read from the connection's handle and bypass `push`.
     socket.on('data', () => this.#hold(connection));
     // Node's HTTP server resumes the connection after each message, held or not.
     socket.on('resume', () => this.#hold(connection));
-    socket.once('close', () => this.#remove(connection));
+  }
+
+  /** Counts a request that the fast lane does not answer at once, until {@link end}. */
+  begin(connection: ClientConnection): void {
+    connection.unanswered++;
+    this.#unanswered++;
+  }
+
+  /** The answer to a request that was begun has left the process. */
+  end(connection: ClientConnection): void {
+    if (connection.unanswered === 0) return;
+    connection.unanswered--;
+    this.#unanswered--;
+  }
+
+  /** The fast lane reads no further for now, and has set aside so many bytes that it did not look at. */
+  setAside(connection: ClientConnection, bytes: number): void {
+    connection.isHeld = true;
+    connection.setAsideBytes = bytes;
+    this.#countHeld(connection, bytes + connection.socket.readableLength);
+  }
+
+  /** The fast lane reads on. */
+  takeUp(connection: ClientConnection): void {
+    connection.isHeld = false;
+    connection.setAsideBytes = 0;
+    this.#countHeld(connection, 0);
   }
 
   /** Counts a request, from the creation of its response until that has left the process. */
-  onResponse({ socket }: IncomingMessage, response: ServerResponse): void {
+  onResponse(socket: Socket, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    connection.unanswered++;
-    this.#unanswered++;
+    this.begin(connection);
     response.on('finish', connection.onFinish);
   }
 
   /** Ends a wait when its client leaves, until {@link forget} is called. */
-  endWithClient(wait: Wait, { socket }: IncomingMessage): void {
+  endWithClient(wait: Wait, socket: Socket): void {
     this.#open.get(socket)?.waits.add(wait);
   }
 
-  forget(wait: Wait, { socket }: IncomingMessage): void {
+  forget(wait: Wait, socket: Socket): void {
     this.#open.get(socket)?.waits.delete(wait);
   }
 
-  #hold(connection: Connection): void {
+  #hold(connection: ClientConnection): void {
     const { socket } = connection;
     if (connection.heldBytes > 0) this.#countHeld(connection, socket.readableLength);
-    if (!connection.isHeld && this.#mayBeRead(connection)) return;
+    if (!connection.isHeld && this.mayBeRead(connection)) return;
     connection.isHeld = true;
     socket.pause();
   }
@@ -87,18 +143,19 @@ export class ClientConnections {
    * Runs in a turn of the event loop of its own. A hit is answered at once, so that without this all requests of a read
    * would be answered in one turn, while all other connections wait.
    */
-  readonly #release = (connection: Connection): void => {
+  readonly #release = (connection: ClientConnection): void => {
     const { socket } = connection;
-    if (!connection.isHeld || !this.#mayBeRead(connection)) return;
+    if (!connection.isHeld || !this.mayBeRead(connection)) return;
     connection.isHeld = false;
     if (!isPausedByNode(socket)) socket.resume();
   };
 
-  #mayBeRead({ unanswered }: Connection): boolean {
+  /** Whether one more request of a connection may be read. */
+  mayBeRead({ unanswered }: ClientConnection): boolean {
     return unanswered <= (this.#unanswered < this.#maxUnanswered ? MOST_PIPELINED : 1);
   }
 
-  #countHeld(connection: Connection, bytes: number): void {
+  #countHeld(connection: ClientConnection, bytes: number): void {
     const growth = bytes - connection.heldBytes;
     if (this.#heldBytes + growth > MOST_HELD_BYTES && growth > 0) {
       connection.socket.destroy();
@@ -108,14 +165,12 @@ export class ClientConnections {
     connection.heldBytes = bytes;
   }
 
-  #onAnswered(connection: Connection): void {
-    if (connection.unanswered === 0) return;
-    connection.unanswered--;
-    this.#unanswered--;
-    if (connection.isHeld && this.#mayBeRead(connection)) setImmediate(this.#release, connection);
+  #onAnswered(connection: ClientConnection): void {
+    this.end(connection);
+    if (connection.isHeld && this.mayBeRead(connection)) setImmediate(this.#release, connection);
   }
 
-  #remove(connection: Connection): void {
+  #remove(connection: ClientConnection): void {
     this.#open.delete(connection.socket);
     this.#unanswered -= connection.unanswered;
     connection.unanswered = 0;

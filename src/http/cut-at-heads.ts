@@ -5,15 +5,22 @@ const HEAD_END = '\r\n\r\n';
 /** The shortest part, so that a read of empty lines does not become thousands of parts. A request is rarely shorter. */
 const SHORTEST_PART_BYTES = 60;
 
+/** What {@link cutAtHeads} asks and tells. */
+export interface Cutting {
+  /** Whether the next read is to be cut; otherwise it is passed on as it is. */
+  readonly isCut: () => boolean;
+  /** Called before parts are kept in the buffer of a paused connection, with how many bytes they have. May destroy it. */
+  readonly onHeld: (bytes: number) => void;
+}
+
 /**
  * Cuts each read of a connection after the head of every request, so that the connection can be paused between two
- * pipelined requests. Parts that come while it is paused stay in its buffer: before that, `onHeld` is called with how many bytes
- * they have, and may destroy the connection.
+ * pipelined requests. Parts that come while it is paused stay in its buffer.
  */
-export function cutAtHeads(socket: Socket, onHeld: (bytes: number) => void): void {
+export function cutAtHeads(socket: Socket, { isCut, onHeld }: Cutting): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null) => {
-    if (chunk === null) return push(chunk);
+    if (chunk === null || !isCut()) return push(chunk);
     let wantsMore = true;
     let isReported = false;
     for (let start = 0; start < chunk.length; ) {
@@ -22,11 +29,26 @@ export function cutAtHeads(socket: Socket, onHeld: (bytes: number) => void): voi
         onHeld(chunk.length - start);
       }
       if (socket.destroyed) return false;
-      const headEnd = chunk.indexOf(HEAD_END, start + SHORTEST_PART_BYTES - HEAD_END.length);
-      const end = headEnd < 0 ? chunk.length : headEnd + HEAD_END.length;
+      const end = endOfPart(chunk, start);
       wantsMore = push(end - start === chunk.length ? chunk : chunk.subarray(start, end));
       start = end;
     }
     return wantsMore;
   };
+}
+
+/** Bytes in the parts that {@link cutAtHeads} would make of them. */
+export function partsOf(bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = endOfPart(bytes, start);
+    parts.push(bytes.subarray(start, end));
+    start = end;
+  }
+  return parts;
+}
+
+function endOfPart(bytes: Buffer, start: number): number {
+  const headEnd = bytes.indexOf(HEAD_END, start + SHORTEST_PART_BYTES - HEAD_END.length);
+  return headEnd < 0 ? bytes.length : headEnd + HEAD_END.length;
 }

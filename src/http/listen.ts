@@ -1,11 +1,14 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Opens a port and resolves with its URL; rejects when it is in use. */
-export async function listen(server: Server, host: string, port: number): Promise<string> {
+/**
+ * Opens a port and resolves with its URL; rejects when it is in use. With `reusePort` other processes of this user may
+ * open it as well (SO_REUSEPORT): the system spreads new connections over all of them.
+ */
+export async function listen(server: Server, host: string, port: number, reusePort = false): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
-  server.listen({ host, port }, resolve);
+  server.listen({ host, port, reusePort }, resolve);
   await promise;
   server.off('error', reject);
   const { address, family, port: actual } = server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { RequestHeaders } from '../ton/parse-call.ts';
 
 /** A request's target, taken apart. */
 export interface Target {
@@ -25,17 +25,13 @@ export function isOfApi({ path }: Target): boolean {
 }
 
 /** The client's own request id when it is fit to be repeated, else a new one. */
-export function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id'];
+export function requestId(headers: RequestHeaders): string {
+  const given = headers['x-request-id'];
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-/**
- * Whether `If-None-Match` holds the tag (RFC 9110 13.1.2): `*`, or a list compared weakly, so that `W/"x"` is `"x"`.
- */
-export function noneMatch(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
+/** The entity tags of a list, each without its `W/`. */
+export function tagsIn(list: string): readonly string[] {
   // Not split at commas: an entity tag may hold one.
-  return ifNoneMatch.match(/(?:W\/)?"[^"]*"/g)?.some((tag) => tag.replace(/^W\//, '') === etag) ?? false;
+  return list.match(/(?:W\/)?"[^"]*"/g)?.map((tag) => tag.replace(/^W\//, '')) ?? [];
 }

@@ -7,7 +7,7 @@ import { findOperation } from '../ton/operations.ts';
 import type { BodyReader } from './body-reader.ts';
 import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
 import { hasApiKey, isPassable } from './pass-through-target.ts';
-import { commonHeaders, type ResponseContext } from './send-response.ts';
+import { commonHeaders, type ResponseContext } from './response-message.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
@@ -35,7 +35,6 @@ export interface PassedRequest {
    */
   readonly openWait: () => Wait | undefined;
   readonly requestId: string;
-  readonly closing: boolean;
 }
 
 /** Passes a request on and streams the answer back. Rejects with a {@link ProxyError} while nothing was sent yet. */
@@ -46,7 +45,7 @@ export class PassThroughServer {
     this.#options = options;
   }
 
-  async serve({ request, response, target, openWait, requestId, closing }: PassedRequest): Promise<void> {
+  async serve({ request, response, target, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
     const { passThrough, bodies } = this.#options;
     const key = this.#keyFor(request, target);
@@ -62,7 +61,7 @@ export class PassThroughServer {
     wait.close();
     try {
       const cacheStatus = { fwd: 'bypass', fwdStatus: answer.status } as const;
-      const context: ResponseContext = { cacheStatus, vary: '', requestId, closing };
+      const context: ResponseContext = { cacheStatus, vary: '', requestId };
       const cacheControl = answer.headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
       response.writeHead(answer.status, [
         ...returnedHeaders(answer.headers),

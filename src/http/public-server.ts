@@ -1,23 +1,29 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
-import type { ProxyRequest } from '../proxy/handle-request.ts';
+import type { FoundHit, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
-import { findOperation, type Operation } from '../ton/operations.ts';
+import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { ALLOWED_METHODS } from './cors.ts';
+import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
+import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
-import { sendError } from './send-error.ts';
-import { type ResponseContext, sendEntry, sendPreflight } from './send-response.ts';
+import { preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export interface PublicServerOptions {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThroughServer | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
+  /** The fresh entry in memory for `operation?query`, where the fast lane may answer by itself; without it there is none. */
+  readonly findHit?: ((spelling: string, accepted: Accepted) => FoundHit | undefined) | undefined;
+  readonly formOf: OperationAnswersOptions['formOf'];
+  readonly discard: OperationAnswersOptions['discard'];
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -43,6 +49,8 @@ export class PublicServer {
   readonly #waits: OpenWaits;
   readonly server: Server;
   readonly #connections: ClientConnections;
+  readonly #answers: OperationAnswers;
+  readonly #fastLane: FastLane | undefined;
   readonly #slowReaders: SlowReaders;
   /** Connections that are about to be closed, since nobody can tell where a request on them ends. */
   readonly #refused = new WeakSet<Socket>();
@@ -50,16 +58,20 @@ export class PublicServer {
 
   constructor(options: PublicServerOptions) {
     this.#options = options;
-    this.#waits = new OpenWaits({ timeoutMs: options.waitMs, maxOpen: options.maxWaiting });
+    const { waitMs, slowReaderMs, now, onBug } = options;
+    const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
+    this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
+    const { handle, formOf, discard } = options;
+    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Also of requests that Node answers by itself, such as one without Host.
         ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
           constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
-            connections.onResponse(given[0], this);
+            connections.onResponse(given[0].socket, this);
           }
         },
         maxHeaderSize: options.maxHeaderBytes,
@@ -70,12 +82,36 @@ export class PublicServer {
       },
       (request, response) => this.#serve(request, response),
     );
-    this.server.on('connection', (socket) => connections.add(socket));
     this.server.maxConnections = options.maxConnections;
-    this.#slowReaders = new SlowReaders(connections.sockets, options.slowReaderMs);
+    this.#slowReaders = new SlowReaders(connections.sockets, slowReaderMs);
     // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
     // deadline and must not be cut before.
-    this.server.timeout = Math.max(options.slowReaderMs, options.waitMs + LAST_WORDS_MS);
+    this.server.timeout = Math.max(slowReaderMs, waitMs + LAST_WORDS_MS);
+    this.#fastLane = this.#openFastLane();
+  }
+
+  /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
+  #openFastLane(): FastLane | undefined {
+    const connections = this.#connections;
+    const { findHit, headerTimeoutMs, keepAliveMs, maxHeaderBytes, now } = this.#options;
+    if (findHit === undefined) {
+      this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
+      return undefined;
+    }
+    const listeners = this.server.listeners('connection');
+    this.server.removeAllListeners('connection');
+    const lane = new FastLane({
+      ...{ findHit, connections, headerTimeoutMs, keepAliveMs, now },
+      listener: (socket) => {
+        for (const listener of listeners) listener.call(this.server, socket);
+      },
+      answers: this.#answers,
+      isDraining: () => this.#draining,
+      maxHeadBytes: maxHeaderBytes,
+      stallMs: this.server.timeout,
+    });
+    this.server.on('connection', (socket) => lane.take(connections.open(socket)));
+    return lane;
   }
 
   /** Requests that were read and whose answers have not been sent yet. */
@@ -92,9 +128,14 @@ export class PublicServer {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
+    this.#fastLane?.drain();
     const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
-    const cut = setTimeout(() => this.server.closeAllConnections(), limitMs + LAST_WORDS_MS);
+    const cut = setTimeout(() => {
+      this.server.closeAllConnections();
+      this.#fastLane?.cut();
+    }, limitMs + LAST_WORDS_MS);
     await closed;
+    this.#fastLane?.close();
     this.#slowReaders.close();
     clearTimeout(giveUp);
     clearTimeout(cut);
@@ -103,101 +144,56 @@ export class PublicServer {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     // Node closes the connection when the refusal has left, but has parsed the rest of what it had read by then.
     if (this.#refused.has(request.socket)) return;
+    if (this.#draining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
       // Where its body ends is not to be trusted, and so what follows it.
       this.#refused.add(request.socket);
       response.shouldKeepAlive = false;
-      this.#fail(request, response, '', refused);
+      this.#refuse(request, response, '', refused);
       return;
     }
+    const { method, headers } = request;
     const target = parseTarget(request.url ?? '');
     const operation = findOperation(target.path);
     const passThrough = operation === undefined && isOfApi(target) ? this.#options.passThrough : undefined;
     if (operation === undefined && passThrough === undefined) {
-      this.#fail(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
-    } else if (request.method === 'OPTIONS') {
-      sendPreflight(response, passThrough !== undefined, requestId(request), this.#draining);
+      this.#refuse(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
+    } else if (method === 'OPTIONS') {
+      this.#send(request, response, preflightMessage(passThrough !== undefined, requestId(headers)));
     } else if (operation === undefined) {
       if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
-    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+    } else if (method !== 'GET' && method !== 'HEAD') {
       const allow = ALLOWED_METHODS;
       const error = new ProxyError('method-not-allowed', `accepted: ${allow}`, { allow });
-      this.#fail(request, response, operation.vary, error);
+      this.#refuse(request, response, operation.vary, error);
     } else {
-      this.#answer(request, response, operation, target.rawQuery);
+      const send = (message: ResponseMessage) => this.#send(request, response, message);
+      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send);
     }
   }
 
   #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThroughServer): void {
+    const { headers, socket } = request;
     let wait: Wait | undefined;
     const openWait = () => {
-      wait = this.#openWait(request);
+      wait = this.#answers.openWait(socket);
       return wait;
     };
-    const id = requestId(request);
     server
-      .serve({ request, response, target: target.originForm, openWait, requestId: id, closing: this.#draining })
-      .catch((error: unknown) => this.#fail(request, response, '', error))
-      .finally(() => this.#closeWait(wait, request));
+      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers) })
+      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
+      .finally(() => this.#answers.closeWait(wait, socket));
   }
 
-  #openWait(request: IncomingMessage): Wait | undefined {
-    const wait = this.#waits.open();
-    if (wait !== undefined) this.#connections.endWithClient(wait, request);
-    return wait;
-  }
-
-  #closeWait(wait: Wait | undefined, request: IncomingMessage): void {
-    if (wait === undefined) return;
-    wait.close();
-    this.#connections.forget(wait, request);
-  }
-
-  #answer(request: IncomingMessage, response: ServerResponse, operation: Operation, rawQuery: string): void {
-    let wait: Wait | undefined;
-    const openWait = () => {
-      wait = this.#openWait(request);
-      return wait;
-    };
-    try {
-      const { headers } = request;
-      const answer = this.#options.handle({ operation, rawQuery, headers, openWait });
-      if (!(answer instanceof Promise)) {
-        this.#send(request, response, operation, answer);
-        return;
-      }
-      answer
-        .then((landed) => {
-          this.#closeWait(wait, request);
-          this.#send(request, response, operation, landed);
-        })
-        .catch((error: unknown) => {
-          this.#closeWait(wait, request);
-          this.#fail(request, response, operation.vary, error);
-        });
-    } catch (error) {
-      this.#fail(request, response, operation.vary, error);
-    }
-  }
-
-  #send(request: IncomingMessage, response: ServerResponse, { vary }: Operation, answer: Answer): void {
-    const { cacheStatus } = answer;
-    const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
-    const context = this.#context(cacheStatus, vary, fromMemory ? undefined : requestId(request));
-    if (answer.kind === 'entry') sendEntry(request, response, answer.entry, context, this.#options.now());
-    else if (!response.destroyed) sendError(request, response, answer.error, context);
-  }
-
-  #fail(request: IncomingMessage, response: ServerResponse, vary: string, error: unknown): void {
-    const known = error instanceof ProxyError;
-    if (!known) this.#options.onBug(error);
-    const failure = known ? error : new ProxyError('internal', 'internal error', { cause: error });
+  #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
     if (response.headersSent) response.destroy();
-    else sendError(request, response, failure, this.#context({ detail: failure.code }, vary, requestId(request)));
+    if (response.destroyed) return;
+    if (this.#draining) response.shouldKeepAlive = false;
+    sendMessage(request, response, message);
   }
 
-  #context(cacheStatus: Answer['cacheStatus'], vary: string, id: string | undefined): ResponseContext {
-    return { cacheStatus, vary, requestId: id, closing: this.#draining };
+  #refuse(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
+    this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }
 }

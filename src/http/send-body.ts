@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /**
  * So much of a body is handed to its connection at a time; what is smaller goes out as a whole. At 200 KB slices of
@@ -6,22 +7,23 @@ import type { ServerResponse } from 'node:http';
  */
 const SLICE_BYTES = 256 * 1024;
 
+/** Whether a body goes out as a whole. */
+export function isOneSlice(body: Buffer): boolean {
+  return body.length <= SLICE_BYTES;
+}
+
 /**
- * Ends a response with a body. A large one goes out in slices, the next when the one before has left the process, so
- * that it is seen whether the client reads. A connection that ends meanwhile ends the sending.
+ * Writes a large body in slices, the next when the one before has left the process, so that it is seen whether the client
+ * reads. Calls `onLast` with the last slice instead of writing it. A connection that ends meanwhile ends the writing.
  */
-export function sendBody(response: ServerResponse, body: Buffer): void {
-  if (body.length <= SLICE_BYTES) {
-    response.end(body);
-    return;
-  }
+export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {
   let sent = 0;
   const sendNext = (error?: Error | null) => {
     if (error) return;
     const slice = body.subarray(sent, sent + SLICE_BYTES);
     sent += slice.length;
-    if (sent < body.length) response.write(slice, sendNext);
-    else response.end(slice);
+    if (sent < body.length) target.write(slice, sendNext);
+    else onLast(slice);
   };
   sendNext();
 }

@@ -20,3 +20,14 @@ export interface CacheStatus {
 export type Answer =
   | { readonly kind: 'entry'; readonly entry: Entry; readonly cacheStatus: CacheStatus }
   | { readonly kind: 'failure'; readonly error: ProxyError; readonly cacheStatus: CacheStatus };
+
+/** How a hit is told of at `now` (epoch ms). `ttl` is rounded down: what is stale by a moment says so. */
+export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: number): CacheStatus {
+  return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };
+}
+
+/** The remaining lifetime in whole seconds. */
+export function ttlOf(freshUntil: number, now: number): number {
+  const seconds = Math.floor((freshUntil - now) / 1000);
+  return now < freshUntil ? seconds : Math.min(-1, seconds);
+}

@@ -1,4 +1,5 @@
-import { type Entry, type Head, ownedBytes } from '../cache/entry.ts';
+import { completenessOf, type Entry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { formsOf } from '../cache/forms.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
@@ -53,23 +54,16 @@ export function classifyAnswer(
   const { askedAt, receivedAt } = answer;
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
   const { maxAgeSeconds, gainsByChainTime, ...instants } = lifetime;
-  const head: Head = {
+  const head = sharedHead({
     status,
     contentType: headerText(answer.contentType) ?? 'application/json',
     apiVersion,
-    etag,
     answerClass: finality.answerClass,
     maxAgeSeconds,
-  };
-  const completeness = { rank, members, tentative };
-  const entry = {
-    ...identity,
-    head,
-    body: ownedBytes(answer.body),
-    ...instants,
-    completeness,
-    regressedSince: undefined,
-  };
+  });
+  const forms = formsOf(ownedBytes(answer.body));
+  const completeness = completenessOf(rank, members, tentative);
+  const entry = { ...identity, head, etag, forms, ...instants, completeness, regressedSince: undefined };
   return { entry, showsChainAt, gainsByChainTime };
 }
 

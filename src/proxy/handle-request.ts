@@ -1,13 +1,15 @@
 import type { Entry } from '../cache/entry.ts';
+import type { Form } from '../cache/forms.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { Operation } from '../ton/operations.ts';
+import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
-import type { Answer, CacheStatus } from './answer.ts';
-import type { Outcome, Report } from './events.ts';
+import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
+import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
@@ -25,6 +27,12 @@ export interface ProxyRequest {
   readonly openWait: () => OpenWait | undefined;
 }
 
+/** A fresh entry in memory, in the form for one client. */
+export interface FoundHit {
+  readonly entry: Entry;
+  readonly form: Form;
+}
+
 /** The wait of one request; its owner closes it. */
 export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
@@ -32,6 +40,8 @@ export interface OpenWait extends Waiter {
 
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
@@ -72,6 +82,24 @@ export class RequestHandler {
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
+  }
+
+  /**
+   * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
+   * answer), if that has been answered from memory before and its form for the client is at hand; counted as a hit.
+   * `undefined` decides nothing: {@link handle} does.
+   */
+  findHit(spelling: string, accepted: Accepted): FoundHit | undefined {
+    const { calls, cache, formOf, report } = this.#options;
+    const keyed = calls.recall(spelling);
+    if (keyed === undefined) return undefined;
+    const found = cache.lookInMemory(keyed.key);
+    if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const form = formOf(entry, accepted);
+    if (form === undefined || form instanceof Promise) return undefined;
+    report(MEMORY_HITS[keyed.call.operation.name]);
+    return { entry, form };
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -130,9 +158,9 @@ export class RequestHandler {
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const fresh = this.#options.now() < entry.freshUntil;
-    const outcome = fresh ? (`hit-${tier}` as const) : 'stale';
-    return this.#answer(call, entry, outcome, { hit: true, ttl: this.#ttl(entry), detail: tier });
+    const now = this.#options.now();
+    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
@@ -141,7 +169,7 @@ export class RequestHandler {
     // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
     const entry = this.#options.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
-    const ttl = this.#ttl(entry);
+    const ttl = ttlOf(entry.freshUntil, this.#options.now());
     return this.#answer(
       call,
       entry,
@@ -171,13 +199,14 @@ export class RequestHandler {
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };
   }
-
-  /** In whole seconds, rounded down: what is stale by a moment says so. */
-  #ttl({ freshUntil }: Entry): number {
-    const seconds = Math.floor((freshUntil - this.#options.now()) / 1000);
-    return this.#options.now() < freshUntil ? seconds : Math.min(-1, seconds);
-  }
 }
+
+/** Shared, so that a hit makes no object of its own. */
+const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
+  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
+  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
+  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
+};
 
 /** Whether it was asked for before a purge, as often as it was asked for. */
 function isPurged(load: Load): boolean {

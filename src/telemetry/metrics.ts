@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
@@ -60,6 +61,7 @@ export class Metrics {
     'operation',
   );
   readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  readonly #encoded = this.#tally('encoded_total', 'Bodies that were compressed, by encoding.', ['encoding']);
   /** The client got the more complete answer that was kept. */
   readonly #regressed = this.#tally(
     'regressed_total',
@@ -198,6 +200,8 @@ export class Metrics {
     this.#redisCalls.add(call, event.outcome);
     this.#redisSeconds.add(event.durationMs, call);
   };
+
+  readonly onFormEvent = ({ encoding }: FormEvent): void => this.#encoded.add(encoding);
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
     if (event.name === 'purged') this.#purges.add(event.selector);

@@ -43,6 +43,12 @@ export class CallMemo {
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
 
+  /** The call of a spelling (`operation?query`) that was remembered and asked for without headers that change the answer. */
+  recall(spelling: string): KeyedCall | undefined {
+    this.#followEpoch();
+    return this.#calls.get(spelling);
+  }
+
   /** To be called with a call that is worth it. */
   remember({ call: { operation }, unknownSpelling }: KeyedCall): void {
     if (unknownSpelling === undefined) return;

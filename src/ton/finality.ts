@@ -153,7 +153,7 @@ function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
 }
 
 function parameter(request: CanonicalRequest, name: string): string | undefined {
-  return request.query.find(([given]) => given === name)?.[1];
+  return request.query.find((pair) => pair[0] === name)?.[1];
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -67,11 +67,13 @@ export function lifetimeOf(
   instants: AnswerInstants,
   random: () => number,
 ): Lifetime {
-  const { lifetime, ...windows } = policyFor(finality, policies, instants);
-  const longest = policyFor(finality, policies, { ...instants, chainAt: instants.receivedAt });
+  const { receivedAt, chainAt } = instants;
+  const windows = policies[finality.rule];
+  const lifetime = lengthOf(finality, policies, receivedAt, chainAt);
+  const longest = lengthOf(finality, policies, receivedAt, receivedAt);
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
-  const freshUntil = instants.receivedAt + keptMs;
+  const freshUntil = receivedAt + keptMs;
   return {
     askedAt: instants.askedAt,
     freshUntil,
@@ -80,7 +82,7 @@ export function lifetimeOf(
     memoryTtl: Math.min(windows.memoryTtl, keptMs),
     lifetime: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
-    gainsByChainTime: longest.lifetime > lifetime,
+    gainsByChainTime: longest > lifetime,
   };
 }
 
@@ -94,18 +96,19 @@ export function longestUseMs({ adjacentGrowing, ...policies }: LifetimePolicies)
   );
 }
 
-function policyFor(finality: Finality, policies: LifetimePolicies, instants: AnswerInstants): LifetimePolicy {
-  if (finality.rule !== 'adjacentGrowing') return policies[finality.rule];
-  const { shortestLifetime, longestLifetime, ageDivisor, ...windows } = policies.adjacentGrowing;
-  const grownMs = Math.floor(ageOf(finality, instants) / ageDivisor);
-  return { ...windows, lifetime: Math.min(Math.max(grownMs, shortestLifetime), longestLifetime) };
+/** In milliseconds. */
+function lengthOf(finality: Finality, policies: LifetimePolicies, receivedAt: number, chainAt?: number): number {
+  if (finality.rule !== 'adjacentGrowing') return policies[finality.rule].lifetime;
+  const { shortestLifetime, longestLifetime, ageDivisor } = policies.adjacentGrowing;
+  const grownMs = Math.floor(ageOf(finality, receivedAt, chainAt) / ageDivisor);
+  return Math.min(Math.max(grownMs, shortestLifetime), longestLifetime);
 }
 
 /**
  * The age of the youngest child in milliseconds, counted from the chain time: an indexer that is an hour behind has an
  * hour-old child since a moment ago. Our clock bounds it, for no chain is ahead of it. 0 where either end is unknown.
  */
-function ageOf({ newestNow }: Finality, { receivedAt, chainAt }: AnswerInstants): number {
+function ageOf({ newestNow }: Finality, receivedAt: number, chainAt?: number): number {
   if (newestNow === undefined || chainAt === undefined) return 0;
   return Math.max(0, Math.min(chainAt, receivedAt) - newestNow * 1000);
 }

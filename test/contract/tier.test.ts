@@ -7,7 +7,7 @@ import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
 import { usableUntil } from '../../src/instants.ts';
-import { anEntry } from '../support/entry.ts';
+import { anEntry, asTheyAre } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
 /** What the suite needs of a tier: the tier, its clock, and a way to wait until an entry is stored. */
@@ -22,7 +22,7 @@ afterAll(() => connection.close());
 
 function memoryTier(): Subject {
   const clock = { now: Date.now() };
-  const tier = new MemoryTier({ maxSizeBytes: 256 * 1024 * 1024, now: () => clock.now });
+  const tier = new MemoryTier({ maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000, now: () => clock.now });
   return { tier, clock, settled: async () => {} };
 }
 
@@ -31,6 +31,7 @@ function redisTier(): Subject {
   const tier = new RedisTier({
     connection,
     redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
+    toStore: asTheyAre,
     budgetMs: 5000,
     breaker: { faults: 3, openMs: 1000 },
     maxPendingWrites: 1000,

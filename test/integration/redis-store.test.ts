@@ -4,12 +4,13 @@ import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { DELETE_IF_SAME, STORE } from '../../src/cache/redis-store.ts';
-import { anEntry } from '../support/entry.ts';
+import { anEntry, bodyOf, keptForm } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
 const redis = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 5000 });
 afterAll(() => redis.close());
 
+const encoded = (entry: Entry) => encodeEntry(entry, keptForm(entry));
 const newKey = () => `test:store:${Math.random()}`;
 
 async function storeBytes(key: string, bytes: Buffer, purgedUntil = 0): Promise<string> {
@@ -17,12 +18,13 @@ async function storeBytes(key: string, bytes: Buffer, purgedUntil = 0): Promise<
 }
 
 async function store(key: string, entry: Entry, purgedUntil = 0): Promise<string> {
-  return storeBytes(key, await encodeEntry(entry), purgedUntil);
+  return storeBytes(key, encoded(entry), purgedUntil);
 }
 
 async function kept(key: string): Promise<string | undefined> {
   const bytes = await redis.getBuffer(key);
-  return bytes && (await decodeEntry(bytes, anEntry().key))?.body.toString();
+  const entry = bytes && decodeEntry(bytes, anEntry().key);
+  return entry && bodyOf(entry).toString();
 }
 
 const NOW = Date.now();
@@ -51,7 +53,7 @@ test('the script in Redis keeps the same of two answers as memory does', async (
       expect(await store(key, first)).toBe('stored');
       const expected = precedenceOver(first, second, Date.now());
       expect(await store(key, second)).toBe(expected === 'replaces' ? 'stored' : expected);
-      expect(await kept(key)).toBe((expected === 'replaces' ? second : first).body.toString());
+      expect(await kept(key)).toBe(bodyOf(expected === 'replaces' ? second : first).toString());
     }),
   );
 });
@@ -78,7 +80,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['less than a head', (bytes) => bytes.subarray(0, AT.stringLengths)],
 ])('garbage is replaced: %s', async (_, damage) => {
   const key = newKey();
-  const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
+  const bytes = encoded(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await redis.runScript(`redis.call('SET', KEYS[1], ARGV[1])`, [key], [damage(bytes)]);
   expect(await storeBytes(key, bytes)).toBe('stored');
   expect(await kept(key)).toBe('right');
@@ -92,7 +94,7 @@ test('a value that is no string is replaced', async () => {
 
 test('damaged bytes are deleted, unless they were replaced meanwhile', async () => {
   const key = newKey();
-  const bytes = await encodeEntry(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
+  const bytes = encoded(anEntry({ askedAt: NOW, body: Buffer.from('right') }));
   await storeBytes(key, bytes);
   await redis.runScript(DELETE_IF_SAME, [key], [Buffer.alloc(STAMP_BYTES, 1)]);
   expect(await kept(key)).toBe('right');

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import type { RedisTierOptions } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/instants.ts';
-import { anEntry } from '../support/entry.ts';
+import { aFormMaker, anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
@@ -13,8 +14,8 @@ afterAll(() => redis.disconnect());
 const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(100)) });
 
 /** A tier of a budget that no noise of the machine can exceed, holding `stored`, and the one Redis key it made. */
-async function tierWith(stored = entry()) {
-  const subject = new ObservedRedisTier(url, { budgetMs: 5000 });
+async function tierWith(stored = entry(), options: Partial<RedisTierOptions> = {}) {
+  const subject = new ObservedRedisTier(url, { budgetMs: 5000, ...options });
   await subject.untilConnection('connected');
   subject.tier.set(stored);
   await subject.tier.idle();
@@ -31,9 +32,10 @@ describe('an entry in Redis', () => {
   });
 
   test('is smaller than its body', async () => {
-    const { subject, stored, redisKey } = await tierWith();
+    const forms = aFormMaker();
+    const { subject, stored, redisKey } = await tierWith(entry(), { toStore: (it) => forms.toStore(it) });
     await using _ = subject;
-    expect(await redis.strlen(redisKey)).toBeLessThan(stored.body.byteLength / 2);
+    expect(await redis.strlen(redisKey)).toBeLessThan(stored.forms.bytes / 2);
   });
 
   test('is found by every tier with the same prefix, and by none with another', async () => {

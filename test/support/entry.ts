@@ -1,18 +1,23 @@
 import type { Entry } from '../../src/cache/entry.ts';
+import { FormMaker, type FormMakerOptions } from '../../src/cache/form-maker.ts';
+import { formsOf, keptEncoding } from '../../src/cache/forms.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
+import type { Coding } from '../../src/content-codings.ts';
 
 /** What `anEntry` may be given; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
+  /** The body, as the indexer sent it. */
+  readonly body?: Buffer;
   readonly head?: Partial<Entry['head']>;
 }
 
 /** A valid entry, requested at `askedAt`; by default fresh for a minute and usable for two. */
-export function anEntry(options: EntryOptions = {}): Entry {
+export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options }: EntryOptions = {}): Entry {
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {
     key: 'v1 mainnet adjacentTransactions hash=AAAA',
     tags: [],
-    body: Buffer.from('{"transactions":[]}'),
+    etag: '"c29tZSB0YWc"',
     freshUntil: askedAt + 60_000,
     staleWhileRevalidateUntil: askedAt + 70_000,
     staleIfErrorUntil: askedAt + 120_000,
@@ -20,13 +25,13 @@ export function anEntry(options: EntryOptions = {}): Entry {
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
+    forms: formsOf(body),
     ...options,
     askedAt,
     head: {
       status: 200,
       contentType: 'application/json',
       apiVersion: '1.2.3',
-      etag: '"c29tZSB0YWc"',
       answerClass: 'final',
       maxAgeSeconds: 60,
       ...options.head,
@@ -36,3 +41,29 @@ export function anEntry(options: EntryOptions = {}): Entry {
 
 /** For a cache that no purge has reached. */
 export const NOTHING_PURGED: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
+
+/** The body of an entry as the indexer sent it. */
+export function bodyOf({ forms }: Entry): Buffer {
+  if (forms.identity === undefined) throw new Error('the entry is not kept as the indexer sent it');
+  return forms.identity;
+}
+
+/** The form in which an entry is kept. */
+export function keptForm({ forms }: Entry): { readonly coding: Coding; readonly body: Buffer } {
+  const coding = forms.identity === undefined ? (keptEncoding(forms) ?? 'identity') : 'identity';
+  return { coding, body: forms[coding] ?? Buffer.alloc(0) };
+}
+
+/** Stores entries as they are. */
+export const asTheyAre = async (entry: Entry) => keptForm(entry);
+
+/** A maker of all encodings, from 1 KiB up. */
+export function aFormMaker(options: Partial<FormMakerOptions> = {}): FormMaker {
+  return new FormMaker({
+    encodings: ['gzip', 'br', 'zstd'],
+    minBytes: 1024,
+    onChange: () => {},
+    report: () => {},
+    ...options,
+  });
+}

@@ -6,6 +6,7 @@ import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src
 import type { TierRead } from '../../src/cache/tier.ts';
 import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
+import { asTheyAre } from './entry.ts';
 
 const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
@@ -47,6 +48,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     this.tier = new RedisTier({
       connection: this.#connection,
       redisKey: redisKeyFor(this.keyPrefix),
+      toStore: asTheyAre,
       budgetMs: ObservedRedisTier.BUDGET_MS,
       breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
       maxPendingWrites: 100,

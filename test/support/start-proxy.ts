@@ -41,7 +41,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const { upstream, admission, breaker, passThrough, redis, memory, http, coalescing, lifetimes } = settings;
+  const { upstream, admission, breaker, passThrough, redis, memory, compression, http, coalescing, lifetimes } =
+    settings;
   return {
     ...settings,
     upstream: { ...upstream, ...overrides.upstream },
@@ -50,6 +51,7 @@ function withOverrides(settings: Settings, overrides: Overrides): Settings {
     passThrough: { ...passThrough, ...overrides.passThrough },
     redis: { ...redis, ...overrides.redis },
     memory: { ...memory, ...overrides.memory },
+    compression: { ...compression, ...overrides.compression },
     http: { ...http, ...overrides.http },
     coalescing: { ...coalescing, ...overrides.coalescing },
     lifetimes: { ...lifetimes, ...overrides.lifetimes },

@@ -7,18 +7,18 @@ import type { RedisServer } from './redis-server.ts';
 export interface WatchedKeys extends AsyncDisposable {
   /** Waits that began: an instance learned that another one loads. */
   readonly waits: number;
-  /** Polls by waiting instances after the entry was stored: no message had woken them yet. */
-  readonly looksAfterStores: number;
+  /** Polls by waiting instances after the lease was ended: no message had woken them yet. */
+  readonly looksAfterEnds: number;
   /** On how many of the servers an entry was stored. */
   readonly mastersWithStores: number;
 }
 
 /** Watches all that the servers are asked from now on. */
 export async function watchKeys(servers: readonly RedisServer[]): Promise<WatchedKeys> {
-  const stored = new Set<string>();
+  const ended = new Set<string>();
   const waiting = new Set<string>();
   const mastersWithStores = new Set<RedisServer>();
-  let looksAfterStores = 0;
+  let looksAfterEnds = 0;
   const monitors: Redis[] = [];
   for (const server of servers) {
     const admin = adminOf(server.port);
@@ -30,12 +30,13 @@ export async function watchKeys(servers: readonly RedisServer[]): Promise<Watche
       const [first = '', second = ''] = args;
       const name = command.toLowerCase();
       if (name === 'set' && !first.endsWith(':lease') && first.includes('{')) {
-        stored.add(first);
         mastersWithStores.add(server);
+      } else if (name === 'del' && first.endsWith(':lease')) {
+        ended.add(first.slice(0, -':lease'.length));
       } else if (name === 'sadd') {
         waiting.add(`${first} ${second}`);
-      } else if (name === 'evalsha' && args.includes('watch') && stored.has(args[2] ?? '')) {
-        looksAfterStores++;
+      } else if (name === 'evalsha' && args.includes('watch') && ended.has(args[2] ?? '')) {
+        looksAfterEnds++;
       }
     });
   }
@@ -43,8 +44,8 @@ export async function watchKeys(servers: readonly RedisServer[]): Promise<Watche
     get waits() {
       return waiting.size;
     },
-    get looksAfterStores() {
-      return looksAfterStores;
+    get looksAfterEnds() {
+      return looksAfterEnds;
     },
     get mastersWithStores() {
       return mastersWithStores.size;

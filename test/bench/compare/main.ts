@@ -43,7 +43,8 @@ const STATUS: Readonly<Record<Kind, string>> = {
 };
 
 const HOT_KEYS = 200;
-const WARM_UP_ROUNDS = Number(process.env['WU'] ?? 2);
+/** Before that the code is not compiled for speed. */
+const WARM_UP_ROUNDS = 6;
 
 /** Every hit is made to ask Redis first, though memory holds the entry as well. */
 const EVERY_HIT_FROM_REDIS = { redis: { budget: '1s' }, lifetimes: { adjacentGrowing: { memoryTtl: '0ms' } } };
@@ -92,7 +93,6 @@ async function compare(kind: Kind, sizeKb: number): Promise<string[]> {
   const costs = micros.map(median);
   const ratios = micros[0]?.map((cost, round) => cost / (micros[1]?.[round] ?? Number.NaN)) ?? [];
   const ratio = trees.length > 1 ? [median(ratios).toFixed(2)] : [];
-  console.error(micros.map((m) => m.map((x) => x.toFixed(0)).join(' ')).join(' / '));
   return [kind, `${sizeKb}`, ...costs.map((cost) => cost.toFixed(1)), ...ratio];
 }
 

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   const clock = { now: startAt };
-  return { clock, tier: new MemoryTier({ maxSizeBytes, now: () => clock.now }) };
+  return { clock, tier: new MemoryTier({ maxEntries: 1000, maxSizeBytes, now: () => clock.now }) };
 }
 
 describe('the size limit', () => {

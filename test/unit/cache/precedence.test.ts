@@ -112,8 +112,8 @@ describe('a kept answer that is extended', () => {
   });
 
   test('keeps its age and its bytes', () => {
-    const { askedAt, body, head } = extended(kept, later);
-    expect({ askedAt, body, head }).toEqual({ askedAt: kept.askedAt, body: kept.body, head: kept.head });
+    const { askedAt, forms, head } = extended(kept, later);
+    expect({ askedAt, forms, head }).toEqual({ askedAt: kept.askedAt, forms: kept.forms, head: kept.head });
   });
 
   test('counts from the first regressed answer', () => {

@@ -5,7 +5,7 @@ import { STORE } from '../../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
 import { NodeLost } from '../../../src/redis/connect.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, asTheyAre, keptForm } from '../../support/entry.ts';
 
 const BUDGET_MS = 50;
 const OPEN_MS = 1000;
@@ -32,6 +32,7 @@ function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Par
   const tier = new RedisTier({
     connection,
     redisKey: redisKeyFor('toncache:test:'),
+    toStore: asTheyAre,
     budgetMs: BUDGET_MS,
     breaker: { faults: FAULTS, openMs: OPEN_MS },
     maxPendingWrites: 10,
@@ -82,7 +83,7 @@ describe('a look-up', () => {
   });
 
   test('does not return an entry whose stale windows are over', async () => {
-    const bytes = await encodeEntry(entry);
+    const bytes = encodeEntry(entry, keptForm(entry));
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(entry.staleIfErrorUntil - 1);
     expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });
@@ -213,7 +214,7 @@ describe('a write', () => {
     expect(connection.runScript).toHaveBeenCalledWith(
       STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/)],
-      [await encodeEntry(entry), 100_000, 0],
+      [encodeEntry(entry, keptForm(entry)), 100_000, 0],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });

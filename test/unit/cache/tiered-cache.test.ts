@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import type { SharedStore, SharedTier, Tier, TierRead } from '../../../src/cache/tier.ts';
+import type { SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { usableUntil } from '../../../src/instants.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
@@ -31,6 +31,10 @@ class FakeRedis implements SharedTier {
     return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
   }
 
+  async delete(deleted: string): Promise<void> {
+    this.kept.delete(deleted);
+  }
+
   set(entry: Entry, store?: SharedStore): boolean {
     if (!this.takes) return false;
     if (!this.failing) this.kept.set(entry.key, entry);
@@ -41,10 +45,10 @@ class FakeRedis implements SharedTier {
 
 function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   const clock = { now: startAt };
-  const memory = new MemoryTier({ maxSizeBytes, now: () => clock.now });
+  const memory = new MemoryTier({ maxSizeBytes, maxEntries: 1000, now: () => clock.now });
   const redis = new FakeRedis();
   const purges: { -readonly [N in keyof Purges]: Purges[N] } = { ...NOTHING_PURGED };
-  const cacheWith = (tier: Tier | undefined) =>
+  const cacheWith = (tier: SharedTier | undefined) =>
     new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges, now: () => clock.now });
   return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
 }

@@ -118,7 +118,9 @@ describe('the loaded settings', () => {
     expect(new Set(paths).size).toBe(paths.length);
     const leaves = (value: object, above: string): string[] =>
       Object.entries(value).flatMap(([name, child]: [string, unknown]) =>
-        typeof child === 'object' && child !== null ? leaves(child, `${above}${name}.`) : [`${above}${name}`],
+        typeof child === 'object' && child !== null && !Array.isArray(child)
+          ? leaves(child, `${above}${name}.`)
+          : [`${above}${name}`],
       );
     const loaded = leaves(load(REQUIRED).settings, '');
     expect(paths).toEqual(expect.arrayContaining(loaded));

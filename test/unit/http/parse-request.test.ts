@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isOfApi, noneMatch, parseTarget } from '../../../src/http/parse-request.ts';
+import { isOfApi, parseTarget, tagsIn } from '../../../src/http/parse-request.ts';
 
 describe('a request target', () => {
   it.each([
@@ -48,21 +48,15 @@ describe('a request target', () => {
   ])('%s belongs to the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
 });
 
-describe('If-None-Match', () => {
+describe('the entity tags of a list', () => {
   it.each([
-    [undefined, false],
-    ['', false],
-    ['*', true],
-    [' * ', true],
-    ['"a"', true],
-    ['W/"a"', true],
-    ['"b", W/"a"', true],
-    ['a', false],
-    ['"b"', false],
-    ['"A"', false],
-    ['"aa"', false],
-    ['w/"a', false],
-  ])('%s holds "a": %s', (given, holds) => expect(noneMatch(given, '"a"')).toBe(holds));
-
-  it('does not cut a tag at a comma', () => expect(noneMatch('"x,y", "z"', '"x,y"')).toBe(true));
+    ['', []],
+    ['*', []],
+    ['"a"', ['"a"']],
+    ['W/"a"', ['"a"']],
+    ['"b", W/"a"', ['"b"', '"a"']],
+    ['a', []],
+    ['w/"a', []],
+    ['"x,y", "z"', ['"x,y"', '"z"']],
+  ])('%s are %j', (list, tags) => expect(tagsIn(list)).toEqual(tags));
 });

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { formsOf } from '../../../src/cache/forms.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
+import { bodyOf } from '../../support/entry.ts';
 import { ASKED_AT, BLOCK_SET, classifiedOf, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
@@ -12,12 +14,12 @@ describe('an answer', () => {
     expect(entry).toEqual({
       key: 'the key',
       tags: [],
-      body: Buffer.from(BLOCK_SET),
+      forms: formsOf(Buffer.from(BLOCK_SET)),
+      etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url')}"`,
       head: {
         status: 200,
         contentType: 'application/json; charset=utf-8',
         apiVersion: '1.2.3',
-        etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url')}"`,
         answerClass: 'final',
         maxAgeSeconds: 3600,
       },
@@ -31,19 +33,19 @@ describe('an answer', () => {
       regressedSince: undefined,
     });
     chunk.fill(0);
-    expect(entry.body.toString()).toBe(BLOCK_SET);
-    expect(entry.body.buffer.byteLength).toBe(BLOCK_SET.length);
+    expect(bodyOf(entry).toString()).toBe(BLOCK_SET);
+    expect(bodyOf(entry).buffer.byteLength).toBe(BLOCK_SET.length);
   });
 
   test('keeps every byte, white space and escapes included', () => {
     const body = ' {"traces" : [] , "x":1.0e2,"\\u0061":"\\/",\r\n"é":"💎"} ';
-    expect(entryOf(PENDING, { body }).body).toEqual(Buffer.from(body));
+    expect(bodyOf(entryOf(PENDING, { body }))).toEqual(Buffer.from(body));
   });
 
   test("that is a 404 in the indexer's own form becomes an entry of the class absent", () => {
     const body = '{"error":"blocks not found"}';
     const entry = entryOf(SHARDS, { status: 404, body });
-    expect(entry.body.toString()).toBe(body);
+    expect(bodyOf(entry).toString()).toBe(body);
     expect(entry.head).toMatchObject({ status: 404, answerClass: 'absent', maxAgeSeconds: 0 });
     expect(entry.freshUntil).toBe(ASKED_AT + 600);
     expect(entry.staleIfErrorUntil).toBe(entry.freshUntil);
@@ -75,7 +77,7 @@ describe('an answer', () => {
   });
 
   test('has a strong entity tag over its body alone', () => {
-    const tag = (body: string, status = 200) => entryOf(PENDING, { body, status, apiVersion: `${status}` }).head.etag;
+    const tag = (body: string, status = 200) => entryOf(PENDING, { body, status, apiVersion: `${status}` }).etag;
     expect(tag('{"traces":[]}')).toMatch(/^"[\w-]{43}"$/);
     expect(tag('{"traces":[]}')).toBe(tag('{"traces":[]}'));
     expect(tag('{"traces":[]}')).not.toBe(tag('{"traces": []}'));
@@ -149,7 +151,7 @@ describe('a response that is no answer', () => {
   test.each([404, 422, 500, 503])("status %d keeps the indexer's own error body, byte for byte", (status) => {
     const body = ' {"error" : "not\\u0020this"} ';
     // A true 404 is an entry, whose body the tests above look at.
-    if (status === 404) expect(entryOf(SHARDS, { status, body }).body.toString()).toBe(body);
+    if (status === 404) expect(bodyOf(entryOf(SHARDS, { status, body })).toString()).toBe(body);
     else expect(failureOf(SHARDS, { status, body }).upstreamBody?.toString()).toBe(body);
   });
 

@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ProxyError } from '../errors.ts';
-import { commonHeaders, type ResponseContext } from './send-response.ts';
+import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /** The status of each failure; `upstream-error` keeps the indexer's own. */
 const STATUS: Record<ErrorCode, number> = {
@@ -29,20 +28,12 @@ const STATUS: Record<ErrorCode, number> = {
 /** The longest error of the indexer that is passed on: what it has to say is short. */
 const LONGEST_ERROR_BYTES = 64 * 1024;
 
-/** Sends a failure in the indexer's own shape, `{"error":"..."}`; never to be cached by anyone. */
-export function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: ProxyError,
-  context: ResponseContext,
-): void {
+/** A failure in the indexer's own shape, `{"error":"..."}`; never to be cached by anyone. */
+export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
   const theirs = error.upstreamBody;
   const body =
-    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES
-      ? theirs
-      : // A text leaves in one piece with its head, bytes do not.
-        JSON.stringify({ error: error.message });
+    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES ? theirs : JSON.stringify({ error: error.message });
   const headers = commonHeaders(context);
   headers.push(
     'Cache-Control',
@@ -55,6 +46,5 @@ export function sendError(
   if (error.allow !== undefined) headers.push('Allow', error.allow);
   if (error.apiVersion !== undefined) headers.push('X-API-Version', error.apiVersion);
   if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
-  response.writeHead(status, headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
+  return { status, headers, body };
 }

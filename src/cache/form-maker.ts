@@ -1,0 +1,157 @@
+import { type Accepted, type Coding, type Encoding, etagOf, IDENTITY_ONLY } from '../content-codings.ts';
+import { decodeBody, encodeBody } from './content-coding.ts';
+import type { Entry } from './entry.ts';
+import { ask, canBeEncoded, type Form, type Forms, giveUpEncoding, isAsked, keep, keptEncoding } from './forms.ts';
+
+/** An answer that is fresh for less than this is encoded only when it is asked for again. */
+const LASTING_MS = 10_000;
+
+/** The most bodies that are encoded at once: beyond it answers go out as they are. */
+const MOST_AT_ONCE = 64;
+
+/** What a `FormMaker` tells of its work. */
+export interface FormEvent {
+  readonly name: 'encoded';
+  readonly encoding: Encoding;
+}
+
+export interface FormMakerOptions {
+  /** The encodings that may be sent. Of several that a client likes equally well, the first is made. */
+  readonly encodings: readonly Encoding[];
+  /** A shorter body is never encoded. */
+  readonly minBytes: number;
+  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
+  readonly onChange: (entry: Entry) => void;
+  readonly report: (event: FormEvent) => void;
+}
+
+/** The codings of a body to be stored in Redis. */
+export interface StoredForm {
+  readonly coding: Coding;
+  readonly body: Buffer;
+}
+
+/**
+ * Chooses the coding in which a client gets an answer, and makes what is missing: each encoding once for an entry, off
+ * the event loop, while the client gets what is there. An entry is kept in the codings that were asked for: where all clients
+ * accept an encoding, in that alone.
+ */
+export class FormMaker {
+  readonly #options: FormMakerOptions;
+  readonly #encoding = new Map<Forms, Promise<StoredForm | undefined>>();
+  readonly #decoding = new Map<Forms, Promise<Form | undefined>>();
+
+  constructor(options: FormMakerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The form for a client. A promise where a large body has to be decoded first; `undefined`, or a promise of it, where
+   * what came from Redis cannot be decoded.
+   */
+  of(entry: Entry, accepted: Accepted): Form | undefined | Promise<Form | undefined> {
+    if (accepted === IDENTITY_ONLY || !this.#mayBeEncoded(entry.forms)) return this.#identity(entry);
+    let isMade = false;
+    for (const codings of accepted) {
+      const wanted = this.#options.encodings.filter((encoding) => codings.includes(encoding));
+      const kept = wanted.find((encoding) => entry.forms[encoding] !== undefined);
+      if (kept !== undefined) return this.#kept(entry, kept);
+      const [best] = wanted;
+      if (best !== undefined && !isMade) this.#want(entry, best);
+      isMade ||= best !== undefined;
+      if (best === undefined && codings.includes('identity')) break;
+    }
+    // Sent until the encoding is there, it was not asked for.
+    const { identity } = entry.forms;
+    if (identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity', identity);
+    return this.#identity(entry);
+  }
+
+  /** What is stored of an entry where instances share it: encoded if it lasts, so that no instance encodes it again. */
+  async toStore(entry: Entry): Promise<StoredForm> {
+    const { forms, lifetime } = entry;
+    const kept = this.#stored(forms);
+    const [encoding] = this.#options.encodings;
+    const isWorthwhile = lifetime >= LASTING_MS && this.#mayBeEncoded(forms) && canBeEncoded(forms);
+    if (kept.coding !== 'identity' || encoding === undefined || !isWorthwhile) return kept;
+    return (await this.#encode(entry, encoding)) ?? this.#stored(forms);
+  }
+
+  #stored(forms: Forms): StoredForm {
+    const coding = keptEncoding(forms) ?? 'identity';
+    return { coding, body: forms[coding] as Buffer };
+  }
+
+  #mayBeEncoded({ bytes }: Forms): boolean {
+    return bytes >= this.#options.minBytes && this.#options.encodings.length > 0;
+  }
+
+  #kept(entry: Entry, coding: Coding): Form {
+    ask(entry.forms, coding);
+    return this.#form(entry, coding, entry.forms[coding] as Buffer);
+  }
+
+  #form({ etag, forms }: Entry, coding: Coding, body: Buffer): Form {
+    return { coding, body, etag: etagOf(etag, coding), varies: this.#mayBeEncoded(forms) };
+  }
+
+  #want(entry: Entry, encoding: Encoding): void {
+    const wasAsked = ask(entry.forms, encoding);
+    if (canBeEncoded(entry.forms) && (wasAsked || entry.lifetime >= LASTING_MS)) void this.#encode(entry, encoding);
+  }
+
+  /** One encoding of an entry at a time; `undefined` when it came to nothing. Another one is made when it is asked for again. */
+  #encode(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
+    const { forms } = entry;
+    const underWay = this.#encoding.get(forms);
+    if (underWay !== undefined) return underWay;
+    if (this.#encoding.size >= MOST_AT_ONCE) return Promise.resolve(undefined);
+    const encoded = this.#encodeNow(entry, encoding)
+      .catch(() => undefined)
+      .finally(() => this.#encoding.delete(forms));
+    this.#encoding.set(forms, encoded);
+    return encoded;
+  }
+
+  async #encodeNow(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
+    const { forms } = entry;
+    const { onChange, report } = this.#options;
+    const { coding, body } = this.#stored(forms);
+    const identity = forms.identity ?? (coding === 'identity' ? body : await decodeBody(coding, body, forms.bytes));
+    if (identity === undefined) return undefined;
+    const encoded = await encodeBody(encoding, identity);
+    report({ name: 'encoded', encoding });
+    if (encoded.length >= identity.length) {
+      giveUpEncoding(forms);
+      return undefined;
+    }
+    if (isAsked(forms, encoding)) {
+      keep(forms, encoding, encoded);
+      onChange(entry);
+    }
+    return { coding: encoding, body: encoded };
+  }
+
+  #identity(entry: Entry): Form | undefined | Promise<Form | undefined> {
+    const { forms } = entry;
+    if (forms.identity !== undefined) return this.#kept(entry, 'identity');
+    const underWay = this.#decoding.get(forms);
+    if (underWay !== undefined) return underWay;
+    const encoding = keptEncoding(forms);
+    const encoded = encoding && forms[encoding];
+    if (encoding === undefined || encoded === undefined) return undefined;
+    const identity = decodeBody(encoding, encoded, forms.bytes);
+    if (!(identity instanceof Promise)) return this.#decoded(entry, identity);
+    const decoding = identity.then((body) => this.#decoded(entry, body)).finally(() => this.#decoding.delete(forms));
+    this.#decoding.set(forms, decoding);
+    return decoding;
+  }
+
+  #decoded(entry: Entry, identity: Buffer | undefined): Form | undefined {
+    if (identity === undefined) return undefined;
+    ask(entry.forms, 'identity');
+    keep(entry.forms, 'identity', identity);
+    this.#options.onChange(entry);
+    return this.#kept(entry, 'identity');
+  }
+}

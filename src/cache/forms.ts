@@ -1,0 +1,74 @@
+import { type Coding, ENCODINGS, type Encoding } from '../content-codings.ts';
+
+/**
+ * The body of an answer in the codings in which it is kept: one at least, each in memory of its own and never written to.
+ * Copies of an entry share it, so that none is encoded twice.
+ */
+export interface Forms {
+  /** The length of the body that the indexer sent. */
+  readonly bytes: number;
+  identity: Buffer | undefined;
+  gzip: Buffer | undefined;
+  br: Buffer | undefined;
+  zstd: Buffer | undefined;
+  /** The codings that were asked for here, as bits: {@link isAsked}. */
+  asked: number;
+}
+
+/** One coding of an answer, as it is sent. */
+export interface Form {
+  readonly coding: Coding;
+  readonly body: Buffer;
+  /** Strong entity tag of this coding, with its quotes (RFC 9110 8.8.3.3). */
+  readonly etag: string;
+  /** Whether another `Accept-Encoding` could have brought another coding. */
+  readonly varies: boolean;
+}
+
+const BITS: Record<Coding, number> = { identity: 1, gzip: 2, br: 4, zstd: 8 };
+const NO_GAIN = 16;
+
+/** A body that is kept in one coding; `bytes` is its length without encoding. */
+export function formsOf(body: Buffer, coding: Coding = 'identity', bytes = body.length): Forms {
+  const forms: Forms = { bytes, identity: undefined, gzip: undefined, br: undefined, zstd: undefined, asked: 0 };
+  forms[coding] = body;
+  return forms;
+}
+
+/** The encoding in which a body is kept; `undefined` when it is kept as it is alone. */
+export function keptEncoding(forms: Forms): Encoding | undefined {
+  return ENCODINGS.find((encoding) => forms[encoding] !== undefined);
+}
+
+/** How many bytes are kept, in all codings. */
+export function keptBytes({ identity, gzip, br, zstd }: Forms): number {
+  return (identity?.length ?? 0) + (gzip?.length ?? 0) + (br?.length ?? 0) + (zstd?.length ?? 0);
+}
+
+/** Notes that a coding was asked for; returns whether it had been before. */
+export function ask(forms: Forms, coding: Coding): boolean {
+  const wasAsked = isAsked(forms, coding);
+  forms.asked |= BITS[coding];
+  return wasAsked;
+}
+
+export function isAsked(forms: Forms, coding: Coding): boolean {
+  return (forms.asked & BITS[coding]) !== 0;
+}
+
+/** Keeps a body in one more coding, and lets go of the others that were not asked for. */
+export function keep(forms: Forms, coding: Coding, body: Buffer): void {
+  forms[coding] = body;
+  for (const other of ['identity', ...ENCODINGS] as const) {
+    if (other !== coding && !isAsked(forms, other)) forms[other] = undefined;
+  }
+}
+
+/** Notes that an encoding does not make this body smaller. */
+export function giveUpEncoding(forms: Forms): void {
+  forms.asked |= NO_GAIN;
+}
+
+export function canBeEncoded({ asked }: Forms): boolean {
+  return (asked & NO_GAIN) === 0;
+}

@@ -1,0 +1,47 @@
+import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../content-codings.ts';
+
+/** One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). */
+const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*(?:;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
+
+/** Clients send a handful of values over and over. A longer one, and one too many, is parsed each time. */
+const MOST_REMEMBERED = 1000;
+const LONGEST_REMEMBERED = 200;
+
+const remembered = new Map<string, Accepted>();
+
+/**
+ * What a client accepts by its `Accept-Encoding` (RFC 9110 12.5.3). Members that are not well-formed say nothing; of a coding that is
+ * named twice the greater weight counts. `identity` ranks below all codings that are named, unless it is named itself.
+ */
+export function acceptedCodings(acceptEncoding: string | undefined): Accepted {
+  if (acceptEncoding === undefined || acceptEncoding === '') return IDENTITY_ONLY;
+  const known = remembered.get(acceptEncoding);
+  if (known !== undefined) return known;
+  const accepted = parse(acceptEncoding);
+  if (acceptEncoding.length <= LONGEST_REMEMBERED && remembered.size < MOST_REMEMBERED) {
+    remembered.set(acceptEncoding, accepted);
+  }
+  return accepted;
+}
+
+function parse(acceptEncoding: string): Accepted {
+  const weights = new Map<string, number>();
+  for (const member of acceptEncoding.split(',')) {
+    const [, given, weight = '1'] = MEMBER.exec(member) ?? [];
+    if (given === undefined) continue;
+    const lowered = given.toLowerCase();
+    // RFC 9110 8.4.1.3: to be taken for the same.
+    const name = lowered === 'x-gzip' ? 'gzip' : lowered;
+    weights.set(name, Math.max(weights.get(name) ?? 0, Number(weight)));
+  }
+  const others = weights.get('*');
+  const byWeight = new Map<number, Coding[]>();
+  for (const coding of [...ENCODINGS, 'identity'] as const) {
+    // Without `*` a coding that is not named is not accepted, except for `identity`.
+    const weight = weights.get(coding) ?? others ?? (coding === 'identity' ? Number.MIN_VALUE : 0);
+    if (weight > 0) byWeight.set(weight, [...(byWeight.get(weight) ?? []), coding]);
+  }
+  const accepted = [...byWeight].toSorted(([one], [other]) => other - one).map(([, codings]) => codings);
+  const isIdentityFirst = accepted[0] === undefined || accepted[0].join() === 'identity';
+  return isIdentityFirst ? IDENTITY_ONLY : accepted;
+}

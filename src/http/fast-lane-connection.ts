@@ -1,0 +1,199 @@
+import type { Socket } from 'node:net';
+import type { Accepted } from '../content-codings.ts';
+import type { FoundHit } from '../proxy/handle-request.ts';
+import type { ClientConnection, ClientConnections } from './client-connections.ts';
+import { type RequestFields, type RequestHead, readFields, readHead, readSpelling } from './fast-lane-head.ts';
+import { FastLaneWriter, type Writing } from './fast-lane-writer.ts';
+import type { HitsInBytes } from './hit-bytes.ts';
+import type { OperationAnswers } from './operation-answers.ts';
+import { isOneSlice } from './send-body.ts';
+
+/** So many requests of a connection are answered at once, before the other connections have their turn. */
+const MOST_AT_ONCE = 16;
+
+/** What all connections of the fast lane share. */
+export interface FastLaneParts extends Writing {
+  /** The fresh entry in memory for `operation?query`; `undefined` leaves it to `answers`. */
+  readonly findHit: (spelling: string, accepted: Accepted) => FoundHit | undefined;
+  readonly answers: OperationAnswers;
+  readonly hits: HitsInBytes;
+  readonly connections: ClientConnections;
+  readonly maxHeadBytes: number;
+  /** Node's HTTP server takes the connection over, with what was read of it and is not answered. */
+  readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
+}
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+/** What Node's HTTP server answers before it closes, and nothing else was written for the request. */
+const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
+
+/**
+ * A connection in the fast lane: its requests are read from the socket and answered in order, until one comes that only
+ * Node's HTTP server understands. That one waits for the answers before it, and then the connection is Node's.
+ */
+export class FastLaneConnection {
+  readonly connection: ClientConnection;
+  readonly #parts: FastLaneParts;
+  readonly #writer: FastLaneWriter;
+  /** An incomplete head, or what must not be looked at yet. */
+  #unread = NO_BYTES;
+  #isLeaving = false;
+  #hasEnded = false;
+  /** The fields of the last request, which are mostly those of the next one. */
+  #lastText = '';
+  #lastFields: RequestFields | undefined;
+
+  constructor(connection: ClientConnection, parts: FastLaneParts) {
+    this.connection = connection;
+    this.#parts = parts;
+    this.#writer = new FastLaneWriter(connection, parts, () => this.#goOn());
+    const { socket } = connection;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    // What comes of it is `close`.
+    socket.on('error', onError);
+    socket.on('timeout', onTimeout);
+  }
+
+  /** Whether every request that came was answered. */
+  get isIdle(): boolean {
+    return this.#writer.isIdle && this.#unread.length === 0;
+  }
+
+  /** Whether the end of a head is awaited. */
+  get hasPartOfHead(): boolean {
+    return this.#unread.length > 0 && !this.connection.isHeld;
+  }
+
+  /** When the last answer left, or the connection began, by `coarseNow`. */
+  get idleSince(): number {
+    return this.#writer.answeredAt;
+  }
+
+  /** Leaves the connection to Node now, or when what was read has been answered. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#goOn();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const unread = this.#unread;
+    if (unread.length === 0) {
+      this.#read(chunk, false);
+      return;
+    }
+    this.#unread = NO_BYTES;
+    this.#read(Buffer.concat([unread, chunk]), true);
+  };
+
+  /** `isSecondTry`: whether the bytes begin with a head that was incomplete. */
+  #read(bytes: Buffer, isSecondTry: boolean): void {
+    const { connections, maxHeadBytes } = this.#parts;
+    const text = bytes.toString('latin1');
+    let start = 0;
+    for (let count = 0; start < text.length; count++) {
+      if (count === MOST_AT_ONCE || this.#writer.isWriting || !connections.mayBeRead(this.connection)) {
+        this.#setAside(bytes.subarray(start));
+        if (count === MOST_AT_ONCE) setImmediate(this.#goOn);
+        return;
+      }
+      const head = this.#isLeaving ? 'other' : readHead(text, start, maxHeadBytes);
+      if (head === 'incomplete' && !(isSecondTry && start === 0)) {
+        this.#unread = bytes.subarray(start);
+        return;
+      }
+      if (typeof head === 'string' || !this.#serve(head)) {
+        this.#isLeaving = true;
+        this.#setAside(bytes.subarray(start));
+        this.#goOn();
+        return;
+      }
+      start = head.end;
+    }
+  }
+
+  /** Answers a request, now or in its turn; `false` when it is not one for the fast lane. */
+  #serve({ spelling, fields: text }: RequestHead): boolean {
+    const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
+    if (fields === undefined) return false;
+    const { findHit, answers, hits } = this.#parts;
+    if (fields.isPlain && this.#writer.isIdle) {
+      const hit = findHit(spelling, fields.accepted);
+      if (hit !== undefined && isOneSlice(hit.form.body)) {
+        this.#writer.writeHit(hits.of(hit, spelling));
+        return true;
+      }
+    }
+    const asked = readSpelling(spelling);
+    if (asked === undefined) return false;
+    const send = this.#writer.inTurn();
+    answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
+    return true;
+  }
+
+  #readFields(text: string): RequestFields | undefined {
+    this.#lastText = text;
+    this.#lastFields = readFields(text);
+    return this.#lastFields;
+  }
+
+  #setAside(bytes: Buffer): void {
+    const { connection } = this;
+    connection.socket.pause();
+    this.#unread = bytes;
+    this.#parts.connections.setAside(connection, bytes.length);
+  }
+
+  /** Something was answered, or the others have had their turn. */
+  readonly #goOn = (): void => {
+    const { connection } = this;
+    const { socket } = connection;
+    const { connections, leaveToNode } = this.#parts;
+    if (!socket.writable || connection.isParsedByNode) return;
+    if (this.#isLeaving) {
+      if (!this.#writer.isIdle) return;
+      this.#unlisten();
+      leaveToNode(this, this.#unread);
+    } else if (connection.isHeld && !this.#writer.isWriting && connections.mayBeRead(connection)) {
+      const unread = this.#unread;
+      this.#unread = NO_BYTES;
+      connections.takeUp(connection);
+      this.#read(unread, false);
+      if (connection.isHeld || connection.isParsedByNode) return;
+      if (this.#hasEnded) this.#end();
+      else socket.resume();
+    }
+  };
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true;
+    // What was read before it is answered first, but what waits for answers is lost, as it is with Node's HTTP server.
+    if (!this.connection.isHeld || this.#isLeaving) this.#end();
+  };
+
+  #end(): void {
+    const { socket } = this.connection;
+    if (this.hasPartOfHead) {
+      socket.write(BAD_REQUEST);
+      socket.destroy();
+    } else {
+      this.#writer.stop();
+      socket.end();
+    }
+  }
+
+  #unlisten(): void {
+    const { socket } = this.connection;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    socket.off('error', onError);
+    socket.off('timeout', onTimeout);
+  }
+}
+
+function onError(): void {}
+
+function onTimeout(this: Socket): void {
+  this.destroy();
+}

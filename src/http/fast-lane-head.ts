@@ -1,0 +1,112 @@
+import type { Accepted } from '../content-codings.ts';
+import { findOperation, OPERATION_NAMES, type Operation } from '../ton/operations.ts';
+import type { RequestHeaders } from '../ton/parse-call.ts';
+import { acceptedCodings } from './accept-encoding.ts';
+
+const BEGINNING = 'GET /api/v3/';
+const VERSION = ' HTTP/1.1\r\n';
+const HEAD_END = '\r\n\r\n';
+
+/** A field line of RFC 9112 5, without bytes above 7E. Node's parser takes each of them, and reads it in the same way. */
+const FIELD = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e]*)\r\n/y;
+
+/** A query of the characters that RFC 3986 lets it have, and the brackets of lists. */
+const QUERY = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*$/;
+
+/** Fields that say more of the connection, or of a body, than the fast lane knows. */
+const NOT_UNDERSTOOD = new Set([
+  'content-length',
+  'expect',
+  'http2-settings',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const OPERATIONS = new Map(
+  OPERATION_NAMES.flatMap((name) => {
+    const operation = findOperation(`/api/v3/${name}`);
+    return operation === undefined ? [] : [[name as string, operation] as const];
+  }),
+);
+
+/** Headers of the operations that change their answers. */
+const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
+
+/** Headers that are read. One that comes twice is left to Node. */
+const READ = new Set([...OF_OPERATIONS, 'accept-encoding', 'if-none-match', 'x-request-id']);
+
+/** Node drops the fields after the 1000th. */
+const MOST_FIELDS = 200;
+
+/** The head of a request, cut into its parts; neither the target nor the fields have been looked at. */
+export interface RequestHead {
+  /** The target without `/api/v3/`: what a {@link Operation} is asked for, with its query. */
+  readonly spelling: string;
+  /** The field lines, each with its line end. */
+  readonly fields: string;
+  /** Where the next request begins. */
+  readonly end: number;
+}
+
+/** What was read of the fields. */
+export interface RequestFields {
+  readonly headers: RequestHeaders;
+  /** What the client accepts by them. */
+  readonly accepted: Accepted;
+  /** Whether nothing else in them changes what is sent for a hit. */
+  readonly isPlain: boolean;
+}
+
+/**
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: what is there could be the
+ * beginning of one; `other`: only Node's parser can say what it is.
+ */
+export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
+  if (!text.startsWith(BEGINNING, start)) {
+    return BEGINNING.startsWith(text.slice(start, start + BEGINNING.length)) ? 'incomplete' : 'other';
+  }
+  const headEnd = text.indexOf(HEAD_END, start + BEGINNING.length);
+  if (headEnd < 0) return text.length - start < maxBytes ? 'incomplete' : 'other';
+  const end = headEnd + HEAD_END.length;
+  if (end - start >= maxBytes) return 'other';
+  const targetEnd = text.indexOf(' ', start + BEGINNING.length);
+  const fieldsStart = targetEnd + VERSION.length;
+  if (targetEnd < 0 || fieldsStart > headEnd || !text.startsWith(VERSION, targetEnd)) return 'other';
+  return { spelling: text.slice(start + BEGINNING.length, targetEnd), fields: text.slice(fieldsStart, end - 2), end };
+}
+
+/** The fields of a request that the fast lane may answer on a connection that stays open; `undefined` for all others. */
+export function readFields(text: string): RequestFields | undefined {
+  const headers: Record<string, string> = {};
+  let [hosts, connections, count] = [0, 0, 0];
+  FIELD.lastIndex = 0;
+  for (let at = 0; at < text.length; at = FIELD.lastIndex) {
+    const [, given = '', value = ''] = FIELD.exec(text) ?? [];
+    if (given === '' || ++count > MOST_FIELDS) return undefined;
+    const name = given.toLowerCase();
+    if (name === 'host') hosts++;
+    else if (name === 'connection') {
+      connections++;
+      if (value.trimEnd().toLowerCase() !== 'keep-alive') return undefined;
+    } else if (NOT_UNDERSTOOD.has(name)) return undefined;
+    else if (READ.has(name)) {
+      if (headers[name] !== undefined) return undefined;
+      headers[name] = value.trimEnd();
+    }
+  }
+  if (hosts !== 1 || connections > 1) return undefined;
+  const isPlain = Object.keys(headers).every((name) => name === 'x-request-id' || name === 'accept-encoding');
+  return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
+}
+
+/** What a spelling asks for; `undefined` when it is spelled otherwise than the fast lane knows. */
+export function readSpelling(spelling: string): { operation: Operation; rawQuery: string } | undefined {
+  const mark = spelling.indexOf('?');
+  const operation = mark < 0 ? undefined : OPERATIONS.get(spelling.slice(0, mark));
+  if (operation === undefined) return undefined;
+  const rawQuery = spelling.slice(mark + 1);
+  return QUERY.test(rawQuery) ? { operation, rawQuery } : undefined;
+}

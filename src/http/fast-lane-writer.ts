@@ -1,0 +1,141 @@
+import type { Socket } from 'node:net';
+import type { ClientConnection, ClientConnections } from './client-connections.ts';
+import type { HitBytes } from './hit-bytes.ts';
+import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
+import type { ResponseMessage } from './response-message.ts';
+import { isOneSlice, writeInSlices } from './send-body.ts';
+
+/** Its callback tells that what was written before it has left. */
+const NOTHING = Buffer.alloc(0);
+
+/** What the writers of all connections share. */
+export interface Writing {
+  readonly connections: ClientConnections;
+  readonly keepAliveMs: number;
+  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
+  readonly stallMs: number;
+  /** Whether the process ends: the last answer of a connection closes it. */
+  readonly isDraining: () => boolean;
+  /** Milliseconds that only go forward, accurate to a second. */
+  readonly coarseNow: () => number;
+}
+
+/** The place of an answer among those of its connection. */
+interface Turn {
+  /** Without its end; `undefined` until there is an answer. */
+  head: string | undefined;
+  body: Buffer | string | undefined;
+}
+
+/** Writes the answers of a connection, in the order of their requests. */
+export class FastLaneWriter {
+  readonly #connection: ClientConnection;
+  readonly #socket: Socket;
+  readonly #writing: Writing;
+  readonly #onAnswered: () => void;
+  readonly #turns: Turn[] = [];
+  #isWriting = false;
+  #isStopped = false;
+  /** When the last answer left, by `coarseNow`. */
+  answeredAt: number;
+
+  /** `onAnswered` is called when an answer that did not leave at once has left. */
+  constructor(connection: ClientConnection, writing: Writing, onAnswered: () => void) {
+    this.#connection = connection;
+    this.#socket = connection.socket;
+    this.#writing = writing;
+    this.#onAnswered = onAnswered;
+    this.answeredAt = performance.now();
+  }
+
+  /** Whether an answer is on its way out, so that no other one can be written. */
+  get isWriting(): boolean {
+    return this.#isWriting;
+  }
+
+  get isIdle(): boolean {
+    return this.#turns.length === 0 && !this.#isWriting;
+  }
+
+  /** Writes a hit, if `isIdle`. */
+  writeHit(hit: HitBytes): void {
+    this.#socket.write(hit.bytes);
+    if (this.#socket.writableLength === 0) {
+      this.answeredAt = this.#writing.coarseNow();
+      return;
+    }
+    hit.pendingWrites++;
+    this.#writing.connections.begin(this.#connection);
+    this.#beginToWait();
+    this.#socket.write(NOTHING, () => {
+      hit.pendingWrites--;
+      this.#onWritten();
+    });
+  }
+
+  /** Takes the next turn, for an answer that is given to the returned function; that throws if it cannot be sent. */
+  inTurn(): (message: ResponseMessage) => void {
+    const turn: Turn = { head: undefined, body: undefined };
+    this.#turns.push(turn);
+    this.#writing.connections.begin(this.#connection);
+    return (message) => {
+      turn.head = messageHead(message);
+      turn.body = message.body;
+      if (!this.#isWriting) this.#writeNext();
+    };
+  }
+
+  /** Writes nothing more of what has not begun to leave. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #writeNext(): void {
+    while (!this.#isWriting && !this.#isStopped && this.#socket.writable) {
+      const [turn] = this.#turns;
+      if (turn?.head === undefined) break;
+      this.#turns.shift();
+      this.#write(turn.head, turn.body);
+    }
+    this.#onAnswered();
+  }
+
+  #write(head: string, body: Buffer | string | undefined): void {
+    const socket = this.#socket;
+    const { isDraining, keepAliveMs } = this.#writing;
+    const isLast = isDraining() && this.#turns.length === 0;
+    const isWhole = typeof body === 'string' || body === undefined || isOneSlice(body);
+    socket.cork();
+    socket.write(head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs)), 'latin1');
+    if (isWhole && body !== undefined) socket.write(body);
+    socket.uncork();
+    if (!isWhole) {
+      this.#beginToWait();
+      writeInSlices(socket, body, (slice) => socket.write(slice, this.#onWritten));
+    } else if (socket.writableLength === 0) {
+      this.#onLeft();
+    } else {
+      this.#beginToWait();
+      socket.write(NOTHING, this.#onWritten);
+    }
+  }
+
+  #beginToWait(): void {
+    this.#isWriting = true;
+    this.#socket.setTimeout(this.#writing.stallMs);
+  }
+
+  readonly #onWritten = (): void => {
+    this.#isWriting = false;
+    this.#socket.setTimeout(0);
+    this.#onLeft();
+    this.#writeNext();
+  };
+
+  #onLeft(): void {
+    const { connections, coarseNow, isDraining } = this.#writing;
+    connections.end(this.#connection);
+    this.answeredAt = coarseNow();
+    if (isDraining() && this.#turns.length === 0) this.#socket.destroySoon();
+  }
+}

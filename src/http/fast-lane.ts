@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net';
+import type { ClientConnection } from './client-connections.ts';
+import { partsOf } from './cut-at-heads.ts';
+import { FastLaneConnection, type FastLaneParts } from './fast-lane-connection.ts';
+import { HitsInBytes } from './hit-bytes.ts';
+
+export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'coarseNow' | 'leaveToNode'> {
+  /** The HTTP server's own listener for connections. */
+  readonly listener: (socket: Socket) => void;
+  /** How long a client may take to send its first byte, in milliseconds. */
+  readonly headerTimeoutMs: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/** So much longer than it says does Node's HTTP server keep an idle connection, for the requests that are on their way. */
+const KEEP_ALIVE_BUFFER_MS = 1000;
+
+/** How Node's HTTP server answers a client that has sent nothing for too long. */
+const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
+
+/**
+ * Answers plain requests for the operations from the socket itself: half of a hit's CPU time is Node's HTTP server. Each
+ * connection of the public port begins here. One on which anything comes that this does not understand to the byte goes
+ * to the HTTP server, with all that is not answered, for good.
+ */
+export class FastLane {
+  readonly #options: FastLaneOptions;
+  readonly #parts: FastLaneParts;
+  readonly #open = new Set<FastLaneConnection>();
+  readonly #timer: NodeJS.Timeout;
+  #coarseNow = performance.now();
+
+  constructor(options: FastLaneOptions) {
+    this.#options = options;
+    const { findHit, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs, now } = options;
+    this.#parts = {
+      ...{ findHit, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs },
+      hits: new HitsInBytes({ keepAliveMs, now }),
+      coarseNow: () => this.#coarseNow,
+      leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
+    };
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  /** Takes a new connection. */
+  take(connection: ClientConnection): void {
+    const lane = new FastLaneConnection(connection, this.#parts);
+    this.#open.add(lane);
+    connection.socket.once('close', () => this.#open.delete(lane));
+  }
+
+  /** Closes what is idle. The answers under way are the last of their connections; further requests are Node's. */
+  drain(): void {
+    for (const lane of this.#open) {
+      if (lane.isIdle) lane.connection.socket.destroy();
+      else lane.leave();
+    }
+  }
+
+  /** Cuts every connection that is left. */
+  cut(): void {
+    for (const lane of this.#open) lane.connection.socket.destroy();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #leaveToNode(lane: FastLaneConnection, unread: Buffer): void {
+    const { connections, listener } = this.#options;
+    const { connection } = lane;
+    const { socket } = connection;
+    this.#open.delete(lane);
+    socket.pause();
+    listener(socket);
+    connections.leaveToNode(connection);
+    for (const part of partsOf(unread).reverse()) socket.unshift(part);
+    socket.resume();
+  }
+
+  /** Node looks after those whose requests it reads; here are those that have sent nothing, or nothing more. */
+  #look(): void {
+    const { headerTimeoutMs, keepAliveMs, stallMs } = this.#options;
+    const now = performance.now();
+    this.#coarseNow = now;
+    for (const lane of this.#open) {
+      const { socket } = lane.connection;
+      const idleMs = now - lane.idleSince;
+      if (lane.hasPartOfHead) lane.leave();
+      else if (!lane.isIdle) continue;
+      else if (socket.bytesRead > 0) {
+        if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
+      } else if (idleMs > headerTimeoutMs) {
+        socket.write(REQUEST_TIMEOUT);
+        socket.destroy();
+      } else if (idleMs > stallMs) socket.destroy();
+    }
+  }
+}

@@ -1,0 +1,12 @@
+let second = 0;
+let text = '';
+
+/** The value of `Date` (RFC 9110 6.6.1), rendered once a second; the same string for the whole of it. */
+export function httpDate(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== second) {
+    second = now;
+    text = new Date(now * 1000).toUTCString();
+  }
+  return text;
+}

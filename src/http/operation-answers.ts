@@ -1,0 +1,115 @@
+import type { Socket } from 'node:net';
+import type { Entry } from '../cache/entry.ts';
+import type { Form } from '../cache/forms.ts';
+import type { Accepted } from '../content-codings.ts';
+import { ProxyError } from '../errors.ts';
+import type { Answer } from '../proxy/answer.ts';
+import type { ProxyRequest } from '../proxy/handle-request.ts';
+import type { OpenWaits, Wait } from '../proxy/open-waits.ts';
+import type { RequestHeaders } from '../ton/parse-call.ts';
+import { acceptedCodings } from './accept-encoding.ts';
+import type { ClientConnections } from './client-connections.ts';
+import { entryMessage } from './entry-message.ts';
+import { errorMessage } from './error-message.ts';
+import { requestId } from './parse-request.ts';
+import type { ResponseContext, ResponseMessage } from './response-message.ts';
+
+export interface OperationAnswersOptions {
+  readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
+  /** The form of an entry for a client; see `FormMaker.of`. */
+  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
+  /** Deletes an entry that cannot be decoded. Never rejects. */
+  readonly discard: (entry: Entry) => Promise<void>;
+  readonly waits: OpenWaits;
+  readonly connections: ClientConnections;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Told of what should never happen. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Turns a request for an operation into the message that answers it, whichever way its client is connected. */
+export class OperationAnswers {
+  readonly #options: OperationAnswersOptions;
+
+  constructor(options: OperationAnswersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls `send` with the answer: at once with what memory answers. The wait ends with the client's connection. When `send`
+   * throws, it is called once more, with the failure.
+   */
+  answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void): void {
+    const { operation, headers } = asked;
+    const fail = (error: unknown) => send(this.failure(error, operation.vary, headers));
+    try {
+      const message = this.#answer(asked, client, true);
+      if (message instanceof Promise) message.then(send).catch(fail);
+      else send(message);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
+    let wait: Wait | undefined;
+    const openWait = () => {
+      wait = this.openWait(client);
+      return wait;
+    };
+    const answer = this.#options.handle({ ...asked, openWait });
+    if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
+    return answer
+      .finally(() => this.closeWait(wait, client))
+      .then((landed) => this.#message(landed, asked, client, mayAskAgain));
+  }
+
+  /** The message for a failure; one that is no {@link ProxyError} is a bug, and told of. */
+  failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
+    const isKnown = error instanceof ProxyError;
+    if (!isKnown) this.#options.onBug(error);
+    const failure = isKnown ? error : new ProxyError('internal', 'internal error', { cause: error });
+    const context = { cacheStatus: { detail: failure.code }, vary, requestId: requestId(headers) };
+    return errorMessage(failure, context);
+  }
+
+  /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
+  openWait(client: Socket): Wait | undefined {
+    const wait = this.#options.waits.open();
+    if (wait !== undefined) this.#options.connections.endWithClient(wait, client);
+    return wait;
+  }
+
+  closeWait(wait: Wait | undefined, client: Socket): void {
+    if (wait === undefined) return;
+    wait.close();
+    this.#options.connections.forget(wait, client);
+  }
+
+  #message(
+    answer: Answer,
+    asked: Asked,
+    client: Socket,
+    mayAskAgain: boolean,
+  ): ResponseMessage | Promise<ResponseMessage> {
+    const { formOf, discard, now } = this.#options;
+    const { operation, headers } = asked;
+    const { cacheStatus } = answer;
+    const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
+    const id = fromMemory ? undefined : requestId(headers);
+    const context: ResponseContext = { cacheStatus, vary: operation.vary, requestId: id };
+    if (answer.kind === 'failure') return errorMessage(answer.error, context);
+    const { entry } = answer;
+    const withForm = (form: Form | undefined): ResponseMessage | Promise<ResponseMessage> => {
+      if (form !== undefined) return entryMessage(headers, entry, form, context, now());
+      if (!mayAskAgain) throw new ProxyError('internal', 'the stored answer cannot be decoded');
+      return discard(entry).then(() => this.#answer(asked, client, false));
+    };
+    const form = formOf(entry, acceptedCodings(headers['accept-encoding'] as string | undefined));
+    return form instanceof Promise ? form.then(withForm) : withForm(form);
+  }
+}
+
+/** A request without its wait. */
+type Asked = Omit<ProxyRequest, 'openWait'>;

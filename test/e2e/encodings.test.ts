@@ -1,0 +1,258 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RunningProxy } from '../support/start-proxy.ts';
+import { nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, type Reply, World } from './world.ts';
+
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+const ALL = Object.keys(DECODERS);
+const WITH_REDIS = { ...ANY_WORLD, tiers: 'memory and Redis' } as const;
+
+let world: World;
+afterEach(() => world[Symbol.asyncDispose]());
+
+const accepting = (acceptEncoding: string, more = {}) => ({ headers: { 'Accept-Encoding': acceptEncoding, ...more } });
+const encodingOf = ({ headers }: Pick<Reply, 'headers'>) => headers['content-encoding'];
+const encoded = (proxy = world.proxy) => proxy.metric('toncache_encoded_total');
+
+function decoded(reply: Pick<Reply, 'headers' | 'bytes'>): string {
+  return (DECODERS[encodingOf(reply) ?? ''] ?? ((bytes: Buffer) => bytes))(reply.bytes).toString();
+}
+
+/** Asks until the answer comes in an encoding: it is made in the background. */
+async function untilEncoded(target: string, acceptEncoding: string, proxy = world.proxy): Promise<Reply> {
+  return vi.waitFor(
+    async () => {
+      const reply = await world.ask(target, accepting(acceptEncoding), proxy);
+      expect(encodingOf(reply)).toBeDefined();
+      return reply;
+    },
+    { timeout: 20_000, interval: 5 },
+  );
+}
+
+/** Asks on one connection that is kept, as the fast lane answers. */
+async function askInTurn(proxy: RunningProxy, target: string, acceptEncodings: readonly string[]) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const replies: { headers: IncomingMessage['headers']; bytes: Buffer }[] = [];
+  for (const acceptEncoding of acceptEncodings) {
+    const { hostname, port } = new URL(proxy.url);
+    const sending = request({ hostname, port, path: target, agent, headers: { 'Accept-Encoding': acceptEncoding } });
+    sending.end();
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    replies.push({ headers: response.headers, bytes: await buffer(response) });
+  }
+  agent.destroy();
+  return replies;
+}
+
+describe.each([
+  { kind: ANY_WORLD, fastLane: true },
+  { kind: ANY_WORLD, fastLane: false },
+  { kind: WITH_REDIS, fastLane: true },
+])('an answer for clients that accept encodings, $kind.tiers, fast lane $fastLane', ({ kind, fastLane }) => {
+  beforeEach(async () => {
+    world = await World.start({ ...kind, proxy: { overrides: { http: { fastLane } } } });
+  });
+
+  it.each(ALL)('is sent as %s, and decodes to what a client gets that accepts none', async (encoding) => {
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    const reply = await untilEncoded(target, encoding);
+    expect(encodingOf(reply)).toBe(encoding);
+    expect(decoded(reply)).toBe(text);
+    expect(reply.headers['content-length']).toBe(String(reply.bytes.length));
+    expect(reply.bytes.length).toBeLessThan(text.length / 1.5);
+    const plain = await world.ask(target);
+    expect([encodingOf(plain), plain.text]).toEqual([undefined, text]);
+    expect(plain.cache).toMatchObject({ hit: true, detail: 'memory' });
+  });
+
+  it('is encoded once for all who accept it, and in each encoding once', async () => {
+    const target = parentOfSettled(world);
+    await untilEncoded(target, 'gzip');
+    for (let time = 0; time < 5; time++) {
+      expect(encodingOf(await world.ask(target, accepting('zstd, br, gzip')))).toBe('gzip');
+      expect(encodingOf(await world.ask(target))).toBeUndefined();
+    }
+    expect(await encoded()).toBe(1);
+    for (const encoding of ALL) await untilEncoded(target, encoding);
+    for (const encoding of ALL) expect(encodingOf(await world.ask(target, accepting(encoding)))).toBe(encoding);
+    expect(await encoded()).toBe(3);
+  });
+
+  it('keeps its connection, whatever is accepted from one request to the next', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    for (const encoding of ALL) await untilEncoded(target, encoding);
+    const replies = await askInTurn(world.proxy, target, ['gzip', '', 'br', 'identity', 'zstd', 'gzip', 'deflate']);
+    expect(replies.map(encodingOf)).toEqual(['gzip', undefined, 'br', undefined, 'zstd', 'gzip', undefined]);
+    expect(replies.map(decoded)).toEqual(replies.map(() => text));
+  });
+
+  it.each([
+    ['', undefined],
+    ['identity', undefined],
+    ['deflate, compress', undefined],
+    ['gzip;q=0', undefined],
+    ['*;q=0', undefined],
+    ['identity, gzip;q=0.5', undefined],
+    ['*', 'gzip'],
+    ['gzip;q=0, *', 'br'],
+    ['br;q=0.9, gzip;q=0.8, zstd;q=0.1', 'br'],
+    ['GZIP', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['identity;q=0, zstd', 'zstd'],
+    ['gzip, deflate, br, zstd', 'gzip'],
+  ])('is chosen by what is accepted: %j brings %s', async (acceptEncoding, encoding) => {
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    if (encoding !== undefined) await untilEncoded(target, acceptEncoding);
+    for (let time = 0; time < 2; time++) {
+      const reply = await world.ask(target, accepting(acceptEncoding));
+      expect([encodingOf(reply), decoded(reply)]).toEqual([encoding, text]);
+    }
+    if (encoding === undefined && kind === ANY_WORLD) expect(await encoded()).toBe(0);
+  });
+
+  it('has an entity tag for each encoding, each of which brings a 304 with it', async () => {
+    const target = parentOfSettled(world);
+    const replies = [await world.ask(target)];
+    for (const encoding of ALL) replies.push(await untilEncoded(target, encoding));
+    const tags = replies.map(({ headers }) => headers.etag ?? '');
+    expect(new Set(tags).size).toBe(4);
+    for (const tag of tags) {
+      expect(tag).toMatch(/^"[\x21\x23-\x7e]+"$/);
+      for (const acceptEncoding of ['', 'gzip', 'br']) {
+        const reply = await world.ask(target, accepting(acceptEncoding, { 'If-None-Match': `"x", W/${tag}` }));
+        expect([reply.status, reply.headers.etag, reply.text]).toEqual([304, tag, '']);
+        expect(reply.headers.vary).toMatch(/^Accept-Encoding/);
+        expect(reply.headers).not.toHaveProperty('content-encoding');
+      }
+    }
+    const other = await world.ask(target, accepting('gzip', { 'If-None-Match': '"x-gzip"' }));
+    expect([other.status, encodingOf(other)]).toEqual([200, 'gzip']);
+  });
+
+  it('says that it depends on Accept-Encoding, encoded or not, on a miss and on a hit', async () => {
+    const target = parentOfSettled(world);
+    for (const acceptEncoding of [undefined, 'gzip', '', 'gzip']) {
+      const reply = await world.ask(target, acceptEncoding === undefined ? {} : accepting(acceptEncoding));
+      expect(reply.headers.vary).toBe('Accept-Encoding, X-No-Address-Book');
+    }
+  });
+
+  it('is the same to HEAD, without the body', async () => {
+    const target = parentOfSettled(world);
+    const { headers } = await untilEncoded(target, 'gzip');
+    const head = await world.ask(target, { method: 'HEAD', ...accepting('gzip') });
+    expect(head.bytes).toHaveLength(0);
+    for (const name of ['content-encoding', 'content-length', 'etag', 'vary', 'content-type']) {
+      expect([name, head.headers[name]]).toEqual([name, headers[name]]);
+    }
+  });
+
+  it('is sent as it is when it is short, and does not depend on Accept-Encoding', async () => {
+    for (const target of [unknownTransaction(), nothingPending()]) {
+      for (let time = 0; time < 2; time++) {
+        const reply = await world.ask(target, accepting('gzip'));
+        expect(encodingOf(reply)).toBeUndefined();
+        expect(reply.headers.vary).not.toMatch(/Accept-Encoding/);
+      }
+    }
+    expect(await encoded()).toBe(0);
+  });
+
+  it('is encoded where it is a long 404', async () => {
+    const error = JSON.stringify({ error: 'not found '.repeat(200) });
+    world.indexer.faults.inject({ kind: 'answer', status: 404, body: error, headers: {} });
+    const target = unknownTransaction();
+    await world.ask(target, accepting('gzip'));
+    await world.ask(target, accepting('gzip'));
+    const reply = await untilEncoded(target, 'gzip');
+    expect([reply.status, decoded(reply)]).toEqual([404, error]);
+  });
+
+  it('is encoded when it is stale as well', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    await untilEncoded(target, 'gzip');
+    await world.leap(2 * 3_600_000);
+    world.indexer.faults.inject({ kind: 'reset' });
+    const reply = await world.ask(target, accepting('gzip'));
+    expect([encodingOf(reply), decoded(reply)]).toEqual(['gzip', text]);
+    expect(reply.cache['ttl']).toBeLessThan(0);
+  });
+
+  it('is encoded only when it is asked for again, where it is live', async () => {
+    const target = pendingTrace(world);
+    const { headers, bytes } = await world.ask(target, accepting('gzip'));
+    expect([bytes.length > 1024, headers['content-encoding']]).toEqual([true, undefined]);
+    expect(await encoded()).toBe(0);
+    const reply = await untilEncoded(target, 'gzip');
+    expect(decoded(reply)).toBe(bytes.toString());
+    expect(await encoded()).toBe(1);
+  });
+
+  it('is kept in the encodings that were asked for alone', async () => {
+    const target = parentOfSettled(world);
+    const { bytes } = await world.askIndexer(target);
+    const reply = await untilEncoded(target, 'gzip');
+    const keptBytes = await world.proxy.metric('toncache_memory_bytes');
+    await world.ask(target);
+    expect(await world.proxy.metric('toncache_memory_bytes')).toBe(keptBytes + bytes.length);
+    const inBrotli = await untilEncoded(target, 'br');
+    const inAll = keptBytes + bytes.length + inBrotli.bytes.length;
+    expect(await world.proxy.metric('toncache_memory_bytes')).toBe(inAll);
+    expect(reply.bytes.length).toBeLessThan(bytes.length);
+  });
+});
+
+describe('with compression off', () => {
+  it('all answers go out as they are', async () => {
+    world = await World.start({ ...WITH_REDIS, proxy: { env: { COMPRESSION: 'off' } } });
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    for (let time = 0; time < 3; time++) {
+      const reply = await world.ask(target, accepting('gzip'));
+      expect([encodingOf(reply), reply.text]).toEqual([undefined, text]);
+      expect(reply.headers.vary).toBe('X-No-Address-Book');
+    }
+    expect(await encoded()).toBe(0);
+  });
+});
+
+describe('with Redis', () => {
+  beforeEach(async () => {
+    world = await World.start(WITH_REDIS);
+  });
+
+  it('another instance sends what is stored, and encodes nothing again', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target, accepting('gzip'));
+    await world.proxy.untilRedisHasAll();
+    const other = await world.addProxy();
+    const reply = await world.ask(target, accepting('gzip'), other);
+    expect(reply.cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect([encodingOf(reply), decoded(reply)]).toEqual(['gzip', text]);
+    expect((await world.ask(target, accepting('gzip'), other)).digest).toBe(reply.digest);
+    expect([await encoded(), await encoded(other)]).toEqual([1, 0]);
+  });
+
+  it('another instance decodes it for a client that accepts no encoding', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    const other = await world.addProxy();
+    const reply = await world.ask(target, {}, other);
+    expect([reply.cache, reply.text]).toMatchObject([{ hit: true, detail: 'redis' }, text]);
+    expect(await encoded(other)).toBe(0);
+  });
+});
