@@ -14,6 +14,8 @@ import { openProxy } from './open-proxy.ts';
 import { openPublicServer } from './open-public-server.ts';
 import { openRedis } from './open-redis.ts';
 import { Purges } from './purge/purges.ts';
+import { StatusPages } from './status/status-pages.ts';
+import { TopKeys } from './status/top-keys.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
@@ -91,7 +93,11 @@ export function createApp(options: AppOptions): App {
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, events });
   const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
-  const handler = openProxy({ settings, events, cache, forms, redis, purges, indexer, now, monotonic, random });
+  const topKeys = new TopKeys(random, monotonic);
+  const handler = openProxy({
+    ...{ settings, events, cache, forms, redis, purges, indexer },
+    ...{ onKey: topKeys.onKey, now, monotonic, random },
+  });
   const publicServer = openPublicServer({
     ...{ settings, events, cache, forms, handler, indexer },
     ...{ now, monotonic, random },
@@ -99,10 +105,21 @@ export function createApp(options: AppOptions): App {
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const guard = { token, allowedHosts, listensOn };
+  const status = new StatusPages({
+    guard,
+    samples: () => metrics.samples(),
+    topKeys,
+    inMemory: (key) => memory.inspect(key),
+    now,
+    monotonic,
+    onBug: events.reportBug,
+  });
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard: { token, allowedHosts, listensOn }, purge: purges.purge }),
+    purge: createAdminPurge({ guard, purge: purges.purge }),
+    status,
     requestTimeoutMs: http.headerTimeout,
     onBug: events.reportBug,
   });
@@ -133,6 +150,7 @@ export function createApp(options: AppOptions): App {
       ready = false;
       // Load balancers learn from /readyz, and still send requests until they have.
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
+      status.close();
       await publicServer.drain(http.drain);
       log.onClosing();
       purges.close();

@@ -26,6 +26,8 @@ export interface OpenProxyOptions {
   readonly redis: SharedRedis | undefined;
   readonly purges: Purges;
   readonly indexer: OpenIndexer;
+  /** Told of the key of each valid request. */
+  readonly onKey: (key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -89,6 +91,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     now,
     random,
     report,
+    onKey: options.onKey,
   });
 }
 

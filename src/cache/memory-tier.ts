@@ -66,6 +66,12 @@ export class MemoryTier implements Tier {
     return undefined;
   }
 
+  /** The usable copy of a key for people who look: no use of it. */
+  inspect(key: string): Entry | undefined {
+    const entry = this.#copies.peek(key)?.entry;
+    return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
+  }
+
   set(entry: Entry): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;

@@ -1,7 +1,13 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminPurge } from './admin-purge.ts';
 import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
+
+/** The status page and all that it reads. */
+export interface StatusPages {
+  /** Serves one GET or HEAD; `false`, with nothing done, for a path that is not one of the pages. */
+  serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 export interface AdminServerOptions {
   /** False from the moment the process begins to shut down: load balancers send no more then. */
@@ -9,6 +15,7 @@ export interface AdminServerOptions {
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly purge: AdminPurge;
+  readonly status: StatusPages;
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly onBug: (error: unknown) => void;
@@ -18,7 +25,8 @@ export interface AdminServerOptions {
  * The admin port. `/readyz` fails only while the process ends: without Redis or the indexer there are still answers in
  * the cache, and taking every instance away at once would help nobody.
  */
-export function createAdminServer({ isReady, metrics, purge, requestTimeoutMs, onBug }: AdminServerOptions): Server {
+export function createAdminServer(options: AdminServerOptions): Server {
+  const { isReady, metrics, purge, status, requestTimeoutMs, onBug } = options;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -33,10 +41,12 @@ export function createAdminServer({ isReady, metrics, purge, requestTimeoutMs, o
     };
     if (path === '/purge') {
       purge(request, response).catch(fail);
-    } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics, /purge' });
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
+    } else if (status.serve(path, request, response)) {
+      return;
+    } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
+      sendJson(response, 404, { error: 'accepted: /, /healthz, /readyz, /metrics, /purge' });
     } else if (path === '/healthz') {
       sendJson(response, 200, { status: 'ok' });
     } else if (path === '/readyz') {

@@ -54,6 +54,8 @@ export interface RequestHandlerOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly report: Report;
+  /** Told of the key of each valid request. */
+  readonly onKey: (key: string) => void;
 }
 
 /** The story of one request, from its parameters to its answer. */
@@ -72,6 +74,7 @@ export class RequestHandler {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
+    this.#options.onKey(key);
     const found = cache.lookInMemory(key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull } = this.#options;
@@ -90,7 +93,7 @@ export class RequestHandler {
    * `undefined` decides nothing: {@link handle} does.
    */
   findHit(spelling: string, accepted: Accepted): FoundHit | undefined {
-    const { calls, cache, formOf, report } = this.#options;
+    const { calls, cache, formOf, report, onKey } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
@@ -99,6 +102,7 @@ export class RequestHandler {
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
     report(MEMORY_HITS[keyed.call.operation.name]);
+    onKey(keyed.key);
     return { entry, form };
   }
 
