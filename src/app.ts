@@ -13,6 +13,7 @@ import { openIndexer } from './open-indexer.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPublicServer } from './open-public-server.ts';
 import { openRedis } from './open-redis.ts';
+import { openStream } from './open-stream.ts';
 import { Purges } from './purge/purges.ts';
 import { StatusPages } from './status/status-pages.ts';
 import { TopKeys } from './status/top-keys.ts';
@@ -61,7 +62,11 @@ export function createApp(options: AppOptions): App {
 
   const events = new EventHub();
   const log = new EventLog(logger);
-  const metrics = new Metrics({ usesRedis: settings.redis.url !== undefined, logLinesDropped });
+  const metrics = new Metrics({
+    usesRedis: settings.redis.url !== undefined,
+    usesStream: settings.stream.url !== undefined,
+    logLinesDropped,
+  });
   subscribe(events, log, metrics);
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
@@ -92,11 +97,17 @@ export function createApp(options: AppOptions): App {
   events.clockJumps.subscribe(() => purges.onClockJump());
 
   const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, events });
-  const cache = new TieredCache({ memory, redis: redis?.tier, retryRedisMs: settings.redis.retryAfter, purges, now });
+  const stream = openStream({ settings, events, now, monotonic, random });
+  events.clockJumps.subscribe(() => stream?.onClockJump());
+  const bans = stream?.applyTo(purges) ?? purges;
+  const cache = new TieredCache({
+    ...{ memory, redis: redis?.tier, purges: bans, now },
+    retryRedisMs: settings.redis.retryAfter,
+  });
   const topKeys = new TopKeys(random, monotonic);
   const handler = openProxy({
-    ...{ settings, events, cache, forms, redis, purges, indexer },
-    ...{ onKey: topKeys.onKey, now, monotonic, random },
+    ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+    ...{ onAsked: topKeys.onAsked, now, monotonic, random },
   });
   const publicServer = openPublicServer({
     ...{ settings, events, cache, forms, handler, indexer },
@@ -135,12 +146,14 @@ export function createApp(options: AppOptions): App {
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
+    stream: stream?.gauges,
   });
 
   return {
     listen: async () => {
       // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
+      stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
@@ -153,6 +166,7 @@ export function createApp(options: AppOptions): App {
       status.close();
       await publicServer.drain(http.drain);
       log.onClosing();
+      stream?.close();
       purges.close();
       clock.close();
       await indexer.close();
@@ -174,4 +188,6 @@ function subscribe(events: EventHub, log: EventLog, metrics: Metrics): void {
   events.forms.subscribe(metrics.onFormEvent);
   events.purges.subscribe(metrics.onPurgeEvent);
   events.purges.subscribe(log.onPurgeEvent);
+  events.stream.subscribe(metrics.onStreamEvent);
+  events.stream.subscribe(log.onStreamEvent);
 }

@@ -4,6 +4,7 @@ import type { ProxyEvent } from './proxy/events.ts';
 import type { PurgeEvent } from './purge/purge-log.ts';
 import type { EvictionProblem } from './redis/ask-server.ts';
 import type { RedisTransition } from './redis/transitions.ts';
+import type { StreamEvent } from './stream/events.ts';
 
 /** One kind of event: who reports it does not know who listens. */
 class Topic<E> {
@@ -30,6 +31,7 @@ export class EventHub {
   readonly redisTransitions = new Topic<RedisTransition>();
   readonly evictionProblems = new Topic<EvictionProblem>();
   readonly purges = new Topic<PurgeEvent>();
+  readonly stream = new Topic<StreamEvent>();
   /** Our time went on, or back, by more than a second: see {@link Clock}. */
   readonly clockJumps = new Topic<void>();
 

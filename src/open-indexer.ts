@@ -51,7 +51,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
-  const answerBodies = new AnswerBodyReader(events.reportBug);
+  const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause({
     defaultMs: upstream.pause,

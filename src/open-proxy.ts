@@ -1,20 +1,24 @@
 import { hash } from 'node:crypto';
 import type { FormMaker } from './cache/form-maker.ts';
-import type { TieredCache } from './cache/tiered-cache.ts';
+import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
+import type { OpenStream } from './open-stream.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
+import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
+import { CallCache } from './proxy/call-cache.ts';
+import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
-import type { Purges } from './purge/purges.ts';
 import { CallMemo } from './ton/call-memo.ts';
+import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
 export interface OpenProxyOptions {
@@ -24,10 +28,15 @@ export interface OpenProxyOptions {
   readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  readonly purges: Purges;
+  /** Part of every key; see `Purges.epoch`. */
+  readonly epoch: () => number;
+  /** What purges, and events of the stream, leave of an entry. */
+  readonly bans: Bans;
   readonly indexer: OpenIndexer;
-  /** Told of the key of each valid request. */
-  readonly onKey: (key: string) => void;
+  /** Absent where no stream of events is connected to. */
+  readonly stream: OpenStream | undefined;
+  /** Called with each request that can be answered. */
+  readonly onAsked: (call: Call, key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -36,12 +45,17 @@ export interface OpenProxyOptions {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(options: OpenProxyOptions): RequestHandler {
-  const { settings, events, cache, forms, redis, purges, indexer, now, monotonic, random } = options;
+  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const chainTime = new ChainTime({
+  const chainHead = new ChainHead({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
+    monotonic,
+    onNewest: (seqno) => report({ name: 'newest-block', seqno }),
+  });
+  const chainTime = new ChainTime({
+    askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
       shareChainTime({
@@ -51,13 +65,17 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
       }),
     now,
   });
+  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
+    lookups,
     chainTime,
+    chainHead,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
+    pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
     policies: settings.lifetimes,
     random,
@@ -65,7 +83,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     report,
   });
   const loader = new EntryLoader({
-    cache,
+    cache: lookups,
     admission,
     fetcher,
     leases: redis?.leases,
@@ -79,19 +97,25 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
     now: monotonic,
   });
+  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
+  stream?.refreshBy(refreshStale);
   return new RequestHandler({
-    calls: new CallMemo(network, purges.epoch),
-    cache,
+    calls: new CallMemo(network, epoch),
+    cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,
-    refreshStale: refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug }),
+    refreshStale,
     isMemoryFull: indexer.isMemoryFull,
-    applyBans: purges.applyBans,
+    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
+    applyBans: (entry) => bans.applyBans(entry),
+    onAsked: (call, key) => {
+      options.onAsked(call, key);
+      stream?.onAsked(call, key);
+    },
     now,
     random,
     report,
-    onKey: options.onKey,
   });
 }
 

@@ -30,7 +30,7 @@ export function openPublicServer(options: OpenPublicServerOptions): PublicServer
   return new PublicServer({
     passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
     handle: (request) => handler.handle(request),
-    findHit: http.fastLane ? (spelling, accepted) => handler.findHit(spelling, accepted) : undefined,
+    hits: http.fastLane ? handler : undefined,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     discard: (entry) => cache.discard(entry),
     waitMs: upstream.timeout,

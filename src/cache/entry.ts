@@ -29,6 +29,16 @@ export interface Entry extends Instants {
   readonly completeness: Completeness;
   /** Since when only regressed answers came; `undefined` while none did. */
   readonly regressedSince: number | undefined;
+  /** Of a copy in memory whose changes a stream announces. Never in Redis: other instances do not know of it. */
+  readonly watched?: WatchedCopy;
+}
+
+/** What a stream of events must know of a copy in memory. */
+export interface WatchedCopy {
+  /** How many events had come when the indexer was asked: a later one may not be in it. */
+  readonly mark: number;
+  /** Its instants without the stream, where it lives longer with it. */
+  readonly unstretched?: Pick<Entry, 'freshUntil' | 'staleWhileRevalidateUntil' | 'staleIfErrorUntil'>;
 }
 
 /** How complete an answer is beside another one of its key; `precedence.ts` compares two of them. */

@@ -34,6 +34,8 @@ export interface StoreHints {
   readonly known?: Entry | undefined;
   /** Called once: with `true` when Redis holds this entry or a better one, with `false` when nothing has come to Redis. */
   readonly onShared?: ((isShared: boolean) => void) | undefined;
+  /** What memory keeps in place of the entry: the same bytes with other instants. */
+  readonly inMemory?: Entry | undefined;
 }
 
 export interface TieredCacheOptions {
@@ -98,7 +100,7 @@ export class TieredCache {
    * Stores in both tiers, Redis in the background. A regressed answer is not stored: what is kept lives for
    * one more lifetime.
    */
-  set(entry: Entry, { known, onShared }: StoreHints = {}): StoreOutcome {
+  set(entry: Entry, { known, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, purges, now } = this.#options;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
@@ -112,9 +114,9 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed') {
       return { outcome: 'regressed', kept: this.#extend(kept, onShared) };
     }
-    const inMemory = memory.set(entry);
-    const inRedis = this.#share(entry, onShared);
-    return { outcome: inMemory || inRedis ? 'stored' : 'too-large' };
+    const isInMemory = memory.set(inMemory);
+    const isInRedis = this.#share(entry, onShared);
+    return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
   /** What Redis holds, unless memory holds better. */
@@ -169,7 +171,7 @@ export class TieredCache {
     const { memory, redis, purges } = this.#options;
     const onEnd: SharedStore['onEnd'] = (outcome) => {
       // Another instance has stored better meanwhile: memory learns it when it is asked for next.
-      if (outcome === 'kept' && memory.peek(entry.key)?.entry === entry) memory.delete(entry.key);
+      if (outcome === 'kept' && memory.peek(entry.key)?.entry.forms === entry.forms) memory.delete(entry.key);
       onShared?.(outcome !== 'failed');
     };
     const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;

@@ -83,6 +83,13 @@ export const lifetimes = z
       sie: '2s',
     }),
     pendingLive: rule('Traces under way.', { lifetime: '400ms', memoryTtl: '400ms', swr: '400ms', sie: '2s' }),
+    pendingWatched: duration('1ms', '10s')
+      .prefault('2s')
+      .meta(
+        about(
+          'How long pending traces of a polled key are fresh in memory while the stream says of no change; has no effect where it is shorter than the lifetime without a stream.',
+        ),
+      ),
     empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
     notFound: rule('A 404.', { lifetime: '300ms', memoryTtl: '300ms', swr: '0s', sie: '0s' }),
   })

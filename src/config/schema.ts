@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
+import { stream } from './stream-settings.ts';
 import { about, duration, encodings, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 const upstream = z.strictObject({
@@ -175,6 +176,7 @@ export const settingsSchema = z.strictObject({
   redis,
   memory,
   compression,
+  stream,
   http,
   passThrough,
   coalescing,

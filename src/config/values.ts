@@ -87,6 +87,20 @@ export const upstreamUrl = z.string().transform((text, ctx): string => {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
 });
 
+/** The Streaming API's address: an address without a path means the path of the server that comes with the indexer. */
+export const streamUrl = z.string().transform((text, ctx): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
+    ctx.addIssue('must be a ws or wss URL, like "ws://indexer:8085"');
+    return z.NEVER;
+  }
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    ctx.addIssue('must be without userinfo, query and fragment (a key goes into STREAM_API_KEY)');
+    return z.NEVER;
+  }
+  return url.pathname === '/' ? `${url.origin}/api/streaming/v2/ws` : url.href;
+});
+
 /** Where Redis is, as it was written. Never echoed: it may hold a password. */
 export const redisUrl = z.string().superRefine((text, ctx) => {
   try {

@@ -1,20 +1,15 @@
 import type { Socket } from 'node:net';
-import type { Accepted } from '../content-codings.ts';
-import type { FoundHit } from '../proxy/handle-request.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import { type RequestFields, type RequestHead, readFields, readHead, readSpelling } from './fast-lane-head.ts';
 import { FastLaneWriter, type Writing } from './fast-lane-writer.ts';
 import type { HitsInBytes } from './hit-bytes.ts';
 import type { OperationAnswers } from './operation-answers.ts';
-import { isOneSlice } from './send-body.ts';
 
 /** So many requests of a connection are answered at once, before the other connections have their turn. */
 const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */
 export interface FastLaneParts extends Writing {
-  /** The fresh entry in memory for `operation?query`; `undefined` leaves it to `answers`. */
-  readonly findHit: (spelling: string, accepted: Accepted) => FoundHit | undefined;
   readonly answers: OperationAnswers;
   readonly hits: HitsInBytes;
   readonly connections: ClientConnections;
@@ -47,7 +42,7 @@ export class FastLaneConnection {
   constructor(connection: ClientConnection, parts: FastLaneParts) {
     this.connection = connection;
     this.#parts = parts;
-    this.#writer = new FastLaneWriter(connection, parts, () => this.#goOn());
+    this.#writer = new FastLaneWriter(connection, parts, this.#onAnswered);
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -117,18 +112,17 @@ export class FastLaneConnection {
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
-    const { findHit, answers, hits } = this.#parts;
     if (fields.isPlain && this.#writer.isIdle) {
-      const hit = findHit(spelling, fields.accepted);
-      if (hit !== undefined && isOneSlice(hit.form.body)) {
-        this.#writer.writeHit(hits.of(hit, spelling));
+      const hit = this.#parts.hits.find(spelling, fields.accepted);
+      if (hit !== undefined) {
+        this.#writer.writeHit(hit);
         return true;
       }
     }
     const asked = readSpelling(spelling);
     if (asked === undefined) return false;
     const send = this.#writer.inTurn();
-    answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
+    this.#parts.answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
     return true;
   }
 
@@ -145,7 +139,12 @@ export class FastLaneConnection {
     this.#parts.connections.setAside(connection, bytes.length);
   }
 
-  /** Something was answered, or the others have had their turn. */
+  readonly #onAnswered = (): void => {
+    if (this.#isLeaving) this.#goOn();
+    // The other connections have their turn before.
+    else if (this.connection.isHeld) setImmediate(this.#goOn);
+  };
+
   readonly #goOn = (): void => {
     const { connection } = this;
     const { socket } = connection;

@@ -13,6 +13,12 @@ const FIELD = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e]*)\r\n/y;
 /** A query of the characters that RFC 3986 lets it have, and the brackets of lists. */
 const QUERY = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*$/;
 
+/** All of a head up to its version. */
+const TARGET = /^GET \/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*/;
+
+/** What can stand at the end of a part of the fields. */
+const PART_OF_FIELD = /^(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?::[\t\x20-\x7e]*\r?)?|\r)?$/;
+
 /** Fields that say more of the connection, or of a body, than the fast lane knows. */
 const NOT_UNDERSTOOD = new Set([
   'content-length',
@@ -69,13 +75,28 @@ export function readHead(text: string, start: number, maxBytes: number): Request
     return BEGINNING.startsWith(text.slice(start, start + BEGINNING.length)) ? 'incomplete' : 'other';
   }
   const headEnd = text.indexOf(HEAD_END, start + BEGINNING.length);
-  if (headEnd < 0) return text.length - start < maxBytes ? 'incomplete' : 'other';
+  if (headEnd < 0) return text.length - start < maxBytes && isPart(text.slice(start)) ? 'incomplete' : 'other';
   const end = headEnd + HEAD_END.length;
   if (end - start >= maxBytes) return 'other';
   const targetEnd = text.indexOf(' ', start + BEGINNING.length);
   const fieldsStart = targetEnd + VERSION.length;
   if (targetEnd < 0 || fieldsStart > headEnd || !text.startsWith(VERSION, targetEnd)) return 'other';
   return { spelling: text.slice(start + BEGINNING.length, targetEnd), fields: text.slice(fieldsStart, end - 2), end };
+}
+
+/** Whether a text is a part of a head in which nothing is wrong so far: Node's parser refuses what is wrong at once. */
+function isPart(text: string): boolean {
+  const rest = text.slice(TARGET.exec(text)?.[0].length ?? 0);
+  if (rest.length < VERSION.length) return VERSION.startsWith(rest);
+  if (!rest.startsWith(VERSION)) return false;
+  let end = VERSION.length;
+  FIELD.lastIndex = end;
+  for (let field = FIELD.exec(rest); field !== null; field = FIELD.exec(rest)) {
+    if (NOT_UNDERSTOOD.has(field[1]?.toLowerCase() ?? '')) return false;
+    end = FIELD.lastIndex;
+  }
+  const last = PART_OF_FIELD.exec(rest.slice(end));
+  return last !== null && !NOT_UNDERSTOOD.has(last[1]?.toLowerCase() ?? '');
 }
 
 /** The fields of a request that the fast lane may answer on a connection that stays open; `undefined` for all others. */

@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net';
+import type { MemoryHits } from '../proxy/handle-request.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneParts } from './fast-lane-connection.ts';
 import { HitsInBytes } from './hit-bytes.ts';
 
 export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'coarseNow' | 'leaveToNode'> {
+  readonly hits: MemoryHits;
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
   /** How long a client may take to send its first byte, in milliseconds. */
@@ -35,10 +37,10 @@ export class FastLane {
 
   constructor(options: FastLaneOptions) {
     this.#options = options;
-    const { findHit, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs, now } = options;
+    const { hits, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs, now } = options;
     this.#parts = {
-      ...{ findHit, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs },
-      hits: new HitsInBytes({ keepAliveMs, now }),
+      ...{ answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs },
+      hits: new HitsInBytes({ hits, keepAliveMs, now }),
       coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };

@@ -1,9 +1,10 @@
+import type { Accepted } from '../content-codings.ts';
 import { hitStatus } from '../proxy/answer.ts';
-import type { FoundHit } from '../proxy/handle-request.ts';
+import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
-import { readSpelling } from './fast-lane-head.ts';
 import { httpDate } from './http-date.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
+import { isOneSlice } from './send-body.ts';
 
 /** Room before a body for the head: ours have 600 bytes. A longer one gets as much as it needs. */
 const ROOM_BYTES = 640;
@@ -23,6 +24,7 @@ export interface HitBytes {
 }
 
 export interface HitsInBytesOptions {
+  readonly hits: MemoryHits;
   readonly keepAliveMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -34,48 +36,71 @@ export interface HitsInBytesOptions {
  * changed: at most a few times a second, by the renderer that all messages go through.
  */
 export class HitsInBytes {
+  readonly #options: HitsInBytesOptions;
   /** By the body that they hold. */
-  readonly #hits = new WeakMap<Buffer, HitBytes>();
+  readonly #known = new WeakMap<Buffer, HitBytes>();
   readonly #headEnd: string;
-  readonly #now: () => number;
 
-  constructor({ keepAliveMs, now }: HitsInBytesOptions) {
-    this.#headEnd = keepAliveEnd(keepAliveMs);
-    this.#now = now;
+  constructor(options: HitsInBytesOptions) {
+    this.#options = options;
+    this.#headEnd = keepAliveEnd(options.keepAliveMs);
   }
 
-  /** What to write now for a hit that was asked for with this spelling and without conditions. */
-  of({ entry, form }: FoundHit, spelling: string): HitBytes {
-    const now = this.#now();
-    const ageSeconds = ageOf(entry, now);
-    const leftSeconds = Math.floor((entry.freshUntil - now) / 1000);
-    const date = httpDate();
-    const hit = this.#hits.get(form.body);
-    if (hit !== undefined && hit.date === date && hit.ageSeconds === ageSeconds && hit.leftSeconds === leftSeconds) {
-      return hit;
-    }
-    const context = { cacheStatus: hitStatus(entry, 'memory', now), vary: varyOf(spelling), requestId: undefined };
-    const head = messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
-    const isFree = hit !== undefined && hit.pendingWrites === 0 && head.length <= hit.roomBytes;
-    const fit = isFree ? hit : joined(form.body, head.length);
+  /**
+   * What to write now for `operation?query`, asked for without conditions; counted as a hit. `undefined` where it is no hit,
+   * or one that cannot go out in one piece.
+   */
+  find(spelling: string, accepted: Accepted): HitBytes | undefined {
+    const { hits, now: readClock } = this.#options;
+    const hit = hits.findHit(spelling, accepted);
+    if (hit === undefined) return undefined;
+    const { entry, form } = hit;
+    const now = readClock();
+    const known = this.#known.get(form.body);
+    const isRendered =
+      known !== undefined &&
+      known.ageSeconds === ageOf(entry, now) &&
+      known.leftSeconds === leftOf(entry, now) &&
+      known.date === httpDate();
+    const bytes = isRendered ? known : this.#render(hit, known, now);
+    if (bytes !== undefined) hits.countHit(hit.operation);
+    return bytes;
+  }
+
+  #render({ entry, form, operation }: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+    if (!isOneSlice(form.body)) return undefined;
+    const head = this.#headOf({ entry, form, operation }, now);
+    if (head === undefined) return undefined;
+    const isFree = known !== undefined && known.pendingWrites === 0 && head.length <= known.roomBytes;
+    const fit = isFree ? known : joined(form.body, head.length);
     const start = fit.roomBytes - head.length;
     fit.whole.write(head, start, 'latin1');
     fit.bytes = fit.whole.subarray(start);
-    fit.ageSeconds = ageSeconds;
-    fit.leftSeconds = leftSeconds;
-    fit.date = date;
+    fit.ageSeconds = ageOf(entry, now);
+    fit.leftSeconds = leftOf(entry, now);
+    fit.date = httpDate();
     if (!isFree) {
       // The body moves: it would be in memory twice otherwise.
       const body = fit.whole.subarray(fit.roomBytes);
       entry.forms[form.coding] = body;
-      this.#hits.set(body, fit);
+      this.#known.set(body, fit);
     }
     return fit;
   }
+
+  #headOf({ entry, form, operation: { vary } }: MemoryHit, now: number): string | undefined {
+    const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
+    try {
+      return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
+    } catch {
+      // It cannot be sent at all, which whoever answers instead finds out and reports.
+      return undefined;
+    }
+  }
 }
 
-function varyOf(spelling: string): string {
-  return readSpelling(spelling)?.operation.vary ?? '';
+function leftOf({ freshUntil }: { readonly freshUntil: number }, now: number): number {
+  return Math.floor((freshUntil - now) / 1000);
 }
 
 /** A new allocation, with room for a head before the body. */

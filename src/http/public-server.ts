@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
-import type { FoundHit, ProxyRequest } from '../proxy/handle-request.ts';
+import type { MemoryHits, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
 import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -20,8 +19,8 @@ export interface PublicServerOptions {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThroughServer | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
-  /** The fresh entry in memory for `operation?query`, where the fast lane may answer by itself; without it there is none. */
-  readonly findHit?: ((spelling: string, accepted: Accepted) => FoundHit | undefined) | undefined;
+  /** What the fast lane may answer by itself; without it there is no fast lane. */
+  readonly hits?: MemoryHits | undefined;
   readonly formOf: OperationAnswersOptions['formOf'];
   readonly discard: OperationAnswersOptions['discard'];
   /** How long a request may wait for its answer, in milliseconds. */
@@ -93,15 +92,15 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { findHit, headerTimeoutMs, keepAliveMs, maxHeaderBytes, now } = this.#options;
-    if (findHit === undefined) {
+    const { hits, headerTimeoutMs, keepAliveMs, maxHeaderBytes, now } = this.#options;
+    if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
     }
     const listeners = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
     const lane = new FastLane({
-      ...{ findHit, connections, headerTimeoutMs, keepAliveMs, now },
+      ...{ hits, connections, headerTimeoutMs, keepAliveMs, now },
       listener: (socket) => {
         for (const listener of listeners) listener.call(this.server, socket);
       },

@@ -32,14 +32,19 @@ interface Waiting {
  */
 export class AnswerBodyReader {
   readonly #onBug: (error: unknown) => void;
+  readonly #isWatching: boolean;
   readonly #waiting: Waiting[] = [];
   #pendingBytes = 0;
   #reading: Waiting | undefined;
   #worker: Worker | undefined;
 
-  /** `onBug` is called with the reason why the worker ended, unless it reached its memory limit. */
-  constructor(onBug: (error: unknown) => void) {
+  /**
+   * `onBug` is called with the reason why the worker ended, unless it reached its memory limit. `isWatching`: whether
+   * there is a stream of events, which has to know what bodies name.
+   */
+  constructor(onBug: (error: unknown) => void, isWatching = false) {
     this.#onBug = onBug;
+    this.#isWatching = isWatching;
   }
 
   /** Bytes of the bodies that wait for the worker or are being read there. */
@@ -49,8 +54,9 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is no answer. */
   read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
-    if (answer.body.length <= AT_ONCE_BYTES) return { ...answer, facts: factsOf(call, answer.status, answer.body) };
-    const { length } = answer.body;
+    const { status, body } = answer;
+    if (body.length <= AT_ONCE_BYTES) return { ...answer, facts: factsOf(call, status, body, this.#isWatching) };
+    const { length } = body;
     this.#pendingBytes += length;
     return new Promise((resolve) => {
       this.#waiting.push({ call, answer, length, resolve });
@@ -70,7 +76,13 @@ export class AnswerBodyReader {
     this.#reading = next;
     const { call, answer } = next;
     const bytes = wholeBuffer(answer.body);
-    const job: BodyJob = { operation: call.operation.name, request: call.request, status: answer.status, bytes };
+    const job: BodyJob = {
+      operation: call.operation.name,
+      request: call.request,
+      status: answer.status,
+      isWatching: this.#isWatching,
+      bytes,
+    };
     this.#worker ??= this.#start();
     this.#worker.postMessage(job, [bytes]);
   }

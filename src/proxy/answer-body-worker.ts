@@ -8,6 +8,8 @@ export interface BodyJob {
   readonly operation: string;
   readonly request: Call['request'];
   readonly status: number;
+  /** Whether there is a stream of events. */
+  readonly isWatching: boolean;
   readonly bytes: ArrayBuffer;
 }
 
@@ -17,10 +19,10 @@ export interface BodyDone {
   readonly bytes: ArrayBuffer;
 }
 
-parentPort?.on('message', ({ operation: name, request, status, bytes }: BodyJob) => {
+parentPort?.on('message', ({ operation: name, request, status, isWatching, bytes }: BodyJob) => {
   const operation = findOperation(`/api/v3/${name}`);
   const body = Buffer.from(bytes);
-  const facts = operation !== undefined ? factsOf({ operation, request }, status, body) : NO_FACTS;
+  const facts = operation !== undefined ? factsOf({ operation, request }, status, body, isWatching) : NO_FACTS;
   const done: BodyDone = { facts, bytes };
   parentPort?.postMessage(done, [bytes]);
 });

@@ -1,8 +1,9 @@
 import type { Admission, EntryRequest } from '../admission/admission.ts';
 import type { Outcome } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
-import { chainTimeOfHead } from '../ton/chain-time.ts';
+import { type Head, headIn } from '../ton/chain-time.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
+import { headerText } from './classify-answer.ts';
 import type { Report } from './events.ts';
 
 export interface AskHeadOptions {
@@ -21,11 +22,17 @@ const ON_BEHALF_OF = 'adjacentTransactions';
 /** Nobody waits longer for it. */
 const TIMEOUT_MS = 1000;
 
+/** What the indexer says of its newest block. */
+export interface HeadAnswer extends Head {
+  /** The indexer's `X-API-Version`. */
+  readonly apiVersion: string | undefined;
+}
+
 /**
- * Asks the indexer for the time of its newest block, where nothing else waits for the indexer; see `ChainTimeOptions`.
+ * Asks the indexer for its newest block, where nothing else waits for the indexer; `undefined` where it does not say it.
  * How that ends says nothing about the operation that it is asked for, unless the indexer asks for a pause.
  */
-export function askHeadWith(options: AskHeadOptions): () => Promise<number | undefined> {
+export function askHeadWith(options: AskHeadOptions): () => Promise<HeadAnswer | undefined> {
   return async () => {
     const { admission } = options;
     if (!admission.hasFree(ON_BEHALF_OF)) return undefined;
@@ -34,10 +41,10 @@ export function askHeadWith(options: AskHeadOptions): () => Promise<number | und
     const ticket = await admission.enter(request);
     if (ticket === 'abandoned' || 'reason' in ticket) return undefined;
     if ((await ticket.send()) !== 'go') return undefined;
-    let asked: Asked = { headAt: undefined, outcome: 'unsent' };
+    let asked: Asked = { head: undefined, outcome: 'unsent' };
     try {
       asked = await ask(options);
-      return asked.headAt;
+      return asked.head;
     } finally {
       ticket.end(asked.outcome, asked.retryAfter);
     }
@@ -45,7 +52,7 @@ export function askHeadWith(options: AskHeadOptions): () => Promise<number | und
 }
 
 interface Asked {
-  readonly headAt: number | undefined;
+  readonly head: HeadAnswer | undefined;
   /** `unsent` for what says nothing, `abandoned` where the indexer may still be working on it. */
   readonly outcome: Outcome;
   readonly retryAfter?: string | undefined;
@@ -58,7 +65,7 @@ async function ask({ upstream, monotonic, report }: AskHeadOptions): Promise<Ask
     const { status, retryAfter } = answer;
     report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
     return {
-      headAt: status === 200 ? chainTimeOfHead(answer.body) : undefined,
+      head: status === 200 ? { ...headIn(answer.body), apiVersion: headerText(answer.apiVersion) } : undefined,
       outcome: status === 429 ? 'rate-limited' : 'client-error',
       retryAfter,
     };
@@ -66,6 +73,6 @@ async function ask({ upstream, monotonic, report }: AskHeadOptions): Promise<Ask
     if (!(error instanceof ProxyError)) throw error;
     const { code, cause } = error;
     report({ name: 'upstream-failed', operation: OPERATION, code, ms: monotonic() - startedAt, cause });
-    return { headAt: undefined, outcome: code === 'upstream-timeout' ? 'abandoned' : 'unsent' };
+    return { head: undefined, outcome: code === 'upstream-timeout' ? 'abandoned' : 'unsent' };
   }
 }

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
-import { ANSWER } from '../ton/answer-shape.ts';
+import { ANSWER, WATCHED_ANSWER } from '../ton/answer-shape.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
+import { highestSeqnoIn } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { readJson } from '../ton/read-json.ts';
+import { isShortList } from '../ton/short-list.ts';
+import { type Watchable, watchableOf } from '../ton/watchable.ts';
 
 /** All that is known of an answer from its body. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -17,6 +20,12 @@ export interface BodyFacts {
   readonly tentative: Buffer;
   /** The newest time that it shows the indexer's chain to have reached, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
+  /** The highest seqno of a masterchain block that it shows to be committed. */
+  readonly showsSeqno: number | undefined;
+  /** Whether it answers calls with another `limit` as well. */
+  readonly isShortList: boolean;
+  /** What a stream of events can watch of it; read where there is a stream. */
+  readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
@@ -30,13 +39,16 @@ export const NO_FACTS: BodyFacts = {
   members: fingerprints([]),
   tentative: fingerprints([]),
   showsChainAt: undefined,
+  showsSeqno: undefined,
+  isShortList: false,
+  watchable: undefined,
   etag: '',
   isObject: false,
 };
 
 /** Reads a body. Pure, never throws. 1 MiB of JSON that is made to be slow takes up to 0.3 s. */
-export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
-  const body = readJson(bytes, ANSWER);
+export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = false): BodyFacts {
+  const body = readJson(bytes, isWatching ? WATCHED_ANSWER : ANSWER);
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
   const { rank, hashes, tentativeHashes } = completenessOf(call, finality, body);
@@ -46,6 +58,9 @@ export function factsOf(call: Call, status: number, bytes: Buffer): BodyFacts {
     members: fingerprints(hashes),
     tentative: fingerprints(tentativeHashes),
     showsChainAt: chainTimeIn(call, body),
+    showsSeqno: highestSeqnoIn(call, body),
+    isShortList: isShortList(finality, body),
+    watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: `"${hash('sha256', bytes, 'base64url')}"`,
     isObject: true,
   };

@@ -67,7 +67,7 @@ export function classifyAnswer(
   return { entry, showsChainAt, gainsByChainTime };
 }
 
-/** What cannot stand in a header again is not kept. */
-function headerText(value: string | undefined): string | undefined {
+/** The text of a header of the indexer; what cannot stand in a header again is not kept. */
+export function headerText(value: string | undefined): string | undefined {
   return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? value : undefined;
 }

@@ -9,7 +9,15 @@ export type UpstreamOperation = OperationName | 'passThrough';
 export type SentOperation = UpstreamOperation | 'masterchainInfo';
 
 /** How a request was answered, in one word. */
-export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+export type Outcome =
+  | 'hit-memory'
+  | 'hit-redis'
+  | 'stale'
+  | 'miss'
+  | 'collapsed'
+  | 'beyond-head'
+  | 'failed'
+  | 'invalid';
 
 /** What happens on a request's way, for those who count and log. */
 export type ProxyEvent =
@@ -35,6 +43,8 @@ export type ProxyEvent =
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   /** What came was no answer to the question, whatever its status said. */
   | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
+  /** The newest masterchain block that the indexer is known to have is another one. */
+  | { readonly name: 'newest-block'; readonly seqno: number }
   /** The indexer asked for a pause of so many milliseconds (429), or answered after it. */
   | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly state: 'ended' }

@@ -5,11 +5,16 @@ import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
+import type { PushedFreshness } from '../stream/pushed-freshness.ts';
+import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
+import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { CallCache } from './call-cache.ts';
+import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
 import { type ClassifiedAnswer, type ClassifyOptions, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
@@ -19,11 +24,15 @@ import { encodeFailure } from './shared-failure.ts';
 
 export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly cache: TieredCache;
+  readonly lookups: CallCache;
   readonly chainTime: ChainTime;
+  readonly chainHead: ChainHead;
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
+  /** Absent where no stream of events is connected to. */
+  readonly pushed: PushedFreshness | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** Monotonic milliseconds. */
@@ -58,6 +67,8 @@ export type Fetched =
 interface Classified extends ClassifiedAnswer {
   readonly answer: ReadAnswer;
   readonly chainAt: number | undefined;
+  /** See {@link PushedFreshness.mark}. */
+  readonly mark: number;
 }
 
 /** An answer is asked for at most so often when a purge made it void while it was under way. */
@@ -86,8 +97,8 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      if (!result.gainsByChainTime) return this.#store(fetch, result.entry);
-      return this.#store(fetch, await this.#classifyUpToDate(fetch, result));
+      if (!result.gainsByChainTime) return this.#store(fetch, result);
+      return this.#store(fetch, { ...result, entry: await this.#classifyUpToDate(fetch, result) });
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -96,13 +107,13 @@ export class EntryFetcher {
 
   /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
   async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, cache, retries, pauseMs } = this.#options;
+    const { admission, cache, lookups, retries, pauseMs } = this.#options;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     for (let asks = 1, unreachable = 0; ; asks++) {
       if (ticket instanceof ProxyError) return ticket;
       // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
-      const again = cache.lookInMemory(request.key);
+      const again = lookups.lookInMemory(call, request.key);
       if (again.state === 'fresh') {
         ticket.end('unsent');
         return { from: 'memory', entry: again.entry };
@@ -139,13 +150,14 @@ export class EntryFetcher {
     flight.depart();
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
+    const mark = this.#options.pushed?.mark() ?? 0;
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
       const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
-      const result = this.#classify(call, request.key, await bodies.read(call, answer));
+      const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
       outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
       return result;
     } catch (error) {
@@ -158,14 +170,19 @@ export class EntryFetcher {
     }
   }
 
-  #classify(call: Call, key: string, answer: ReadAnswer): Classified | ProxyError {
+  #classify(call: Call, key: string, answer: ReadAnswer, mark: number): Classified | ProxyError {
     const { policies, random, chainTime, report } = this.#options;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer({ key, tags: tagsOf(call) }, answer, { policies, random, chainAt });
+    const classified = classifyAnswer({ key: keyOf(call, key, answer), tags: tagsOf(call) }, answer, {
+      policies,
+      random,
+      chainAt,
+    });
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
-      return { ...classified, answer, chainAt };
+      this.#learnSeqno(call, answer);
+      return { ...classified, answer, chainAt, mark };
     }
     const { code } = classified;
     if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
@@ -175,22 +192,30 @@ export class EntryFetcher {
     return classified;
   }
 
+  #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
+    const { chainHead } = this.#options;
+    const seqno = askedSeqno(call);
+    if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
+    else chainHead.learn(facts.showsSeqno);
+  }
+
   /**
    * Classifies an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
    * ticket has ended: this wait is no latency of the answer, and others need the slot.
    */
-  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt }: Classified): Promise<Entry> {
+  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt, mark }: Classified): Promise<Entry> {
     const newestAt = await this.#options.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
-    const again = this.#classify(call, request.key, answer);
+    const again = this.#classify(call, request.key, answer, mark);
     return again instanceof ProxyError ? entry : again.entry;
   }
 
-  #store({ call, lease, known }: Fetch, entry: Entry): Fetched {
-    const { cache, report } = this.#options;
+  #store({ call, lease, known }: Fetch, { entry, answer, mark }: Classified): Fetched {
+    const { cache, pushed, report } = this.#options;
     const operation = call.operation.name;
+    const inMemory = pushed?.answered({ mark, watchable: answer.facts.watchable, entry });
     const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
-    const stored = cache.set(entry, { known, onShared });
+    const stored = cache.set(entry, { known, onShared, inMemory });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
@@ -206,4 +231,9 @@ export class EntryFetcher {
     this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
     return overloaded(this.#options.random, shed);
   }
+}
+
+/** What is stored under which key: a short list under the one that calls with other limits share. */
+function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
+  return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
 }

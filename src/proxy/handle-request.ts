@@ -1,6 +1,6 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Form } from '../cache/forms.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
@@ -9,6 +9,8 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
+import type { AnswerBeyondHead } from './beyond-head.ts';
+import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
@@ -27,39 +29,52 @@ export interface ProxyRequest {
   readonly openWait: () => OpenWait | undefined;
 }
 
-/** A fresh entry in memory, in the form for one client. */
-export interface FoundHit {
-  readonly entry: Entry;
-  readonly form: Form;
-}
-
 /** The wait of one request; its owner closes it. */
 export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
+}
+
+/** A fresh entry in memory, in the form for a client. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly form: Form;
+  readonly operation: Operation;
+}
+
+/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+export interface MemoryHits {
+  /**
+   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
+   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
+   */
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
+  /** Counts a hit that is sent. */
+  countHit(operation: Operation): void;
 }
 
 export interface RequestHandlerOptions {
   readonly calls: CallMemo;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
-  readonly cache: TieredCache;
+  readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: EntryLoader;
   readonly refreshStale: RefreshStale;
+  readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
+  /** Called with each request that can be answered. */
+  readonly onAsked: (call: Call, key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
   readonly report: Report;
-  /** Told of the key of each valid request. */
-  readonly onKey: (key: string) => void;
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler {
+export class RequestHandler implements MemoryHits {
   readonly #options: RequestHandlerOptions;
 
   constructor(options: RequestHandlerOptions) {
@@ -74,36 +89,37 @@ export class RequestHandler {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#options.onKey(key);
-    const found = cache.lookInMemory(key);
+    this.#options.onAsked(call, key);
+    const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull } = this.#options;
+      const { flights, isMemoryFull, answerBeyondHead } = this.#options;
+      const beyond = answerBeyondHead(call, key);
+      if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
     }
     calls.remember(keyed);
-    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
+    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
   }
 
-  /**
-   * The fresh entry that memory holds for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if that has been answered from memory before and its form for the client is at hand; counted as a hit.
-   * `undefined` decides nothing: {@link handle} does.
-   */
-  findHit(spelling: string, accepted: Accepted): FoundHit | undefined {
-    const { calls, cache, formOf, report, onKey } = this.#options;
+  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
+    const { calls, cache, formOf } = this.#options;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
-    const found = cache.lookInMemory(keyed.key);
+    const found = cache.lookInMemory(keyed.call, keyed.key);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
-    report(MEMORY_HITS[keyed.call.operation.name]);
-    onKey(keyed.key);
-    return { entry, form };
+    // Only here: a request for which nothing is found comes to `handle`, which counts it.
+    this.#options.onAsked(keyed.call, keyed.key);
+    return { entry, form, operation: keyed.call.operation };
+  }
+
+  countHit({ name }: Operation): void {
+    this.#options.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -121,7 +137,7 @@ export class RequestHandler {
     const { cache, random, report } = this.#options;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
@@ -144,7 +160,7 @@ export class RequestHandler {
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
-        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') this.#options.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }
@@ -158,7 +174,7 @@ export class RequestHandler {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(call, key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {

@@ -1,11 +1,12 @@
 import type { Admission, EntryRequest } from '../admission/admission.ts';
 import type { Priority } from '../admission/backlog.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup } from '../cache/tiered-cache.ts';
 import type { Acquisition, RedisLease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
+import type { CallCache } from './call-cache.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher, Fetched } from './fetch-entry.ts';
 import { overloaded, type Shed } from './overloaded.ts';
@@ -24,7 +25,7 @@ export type Load =
     };
 
 export interface EntryLoaderOptions {
-  readonly cache: TieredCache;
+  readonly cache: CallCache;
   readonly admission: Admission;
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
@@ -57,24 +58,24 @@ export class EntryLoader {
    * refresh wants a fresh one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean): Promise<Load> {
-    let look = await this.#lookUp(key);
+    let look = await this.#lookUp(call, key);
     for (let isFirst = true; ; isFirst = false) {
       const { found } = look;
       if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
         return { from: found.tier, entry: found.entry };
       }
       const outcome = await this.#loadOrFollow(call, key, flight, look, isFirst);
-      if (outcome instanceof ProxyError) return this.#failed(key, outcome, found);
+      if (outcome instanceof ProxyError) return this.#failed(call, key, outcome, found);
       if ('from' in outcome) {
         return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
       }
       if (outcome.state === 'failed') {
         const failure = decodeFailure(outcome.failure);
-        if (failure !== undefined) return this.#failed(key, failure, found);
+        if (failure !== undefined) return this.#failed(call, key, failure, found);
       }
       // What cannot be read, or not in time, is no reason to wait any longer: no more is asked of Redis.
       const isAlone = outcome.state === 'failed' || outcome.state === 'unavailable';
-      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(key);
+      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(call, key);
     }
   }
 
@@ -114,15 +115,15 @@ export class EntryLoader {
     return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
-  async #lookUp(key: string): Promise<Look> {
+  async #lookUp(call: Call, key: string): Promise<Look> {
     const { cache, monotonic, redisBudgetMs } = this.#options;
     const startedAt = monotonic();
-    const found = await cache.lookUp(key);
+    const found = await cache.lookUp(call, key);
     return { found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) };
   }
 
-  #failed(key: string, error: ProxyError, found: Lookup): Load {
-    const inMemory = this.#options.cache.lookForFallback(key);
+  #failed(call: Call, key: string, error: ProxyError, found: Lookup): Load {
+    const inMemory = this.#options.cache.lookForFallback(call, key);
     // An entry too large for memory is known from Redis alone.
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }

@@ -3,8 +3,11 @@ import type { Call } from '../ton/parse-call.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
-/** Refreshes a key in the background. Never throws, and may be called for every stale answer: flights coalesce. */
-export type RefreshStale = (call: Call, key: string) => void;
+/**
+ * Refreshes a key in the background. May be called for every stale answer: of a key one refresh at a time is under way.
+ * Resolves when that has ended, in any way; never rejects.
+ */
+export type RefreshStale = (call: Call, key: string) => Promise<void>;
 
 export interface RefreshStaleOptions {
   readonly flights: SingleFlight<Load>;
@@ -16,20 +19,22 @@ export interface RefreshStaleOptions {
 
 /** Builds the background half of stale-while-revalidate (RFC 5861 3). A refresh that fails leaves the stale copy be. */
 export function refreshStaleWith({ flights, loader, timeoutMs, onBug }: RefreshStaleOptions): RefreshStale {
-  const refreshing = new Set<string>();
+  const refreshing = new Map<string, Promise<void>>();
   // Bounded by the keys in memory, of each of which one is refreshed at most once at a time.
   const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });
   return (call, key) => {
-    if (refreshing.has(key)) return;
+    const underWay = refreshing.get(key);
+    if (underWay !== undefined) return underWay;
     const wait = waits.open();
-    if (wait === undefined) return;
-    refreshing.add(key);
-    flights
+    if (wait === undefined) return Promise.resolve();
+    const refresh = flights
       .join(key, wait, (flight) => loader.load(call, key, flight, false))
-      .catch(onBug)
+      .then(() => {}, onBug)
       .finally(() => {
         wait.close();
         refreshing.delete(key);
       });
+    refreshing.set(key, refresh);
+    return refresh;
   };
 }

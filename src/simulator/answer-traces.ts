@@ -5,7 +5,7 @@ import { Refusal } from './refusal.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
 import { renderTrace } from './render-trace.ts';
 import { connect, selectAll } from './stores.ts';
-import { knownTransactions, type Trace } from './trace.ts';
+import { knownTransactions, rawHashOf, type Trace } from './trace.ts';
 
 /** The accounts that count: all of them, or the last of several. */
 function askedAccounts(question: Question): readonly string[] {
@@ -28,7 +28,9 @@ function askedTraces(question: Question): readonly Trace[] {
     for (const trace of chain.pendingTracesOf(account)) asked.add(trace);
   }
   if (traits.manyAccounts || accounts.length === 0) {
-    for (const trace of chain.pendingTraces()) if (hashes.includes(trace.externalHash)) asked.add(trace);
+    for (const trace of chain.pendingTraces()) {
+      if (hashes.includes(trace.externalHash) || hashes.includes(rawHashOf(trace))) asked.add(trace);
+    }
   }
   // In the chain's order, whatever the order of the parameters: equal states give equal bytes.
   return question.inAnyOrder(chain.pendingTraces().filter((trace) => asked.has(trace)));

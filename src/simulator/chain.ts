@@ -41,6 +41,7 @@ export class Chain {
   readonly #blockSets: BlockSets;
   readonly #traces = new Map<string, Trace>();
   readonly #live = new Set<Trace>();
+  readonly #dropped = new WeakMap<Trace, ReadonlySet<string>>();
   #now: number;
   #begun: number;
   #floor: number;
@@ -146,9 +147,23 @@ export class Chain {
 
   /** Pending traces in which an account takes part, as far as they are known. */
   pendingTracesOf(address: string): readonly Trace[] {
-    return this.pendingTraces().filter((trace) =>
-      knownTransactions(trace, this.#now).some(({ account }) => account.address === address),
+    return this.pendingTraces().filter(
+      (trace) =>
+        knownTransactions(trace, this.#now).some(({ account }) => account.address === address) &&
+        this.#dropped.get(trace)?.has(address) !== true,
     );
+  }
+
+  /** A pending trace leaves without an event, as one that is over in the database or too old does. */
+  vanish(externalHash: string): void {
+    const trace = this.#traces.get(externalHash);
+    if (trace !== undefined) this.#live.delete(trace);
+  }
+
+  /** A block drops the transaction of an account: without an event the trace leaves its answer, and no other's. */
+  dropFromAccount(externalHash: string, address: string): void {
+    const trace = this.#traces.get(externalHash);
+    if (trace !== undefined) this.#dropped.set(trace, new Set([address, ...(this.#dropped.get(trace) ?? [])]));
   }
 
   #isVisible(seqno: number): boolean {

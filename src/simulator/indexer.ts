@@ -13,6 +13,7 @@ import { RequestLog } from './request-log.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { sendAnswer } from './send-answer.ts';
 import { HEALTHY } from './stores.ts';
+import { Streaming } from './streaming.ts';
 import { Workers } from './workers.ts';
 
 /** How to start a simulated indexer. */
@@ -55,6 +56,8 @@ export class Indexer {
   readonly requests = new RequestLog();
   /** Who answers the requests, in turn; often one alone. The first is the one with `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
+  /** The Streaming API v2 on the same port. */
+  readonly streaming: Streaming;
   readonly #now: () => number;
   readonly #server: Server;
   readonly #closing = new AbortController();
@@ -71,6 +74,8 @@ export class Indexer {
       { maxHeaderSize: MAX_HEADER_BYTES },
       (request, response) => void this.#serve(request, response),
     );
+    this.streaming = new Streaming({ chain: () => this.replicas[0].chain, dialect: this.dialect });
+    this.#server.on('upgrade', (request, socket, head) => this.streaming.accept(request, socket, head));
   }
 
   /** The chain of the first replica, as far as that has got with it: to the present, unless a test holds it back. */
@@ -87,6 +92,11 @@ export class Indexer {
   /** `http://127.0.0.1:PORT`, without `/api/v3`. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Where its Streaming API is, as a setting names it: without a path. */
+  get streamUrl(): string {
+    return `ws://127.0.0.1:${this.port}`;
   }
 
   /** Requests that wait for a worker. */
@@ -115,6 +125,7 @@ export class Indexer {
     this.#closing.abort();
     this.#server.close();
     this.#server.closeAllConnections();
+    this.streaming.close();
     for (const { gate } of this.#gates) gate.release();
     await closed;
   }

@@ -19,7 +19,8 @@ function actionTypesOf(trace: Trace): readonly string[] {
   return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
-function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
+/** What the classifier makes of the known part of a trace, as far as the client can read it. */
+export function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
   const [first] = known;
   const last = known.at(-1);
   if (first === undefined || last === undefined) return [];
@@ -48,7 +49,7 @@ function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): 
 }
 
 /** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
-export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: TraceView): object {
+export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: TraceView) {
   const known = knownTransactions(trace, instant);
   const [root] = known;
   const last = known.at(-1);

@@ -2,7 +2,16 @@ import type { Outcome } from '../proxy/events.ts';
 import { quantileBetween, type Scrape } from './scrape.ts';
 
 /** How a request was answered, as the page calls it. */
-export type ShownOutcome = 'memory' | 'redis' | 'stale' | 'coalesced' | 'miss' | 'refused' | 'error' | 'invalid';
+export type ShownOutcome =
+  | 'memory'
+  | 'redis'
+  | 'stale'
+  | 'coalesced'
+  | 'miss'
+  | 'beyond head'
+  | 'refused'
+  | 'error'
+  | 'invalid';
 
 /** What the status page shows in numbers. Rates and quantiles are absent where nothing was counted. */
 export interface StatusNumbers {
@@ -37,8 +46,11 @@ const SHOWN_AS: Record<Exclude<Outcome, 'failed'>, ShownOutcome> = {
   stale: 'stale',
   collapsed: 'coalesced',
   miss: 'miss',
+  'beyond-head': 'beyond head',
   invalid: 'invalid',
 };
+
+const SHOWN_OUTCOMES: readonly ShownOutcome[] = [...Object.values(SHOWN_AS), 'refused', 'error'];
 
 /** Refused here, and no failure of the indexer. */
 const REFUSALS = ['overloaded', 'shutting-down'];
@@ -52,7 +64,7 @@ export function readNumbers(scrapes: readonly [Scrape, ...Scrape[]]): StatusNumb
   const valid = totalOf(window) - window.invalid;
   const sent = sentFor(newest) - sentFor(oldest);
   const [p50, p99] = [0.5, 0.99].map((each) => quantileBetween(oldest, newest, 'upstream_request_seconds', each));
-  const seqno = newest.min('newest_masterchain_seqno');
+  const newestSeqno = newest.max('newest_masterchain_seqno');
   return {
     ...(before && { rates: ratesBetween(before, newest) }),
     ...(valid > 0 && {
@@ -83,14 +95,14 @@ export function readNumbers(scrapes: readonly [Scrape, ...Scrape[]]): StatusNumb
     },
     redis: stateOf(newest.min('redis_available'), 'used', 'failed'),
     stream: stateOf(newest.min('stream_connected'), 'connected', 'lost'),
-    ...(seqno !== undefined && { newestSeqno: seqno }),
+    ...(newestSeqno > 0 && { newestSeqno }),
   };
 }
 
 type Counts = Record<ShownOutcome, number>;
 
 function countsAt(scrape: Scrape): Counts {
-  const counts: Counts = { memory: 0, redis: 0, stale: 0, coalesced: 0, miss: 0, refused: 0, error: 0, invalid: 0 };
+  const counts = Object.fromEntries(SHOWN_OUTCOMES.map((outcome) => [outcome, 0])) as Counts;
   for (const [outcome, shown] of Object.entries(SHOWN_AS)) counts[shown] += scrape.sum('requests_total', { outcome });
   for (const code of REFUSALS) counts.refused += scrape.sum('request_failures_total', { code });
   counts.error = scrape.sum('requests_total', { outcome: 'failed' }) - counts.refused;
@@ -99,14 +111,14 @@ function countsAt(scrape: Scrape): Counts {
 
 function countsBetween(before: Scrape, after: Scrape): Counts {
   const [then, now] = [countsAt(before), countsAt(after)];
-  for (const outcome of Object.keys(now) as ShownOutcome[]) now[outcome] -= then[outcome];
+  for (const outcome of SHOWN_OUTCOMES) now[outcome] -= then[outcome];
   return now;
 }
 
 function ratesBetween(before: Scrape, after: Scrape): Counts {
   const counts = countsBetween(before, after);
   const seconds = (after.at - before.at) / 1000;
-  for (const outcome of Object.keys(counts) as ShownOutcome[]) counts[outcome] /= seconds;
+  for (const outcome of SHOWN_OUTCOMES) counts[outcome] /= seconds;
   return counts;
 }
 

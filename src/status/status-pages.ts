@@ -4,6 +4,7 @@ import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin-
 import type { StatusPages as ServedPages } from '../http/admin-server.ts';
 import { sendJson } from '../http/send-json.ts';
 import type { MetricSample } from '../telemetry/metrics.ts';
+import { shortListKey } from '../ton/short-list.ts';
 import { StatusFeed } from './feed.ts';
 import { readNumbers } from './numbers.ts';
 import { readPageFiles } from './page-files.ts';
@@ -109,8 +110,9 @@ export class StatusPages implements ServedPages {
 
   #shownKeys(): ShownKey[] {
     const { topKeys, inMemory, now } = this.#options;
-    return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
-      const entry = inMemory(key);
+    return topKeys.top(SHOWN_KEYS).map(({ call, key, share }) => {
+      const shortKey = shortListKey(call, key);
+      const entry = inMemory(key) ?? (shortKey === undefined ? undefined : inMemory(shortKey));
       return {
         request: key.split(' ').slice(2).join(' ').slice(0, LONGEST_REQUEST),
         share,

@@ -1,5 +1,8 @@
+import type { Call } from '../ton/parse-call.ts';
+
 /** How often a key was asked for, as far as the sample tells. */
 export interface TopKey {
+  readonly call: Call;
   readonly key: string;
   /** Of all requests, 0 to 1. */
   readonly share: number;
@@ -22,7 +25,7 @@ const HALF_LIFE_MS = 30_000;
 export class TopKeys {
   readonly #random: () => number;
   readonly #monotonic: () => number;
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<string, { count: number; readonly call: Call }>();
   #total = 0;
   #toSkip = 0;
   #halvedAt: number;
@@ -35,27 +38,28 @@ export class TopKeys {
   }
 
   /** Counts a request, or not. */
-  readonly onKey = (key: string): void => {
+  readonly onAsked = (call: Call, key: string): void => {
     if (this.#toSkip-- > 0) return;
     this.#toSkip = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
     this.#halve();
     this.#total++;
-    const count = this.#counts.get(key) ?? this.#makeRoom();
-    this.#counts.set(key, count + 1);
+    const counted = this.#counts.get(key);
+    if (counted === undefined) this.#counts.set(key, { count: this.#makeRoom() + 1, call });
+    else counted.count++;
   };
 
   /** The first so many, the most asked for first. */
   top(most: number): TopKey[] {
     this.#halve();
-    const sorted = [...this.#counts].sort(([, a], [, b]) => b - a).slice(0, most);
-    return sorted.map(([key, count]) => ({ key, share: count / this.#total }));
+    const sorted = [...this.#counts].sort(([, a], [, b]) => b.count - a.count).slice(0, most);
+    return sorted.map(([key, { count, call }]) => ({ call, key, share: count / this.#total }));
   }
 
   /** The count that a new key begins with. */
   #makeRoom(): number {
     if (this.#counts.size < MAX_KEYS) return 0;
     let least: readonly [string, number] = ['', Number.POSITIVE_INFINITY];
-    for (const each of this.#counts) if (each[1] < least[1]) least = each;
+    for (const [key, { count }] of this.#counts) if (count < least[1]) least = [key, count];
     this.#counts.delete(least[0]);
     return least[1];
   }
@@ -65,10 +69,9 @@ export class TopKeys {
     if (times < 1) return;
     this.#halvedAt += times * HALF_LIFE_MS;
     this.#total /= 2 ** times;
-    for (const [key, count] of this.#counts) {
-      const left = count / 2 ** times;
-      if (left < 0.5) this.#counts.delete(key);
-      else this.#counts.set(key, left);
+    for (const [key, counted] of this.#counts) {
+      counted.count /= 2 ** times;
+      if (counted.count < 0.5) this.#counts.delete(key);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { OperationName } from '../ton/operations.ts';
+import type { StreamSources } from './stream-metrics.ts';
 
 /** What is so now; read each time the page is asked for. */
 export interface GaugeSources {
@@ -18,6 +19,8 @@ export interface GaugeSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
+  /** Absent where no stream is connected to. */
+  readonly stream: StreamSources | undefined;
 }
 
 /** What is cached. */

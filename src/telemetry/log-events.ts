@@ -4,6 +4,7 @@ import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { EvictionProblem } from '../redis/ask-server.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
+import type { StreamEvent } from '../stream/events.ts';
 
 /** So many good answers in a row mean that the indexer is well again. */
 const GOOD_AGAIN = 10;
@@ -18,6 +19,8 @@ export class EventLog {
   #goodInARow = 0;
   #isClosing = false;
   readonly #openBreakers = new Set<UpstreamOperation>();
+  #streamError: string | undefined;
+  #hasBadFrames = false;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -116,6 +119,38 @@ export class EventLog {
             { reason: event.reason },
             'purges of other instances cannot be followed: entries in Redis are not used until they can',
           );
+        break;
+    }
+  };
+
+  readonly onStreamEvent = (event: StreamEvent): void => {
+    switch (event.name) {
+      case 'stream-connected':
+        this.#hasBadFrames = false;
+        this.#logger.info('connected to the stream');
+        break;
+      case 'stream-disconnected':
+        this.#logger.warn({ reason: event.reason }, 'no connection to the stream: pending traces are polled');
+        break;
+      case 'stream-subscribed':
+        this.#streamError = undefined;
+        break;
+      case 'stream-refused':
+        if (this.#streamError === event.error) break;
+        this.#streamError = event.error;
+        this.#logger.warn({ error: event.error }, 'the stream refused a subscription: what it names is polled');
+        break;
+      case 'stream-bad-frame':
+        if (this.#hasBadFrames) break;
+        this.#hasBadFrames = true;
+        this.#logger.warn({ reason: event.reason }, 'the stream sent a message that cannot be read: it is ignored');
+        break;
+      case 'stream-stretching':
+        if (event.on) this.#logger.info('the stream is believed again: watched answers live longer');
+        else this.#logger.warn('the stream missed events: watched answers live no longer than without it for 30 s');
+        break;
+      case 'stream-event':
+      case 'stream-missed-event':
         break;
     }
   };

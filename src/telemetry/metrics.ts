@@ -3,7 +3,9 @@ import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { StreamEvent } from '../stream/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import { StreamMetrics } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
 
 /** One line of the page. */
@@ -16,6 +18,8 @@ export interface MetricSample {
 export interface MetricsOptions {
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
+  /** Whether there is a stream of events: the page has nothing about it where there is none. */
+  readonly usesStream: boolean;
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
 }
@@ -80,6 +84,12 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #newestBlock = new Gauge({
+    name: 'toncache_newest_masterchain_seqno',
+    help: 'The newest masterchain block that the indexer is known to have; 0 while none is known.',
+    registers: [this.#registry],
+  });
+
   readonly #paused = new Gauge({
     name: 'toncache_upstream_paused',
     help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
@@ -90,9 +100,12 @@ export class Metrics {
     'Connections of clients that were refused: there were too many.',
   );
 
-  constructor({ usesRedis, logLinesDropped }: MetricsOptions) {
+  readonly #stream: StreamMetrics | undefined;
+
+  constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
+    if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     new Counter({
@@ -109,6 +122,7 @@ export class Metrics {
   /** Adds the gauges to the page: once, when the components exist whose state they show. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
+    if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
@@ -142,6 +156,9 @@ export class Metrics {
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
         break;
+      case 'newest-block':
+        this.#newestBlock.set(event.seqno);
+        break;
       case 'pause':
         this.#paused.set(event.state === 'begun' ? 1 : 0);
         break;
@@ -169,6 +186,8 @@ export class Metrics {
     if (event.name === 'purged') this.#purges.add(event.selector);
     else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
   };
+
+  readonly onStreamEvent = (event: StreamEvent): void => this.#stream?.onEvent(event);
 
   readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 

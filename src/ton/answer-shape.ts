@@ -1,7 +1,7 @@
 import { listOf, mapOf, objectOf, SCALAR, type Shape } from './read-json.ts';
 
 /** Of a transaction, or of a block. */
-const ROW = objectOf({
+const ROW_MEMBERS = {
   hash: SCALAR,
   trace_id: SCALAR,
   now: SCALAR,
@@ -12,7 +12,9 @@ const ROW = objectOf({
   seqno: SCALAR,
   gen_utime: SCALAR,
   masterchain_block_ref: objectOf({ seqno: SCALAR }),
-});
+};
+
+const ROW = objectOf(ROW_MEMBERS);
 
 /**
  * All that finality, completeness and chain time are read from, each by the place where it stands and never by its words:
@@ -21,6 +23,21 @@ const ROW = objectOf({
 export const ANSWER: Shape = objectOf({
   error: SCALAR,
   traces: listOf(objectOf({ transactions: mapOf(ROW) })),
+  transactions: listOf(ROW),
+  blocks: listOf(ROW),
+});
+
+/** The same, and what a stream of events can watch of pending traces. */
+export const WATCHED_ANSWER: Shape = objectOf({
+  error: SCALAR,
+  traces: listOf(
+    objectOf({
+      trace: objectOf({ tx_hash: SCALAR }),
+      trace_info: mapOf(SCALAR),
+      transactions: mapOf(objectOf({ ...ROW_MEMBERS, account: SCALAR, in_msg: objectOf({ hash_norm: SCALAR }) })),
+      actions: listOf(objectOf({ action_id: SCALAR, trace_external_hash_norm: SCALAR })),
+    }),
+  ),
   transactions: listOf(ROW),
   blocks: listOf(ROW),
 });

@@ -1,4 +1,5 @@
 import { isFinal } from './finality.ts';
+import { isSeqno } from './masterchain-seqno.ts';
 import type { Call } from './parse-call.ts';
 
 /** The real one has 2 KB; more is not parsed on the event loop. */
@@ -20,14 +21,25 @@ export function chainTimeIn({ operation }: Call, body: unknown): number | undefi
   return newest;
 }
 
-/** The time of the newest indexed block in an answer to `masterchainInfo`, epoch milliseconds. Never throws. */
-export function chainTimeOfHead(answer: Buffer): number | undefined {
-  if (answer.length > LONGEST_HEAD_BYTES) return undefined;
+/** The newest block that the indexer has, as far as its answer to `masterchainInfo` says it. */
+export interface Head {
+  /** When it was generated, epoch milliseconds. */
+  readonly at: number | undefined;
+  /** Its masterchain seqno. */
+  readonly seqno: number | undefined;
+}
+
+/** Reads an answer to `masterchainInfo`. Never throws. */
+export function headIn(answer: Buffer): Head {
+  const unknown = { at: undefined, seqno: undefined };
+  if (answer.length > LONGEST_HEAD_BYTES) return unknown;
   try {
     const body: unknown = JSON.parse(answer.toString('utf8'));
-    return isObject(body) && isObject(body['last']) ? timeOf(body['last']['gen_utime']) : undefined;
+    const last = isObject(body) ? body['last'] : undefined;
+    if (!isObject(last)) return unknown;
+    return { at: timeOf(last['gen_utime']), seqno: isSeqno(last['seqno']) ? last['seqno'] : undefined };
   } catch {
-    return undefined;
+    return unknown;
   }
 }
 

@@ -25,7 +25,11 @@ export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
 
 /** The table of lifetimes: one row per rule. */
 export type LifetimePolicies = Readonly<
-  Record<Exclude<LifetimeRule, 'adjacentGrowing'>, LifetimePolicy> & Record<'adjacentGrowing', GrowingPolicy>
+  Record<Exclude<LifetimeRule, 'adjacentGrowing'>, LifetimePolicy> & {
+    readonly adjacentGrowing: GrowingPolicy;
+    /** How long pending traces are fresh in memory while a stream would announce each change. */
+    readonly pendingWatched: number;
+  }
 >;
 
 /** When an answer came to be. Epoch milliseconds. */
@@ -87,9 +91,10 @@ export function lifetimeOf(
 }
 
 /** How long after it was received an answer can be of any use, in milliseconds. */
-export function longestUseMs({ adjacentGrowing, ...policies }: LifetimePolicies): number {
+export function longestUseMs({ adjacentGrowing, pendingWatched, ...policies }: LifetimePolicies): number {
   const growing = { ...adjacentGrowing, lifetime: adjacentGrowing.longestLifetime };
   return Math.max(
+    pendingWatched,
     ...[growing, ...Object.values(policies)].map(
       (policy) => policy.lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError),
     ),

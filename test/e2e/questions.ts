@@ -20,7 +20,7 @@ export function newestBlock({ indexer }: World): string {
 
 /** A masterchain block that is not there yet: 404. */
 export function futureBlock({ indexer }: World): string {
-  return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno + 100_000 });
+  return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno + 900 });
 }
 
 /** A trace of several transactions that is over. */

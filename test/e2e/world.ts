@@ -29,6 +29,8 @@ export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
   /** Durations stand still as well until the test advances the clock. */
   readonly stopsTime?: boolean;
+  /** Whether it is connected to the stream of the indexer. */
+  readonly streams?: boolean;
 };
 
 export interface WorldOptions extends WorldKind {
@@ -46,7 +48,9 @@ const HISTORY_BLOCKS = 60;
 const BLOCK_MS = 400;
 
 /** What no test asks for: by these requests a new proxy is known to use Redis. */
-const WARM_UP = '/api/v3/masterchainBlockShards?seqno=2147483647&offset=';
+const WARM_UP = '/api/v3/adjacentTransactions?hash=';
+/** Their hashes are small numbers: this is how all of them begin once they are canonical. */
+const WARM_UP_SENT = `${WARM_UP}${'A'.repeat(30)}`;
 
 /** How a machine that is busy with other things does not look like a Redis that fails. */
 const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
@@ -94,12 +98,19 @@ export class World implements AsyncDisposable {
   }
 
   /** Another proxy, of this world's network and by default before this world's indexer. */
-  async addProxy({ env, overrides, stopsTime = false, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
+  async addProxy({
+    env,
+    overrides,
+    stopsTime = false,
+    streams = false,
+    ...options
+  }: WorldProxyOptions = {}): Promise<RunningProxy> {
     const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
+    const stream = streams ? { STREAM_URL: this.indexer.streamUrl } : {};
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       ...options,
-      env: { NETWORK: this.network, ...redis, ...env },
+      env: { NETWORK: this.network, ...redis, ...stream, ...env },
       overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
       now: () => this.now,
       monotonic: () => (stopsTime ? 0 : performance.now()) + this.now - this.#startedAt,
@@ -140,7 +151,7 @@ export class World implements AsyncDisposable {
   get forwarded(): readonly LoggedRequest[] {
     return this.indexer.requests.recent.filter(
       ({ headers, target, operation }) =>
-        headers['user-agent'] === 'toncache' && operation !== 'masterchainInfo' && !target.startsWith(WARM_UP),
+        headers['user-agent'] === 'toncache' && operation !== 'masterchainInfo' && !target.startsWith(WARM_UP_SENT),
     );
   }
 
@@ -187,7 +198,7 @@ async function untilRedisIsUsed(proxy: RunningProxy): Promise<void> {
   let attempt = 0;
   await vi.waitFor(
     async () => {
-      await proxy.ask(WARM_UP + attempt++);
+      await proxy.ask(WARM_UP + String(attempt++).padStart(64, '0'));
       expect(await proxy.metric('toncache_redis_calls_total', { call: 'read', outcome: 'absent' })).toBeGreaterThan(0);
     },
     { timeout: 20_000, interval: 2 },

@@ -41,7 +41,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const { upstream, admission, breaker, passThrough, redis, memory, compression, http, coalescing, lifetimes } =
+  const { upstream, admission, breaker, passThrough, redis, memory, compression, stream, http, coalescing, lifetimes } =
     settings;
   return {
     ...settings,
@@ -52,6 +52,7 @@ function withOverrides(settings: Settings, overrides: Overrides): Settings {
     redis: { ...redis, ...overrides.redis },
     memory: { ...memory, ...overrides.memory },
     compression: { ...compression, ...overrides.compression },
+    stream: { ...stream, ...overrides.stream },
     http: { ...http, ...overrides.http },
     coalescing: { ...coalescing, ...overrides.coalescing },
     lifetimes: { ...lifetimes, ...overrides.lifetimes },

@@ -18,6 +18,7 @@ const parts = [
   'ton',
   'upstream',
   'purge',
+  'stream',
   'proxy',
   'http',
 ];
@@ -38,22 +39,32 @@ const mayImport: Record<string, readonly string[]> = {
   ton: ['errors.ts', 'instants.ts'],
   upstream: ['errors.ts'],
   purge: ['instants.ts'],
-  proxy: ['errors.ts', 'instants.ts', 'content-codings.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
+  stream: ['cache (types)', 'ton (types)'],
+  proxy: [
+    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
+    'stream (types)',
+  ],
   http: ['errors.ts', 'content-codings.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
-  status: ['http', ...['proxy', 'cache', 'telemetry'].map(typesOf)],
-  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
+  status: ['http', 'ton', ...['proxy', 'cache', 'telemetry'].map(typesOf)],
+  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
   'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
   'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
-  'open-proxy.ts': [...parts, 'config', ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts'].map(typesOf)],
+  'open-stream.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-proxy.ts': [
+    ...parts,
+    'config',
+    ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts'].map(typesOf),
+  ],
   'open-public-server.ts': [...parts, ...['config', 'event-hub.ts', 'open-indexer.ts'].map(typesOf)],
   'app.ts': [
     ...parts,
     'event-hub.ts',
     'open-redis.ts',
     'open-indexer.ts',
+    'open-stream.ts',
     'open-proxy.ts',
     'open-public-server.ts',
     'config',
@@ -71,7 +82,7 @@ const mayImport: Record<string, readonly string[]> = {
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
 const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
-  undici: ['upstream/'],
+  undici: ['upstream/', 'stream/socket.ts'],
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],

@@ -52,13 +52,15 @@ describe('every setting', () => {
 
   test('that is a lifetime has no environment variable', () => {
     const policies = listSettings().filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(9 * 4 + 6);
+    expect(policies).toHaveLength(9 * 4 + 6 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter((rule) => rule !== 'adjacentGrowing');
+  const rules = Object.keys(settings.lifetimes).filter(
+    (rule) => rule !== 'adjacentGrowing' && rule !== 'pendingWatched',
+  );
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
   test.each(rules)('of %s is never 0 and never endless', (rule) => {
@@ -69,6 +71,14 @@ describe('a lifetime', () => {
     }
     expect(problems(rule, { lifetime: '1ms' })).toEqual([]);
     expect(problems(rule, { lifetime: '30d' })).toEqual([]);
+  });
+
+  test('of a watched answer is bounded: events get lost', () => {
+    const watched = (pendingWatched: string) => problemsOf(REQUIRED, { lifetimes: { pendingWatched } });
+    for (const lifetime of ['0s', 'forever', '11s']) {
+      expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.pendingWatched: must be 1ms to 10s/)]);
+    }
+    expect(watched('10s')).toEqual([]);
   });
 
   test('of a growing answer is bounded, and its shortest is not longer than its longest', () => {

@@ -7,7 +7,7 @@ const SECRET = 'hunter2';
 describe('a secret', () => {
   test('is one of the listed settings', () => {
     const secrets = listSettings().filter(({ envOnly }) => envOnly);
-    expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'ADMIN_TOKEN']);
+    expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'STREAM_API_KEY', 'ADMIN_TOKEN']);
   });
 
   test('comes from the environment', () => {
@@ -46,6 +46,8 @@ describe('a secret is never echoed', () => {
     ['a Redis URL that is none', { REDIS_URL: `:${SECRET}@redis` }],
     ['an indexer with userinfo', { UPSTREAM_URL: `http://user:${SECRET}@indexer` }],
     ['an indexer with a key in its query', { UPSTREAM_URL: `http://indexer?api_key=${SECRET}` }],
+    ['a stream with userinfo', { STREAM_URL: `wss://user:${SECRET}@stream` }],
+    ['a stream with a key in its query', { STREAM_URL: `wss://stream?api_key=${SECRET}` }],
     ['an indexer of another scheme', { UPSTREAM_URL: `ftp://user:${SECRET}@indexer` }],
     ['a secret in the wrong variable', { LOG_LEVEL: SECRET, PORT: SECRET, HOST: ` ${SECRET}`, NETWORK: `${SECRET}!` }],
   ])('%s', (_, environment) => rejected({ ...REQUIRED, ...environment }));

@@ -8,6 +8,7 @@ import {
   listenHost,
   redisUrl,
   size,
+  streamUrl,
   upstreamUrl,
   word,
 } from '../../../src/config/values.ts';
@@ -120,6 +121,19 @@ describe('the indexer', () => {
       'http://indexer#x',
     ],
   ])('is not %j', (text) => expect(read(upstreamUrl, text)).toBeUndefined());
+});
+
+describe('the stream', () => {
+  test.each([
+    ['ws://indexer:8085', 'ws://indexer:8085/api/streaming/v2/ws'],
+    ['wss://indexer/', 'wss://indexer/api/streaming/v2/ws'],
+    ['wss://provider.example/streaming/v2/ws', 'wss://provider.example/streaming/v2/ws'],
+  ])('%s is %s', (text, url) => expect(read(streamUrl, text)).toBe(url));
+
+  test.each([
+    ...['', 'indexer:8085', 'http://indexer', 'ws://'],
+    ...['ws://user@indexer', 'ws://indexer?api_key=k', 'ws://indexer#', 'ws://indexer?'],
+  ])('is not %j', (text) => expect(read(streamUrl, text)).toBeUndefined());
 });
 
 describe('other values', () => {

@@ -34,7 +34,17 @@ describe('the numbers of the status page', () => {
     );
     const { rates, hitRatio, savedRatio } = readNumbers([oldest, before, newest]);
     expect(rates).toEqual({
-      ...{ memory: 30, redis: 5, stale: 4, coalesced: 1, miss: 2, refused: 2, error: 1, invalid: 2.5 },
+      ...{
+        memory: 30,
+        redis: 5,
+        stale: 4,
+        coalesced: 1,
+        miss: 2,
+        'beyond head': 0,
+        refused: 2,
+        error: 1,
+        invalid: 2.5,
+      },
     });
     expect(hitRatio).toBe(0.78);
     expect(savedRatio).toBe(0.75);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chainTimeIn, chainTimeOfHead } from '../../../src/ton/chain-time.ts';
+import { chainTimeIn, headIn } from '../../../src/ton/chain-time.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
 const NOW = 1_780_000_000;
@@ -47,16 +47,22 @@ describe('the newest time in an answer', () => {
   });
 });
 
-describe('the time of the head', () => {
-  const headTime = (text: string) => chainTimeOfHead(Buffer.from(text));
+describe('the head', () => {
+  const headOf = (text: string) => headIn(Buffer.from(text));
 
-  test('is that of the newest indexed block', () => {
-    expect(headTime(`{"last":{"gen_utime":"${NOW}"},"first":{"gen_utime":"1"}}`)).toBe(NOW * 1000);
-    expect(headTime(`{"last":{"gen_utime":${NOW}}}`)).toBe(NOW * 1000);
+  test('is the newest indexed block', () => {
+    const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
+    expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7 });
+    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: undefined });
+    expect(headOf('{"last":{"seqno":7}}')).toEqual({ at: undefined, seqno: 7 });
   });
+
+  test.each(['-1', '1.5', '"7"', '2147483648', '1e300', 'null'])('has no seqno %s', (seqno) =>
+    expect(headOf(`{"last":{"seqno":${seqno}}}`).seqno).toBeUndefined(),
+  );
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
     'is undefined in %j',
-    (text) => expect(headTime(text)).toBeUndefined(),
+    (text) => expect(headOf(text)).toEqual({ at: undefined, seqno: undefined }),
   );
 });

@@ -1,0 +1,44 @@
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Call } from '../ton/parse-call.ts';
+import { shortListKey } from '../ton/short-list.ts';
+
+/** From the best to the worst. */
+const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
+
+/**
+ * Looks calls up in the cache: under their own key, and where a short list can answer them, under the key of that, which
+ * calls with other limits share.
+ */
+export class CallCache {
+  readonly #cache: TieredCache;
+
+  constructor(cache: TieredCache) {
+    this.#cache = cache;
+  }
+
+  /** See {@link TieredCache.lookInMemory}. */
+  lookInMemory(call: Call, key: string): Lookup {
+    const found = this.#cache.lookInMemory(key);
+    const shortKey = found.state === 'fresh' ? undefined : shortListKey(call, key);
+    return shortKey === undefined ? found : better(found, this.#cache.lookInMemory(shortKey));
+  }
+
+  /** See {@link TieredCache.lookUp}: both keys at once. The stamp is that of the call's own key, which its lease is for. */
+  async lookUp(call: Call, key: string): Promise<Lookup> {
+    const shortKey = shortListKey(call, key);
+    if (shortKey === undefined) return this.#cache.lookUp(key);
+    const [found, list] = await Promise.all([this.#cache.lookUp(key), this.#cache.lookUp(shortKey)]);
+    return { ...better(found, list), stamp: found.stamp };
+  }
+
+  /** See {@link TieredCache.lookForFallback}. */
+  lookForFallback(call: Call, key: string): Lookup {
+    const found = this.#cache.lookForFallback(key);
+    const shortKey = shortListKey(call, key);
+    return shortKey === undefined ? found : better(found, this.#cache.lookForFallback(shortKey));
+  }
+}
+
+function better(one: Lookup, other: Lookup): Lookup {
+  return STATES.indexOf(other.state) < STATES.indexOf(one.state) ? other : one;
+}

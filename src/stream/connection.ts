@@ -1,0 +1,129 @@
+import type { ReportStream } from './events.ts';
+import { type Frame, parseFrame } from './frame.ts';
+import type { OpenSocket, Socket } from './socket.ts';
+
+export interface StreamConnectionOptions {
+  readonly open: OpenSocket;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** It came up: nothing is subscribed to. */
+  readonly onUp: () => void;
+  /** It was up, and is lost with all that was subscribed to. */
+  readonly onDown: () => void;
+  /** An event, or the answer to a subscription. */
+  readonly onFrame: (frame: Exclude<Frame, { kind: 'bad' }>) => void;
+  readonly report: ReportStream;
+}
+
+/** How often the server is asked whether it is there, and how long it may take for an answer, in milliseconds. */
+const PING_EVERY_MS = 15_000;
+const PONG_WITHIN_MS = 10_000;
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 30_000;
+
+/** The id of pings; subscriptions have numbers. */
+const PING_ID = 'ping';
+
+/**
+ * Keeps one connection to the Streaming API: it is up once the server has answered a ping, which one that is over a limit
+ * never does. A lost one is opened again after 250 ms, doubling up to 30 s, each time shortened by up to a half by chance.
+ */
+export class StreamConnection {
+  readonly #options: StreamConnectionOptions;
+  #socket: Socket | undefined;
+  #state: 'new' | 'up' | 'down' | 'closed' = 'new';
+  #failures = 0;
+  #serverError: string | undefined;
+  #nextPing: NodeJS.Timeout | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  #reconnect: NodeJS.Timeout | undefined;
+
+  constructor(options: StreamConnectionOptions) {
+    this.#options = options;
+  }
+
+  get isUp(): boolean {
+    return this.#state === 'up';
+  }
+
+  /** Begins to connect; called once. */
+  start(): void {
+    this.#connect();
+  }
+
+  /** Sends one operation; it is lost while the connection is not up. */
+  send(message: object): void {
+    if (this.isUp) this.#socket?.send(JSON.stringify(message));
+  }
+
+  /** Ends it for good, without a report. */
+  close(): void {
+    this.#state = 'closed';
+    this.#drop();
+    clearTimeout(this.#reconnect);
+  }
+
+  #connect(): void {
+    this.#serverError = undefined;
+    this.#expectFrame();
+    this.#socket = this.#options.open({
+      onOpen: () => this.#ping(),
+      onMessage: (data) => this.#take(parseFrame(data)),
+      onClose: (reason) => this.#lost(this.#serverError ?? reason),
+    });
+  }
+
+  #take(frame: Frame): void {
+    clearTimeout(this.#deadline);
+    if (frame.kind === 'bad') {
+      this.#options.report({ name: 'stream-bad-frame', reason: frame.reason });
+    } else if (frame.kind === 'reply' && frame.status === 'pong') {
+      this.#rise();
+    } else if (this.isUp) {
+      this.#options.onFrame(frame);
+    } else if (frame.kind === 'error') {
+      this.#serverError = frame.error;
+    }
+  }
+
+  #rise(): void {
+    if (this.isUp) return;
+    this.#state = 'up';
+    this.#failures = 0;
+    this.#options.report({ name: 'stream-connected' });
+    this.#options.onUp();
+  }
+
+  #ping(): void {
+    this.#expectFrame();
+    this.#socket?.send(JSON.stringify({ operation: 'ping', id: PING_ID }));
+    this.#nextPing = setTimeout(() => this.#ping(), PING_EVERY_MS).unref();
+  }
+
+  #expectFrame(): void {
+    clearTimeout(this.#deadline);
+    const late = () => this.#lost('the server does not answer');
+    this.#deadline = setTimeout(late, PONG_WITHIN_MS).unref();
+  }
+
+  #lost(reason: string): void {
+    if (this.#state === 'closed') return;
+    const before = this.#state;
+    this.#state = 'down';
+    this.#drop();
+    if (before !== 'down') this.#options.report({ name: 'stream-disconnected', reason });
+    if (before === 'up') this.#options.onDown();
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(this.#failures, 10), LONGEST_DELAY_MS);
+    this.#failures++;
+    const jittered = delayMs * (1 - this.#options.random() / 2);
+    this.#reconnect = setTimeout(() => this.#connect(), jittered).unref();
+  }
+
+  #drop(): void {
+    clearTimeout(this.#nextPing);
+    clearTimeout(this.#deadline);
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+}

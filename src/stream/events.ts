@@ -1,0 +1,21 @@
+import type { EventType } from './frame.ts';
+
+/** What happens with the stream, for those who count and log. */
+export type StreamEvent =
+  /** Once each time that it changes. */
+  | { readonly name: 'stream-connected' }
+  | { readonly name: 'stream-disconnected'; readonly reason: string }
+  /** The server acknowledged a subscription, or refused one. */
+  | { readonly name: 'stream-subscribed' }
+  | { readonly name: 'stream-refused'; readonly error: string }
+  /** The server said that something changed. */
+  | { readonly name: 'stream-event'; readonly type: EventType }
+  /** A message that cannot be read, and is dropped. */
+  | { readonly name: 'stream-bad-frame'; readonly reason: string }
+  /** A stretched answer had changed, and no event had said so. */
+  | { readonly name: 'stream-missed-event' }
+  /** Whether watched answers live longer now, or as without a stream. */
+  | { readonly name: 'stream-stretching'; readonly on: boolean };
+
+/** Is called with what happens; must not throw. */
+export type ReportStream = (event: StreamEvent) => void;

@@ -1,0 +1,86 @@
+/** What one message of the Streaming API v2 says. */
+export type Frame =
+  /** Something changed that belongs to these accounts (`0:UPPERCASE HEX`) and normalized hashes (padded base64). */
+  | { readonly kind: 'event'; readonly type: EventType; readonly names: readonly string[] }
+  | { readonly kind: 'reply'; readonly id: string | undefined; readonly status: string }
+  | { readonly kind: 'error'; readonly id: string | undefined; readonly error: string }
+  | { readonly kind: 'bad'; readonly reason: string };
+
+const EVENT_TYPES = [
+  'transactions',
+  'actions',
+  'trace',
+  'trace_invalidated',
+  'account_state_change',
+  'jettons_change',
+] as const;
+
+/** The types of events that are known; a new one names what changed all the same. */
+export type EventType = (typeof EVENT_TYPES)[number] | 'other';
+
+/** The largest that is parsed on the event loop; of a larger one only what stands before its body is read. */
+const LONGEST_PARSED = 256 * 1024;
+
+/** What an error of the server may take of a line of the log. */
+const LONGEST_ERROR = 200;
+
+/** The fixed order of an event's first fields. */
+const FRONT =
+  /^\s*\{\s*"type"\s*:\s*"([a-z_]{1,40})"[^[{]{0,60}"trace_external_hash_norm"\s*:\s*"([A-Za-z0-9+/_=-]{1,64})"/;
+
+/**
+ * Reads a message. Never throws: what is none, whatever it holds, is `bad`. Names are read wherever events have them and
+ * are not checked further: a name that nobody watches has no effect.
+ */
+export function parseFrame(data: unknown): Frame {
+  if (typeof data !== 'string') return { kind: 'bad', reason: 'a binary message' };
+  if (data.length > LONGEST_PARSED) return parseFront(data);
+  let message: unknown;
+  try {
+    message = JSON.parse(data);
+  } catch {
+    return { kind: 'bad', reason: 'not JSON' };
+  }
+  if (!isObject(message)) return { kind: 'bad', reason: 'no object' };
+  const { type, status, error } = message;
+  const id = typeof message['id'] === 'string' ? message['id'] : undefined;
+  if (typeof error === 'string') return { kind: 'error', id, error: error.slice(0, LONGEST_ERROR) };
+  if (typeof status === 'string') return { kind: 'reply', id, status };
+  if (typeof type !== 'string') return { kind: 'bad', reason: 'no type, status or error' };
+  const names = namesIn(message);
+  return names.size > 0
+    ? { kind: 'event', type: typeOf(type), names: [...names] }
+    : { kind: 'bad', reason: 'an event that names nothing' };
+}
+
+function parseFront(data: string): Frame {
+  const [, type, hash] = FRONT.exec(data) ?? [];
+  return type === undefined || hash === undefined
+    ? { kind: 'bad', reason: 'too large' }
+    : { kind: 'event', type: typeOf(type), names: [hash] };
+}
+
+function typeOf(type: string): EventType {
+  return EVENT_TYPES.find((known) => known === type) ?? 'other';
+}
+
+function namesIn(event: Readonly<Record<string, unknown>>): Set<string> {
+  const rows = [...valuesOf(event['transactions']), ...valuesOf(event['actions'])].filter(isObject);
+  const names = [
+    event['trace_external_hash_norm'],
+    event['account'],
+    ...rows.map(({ account }) => account),
+    ...rows.flatMap(({ accounts }) => valuesOf(accounts)),
+  ];
+  return new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''));
+}
+
+/** Transactions are a list in one event and a map by hash in another. */
+function valuesOf(list: unknown): unknown[] {
+  if (Array.isArray(list)) return list;
+  return isObject(list) ? Object.values(list) : [];
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,144 @@
+import type { Entry } from '../cache/entry.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { Watchable } from '../ton/watchable.ts';
+import { POLLED_WITHIN_MS } from './polled-keys.ts';
+import type { Ticks } from './ticks.ts';
+import type { Watch } from './watch.ts';
+import type { Watches } from './watches.ts';
+
+export interface PushedFreshnessOptions {
+  readonly watches: Watches;
+  readonly ticks: Ticks;
+  /** How long a stretched answer lives, in milliseconds. */
+  readonly stretchedMs: number;
+  /** See `Subscription.sinceOf`. */
+  readonly sinceOf: (name: string) => number | undefined;
+  /** Whether the absence of events is believed. */
+  readonly isTrusted: () => boolean;
+  /** A stretched answer had changed without an event. */
+  readonly onMissed: () => void;
+  /** Asks the indexer anew, as if a client had asked. Resolves when that ended; never rejects. */
+  readonly refresh: (call: Call, key: string) => Promise<void>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+}
+
+/** An answer of the indexer, as it is about to be stored. */
+export interface ObtainedAnswer {
+  /** What {@link PushedFreshness.mark} gave before the indexer was asked. */
+  readonly mark: number;
+  /** `undefined` where it cannot be watched. */
+  readonly watchable: Watchable | undefined;
+  readonly entry: Entry;
+}
+
+/** An event is missed when none came in this long after the change was seen, in milliseconds. */
+const EVENT_WITHIN_MS = 500;
+
+/**
+ * What events do to the entries of watched keys in this process. An event makes those that it names stale, and refreshes
+ * those that are polled. An answer whose every change is announced, and of which no event came since it was asked for, is
+ * stretched: it stays fresh for longer, in memory alone and without a stale window. Nothing that an event says, or does
+ * not say, fails a request.
+ */
+export class PushedFreshness {
+  readonly #options: PushedFreshnessOptions;
+
+  constructor(options: PushedFreshnessOptions) {
+    this.#options = options;
+  }
+
+  /** To be taken before the indexer is asked: an event that comes later may announce what the answer lacks. */
+  mark(): number {
+    return this.#options.ticks.now;
+  }
+
+  /** Takes an answer in. Returns what memory keeps in its place; `undefined` where its key is not watched. */
+  answered({ mark, watchable, entry }: ObtainedAnswer): Entry | undefined {
+    const { watches, isTrusted, monotonic, stretchedMs } = this.#options;
+    const watch = watches.get(entry.key);
+    if (watch === undefined || mark < watch.answeredMark) return undefined;
+    const copy = { ...entry, watched: { mark } };
+    if (watchable === undefined) return copy;
+    const hasRoom = watches.setNames(watch, [...watchable.accounts, ...watchable.traces]);
+    if (watch.isMissed(watchable.state)) this.#expectEvent(watch, watch.answeredMark);
+    if (watch.answer?.watchable.traces.some((trace) => !watchable.traces.includes(trace))) {
+      watch.expectUnsaid(monotonic());
+    }
+    const isStretched =
+      hasRoom &&
+      watchable.isAnnounced &&
+      stretchedMs > entry.lifetime &&
+      watch.isQuiet(mark, monotonic()) &&
+      this.#isCovered(watch, mark) &&
+      isTrusted();
+    watch.answer = { mark, watchable, isStretched };
+    return isStretched ? stretched(copy, stretchedMs) : copy;
+  }
+
+  /** What events leave of an entry, at each look at it. */
+  applyEvents(entry: Entry): Entry {
+    const { watches, isTrusted, now } = this.#options;
+    const watch = watches.get(entry.key);
+    const { watched } = entry;
+    if (watch === undefined) return watched?.unstretched === undefined ? entry : { ...entry, ...watched.unstretched };
+    if (watch.isOutdated(entry)) return ended({ ...entry, ...watched?.unstretched }, now());
+    if (watched?.unstretched === undefined || (watch.eventTick <= watched.mark && isTrusted())) return entry;
+    return { ...entry, ...watched.unstretched };
+  }
+
+  /** An event named accounts and hashes. After an invalidation a trace leaves without a further event, up to 10 s later. */
+  onEvent(names: readonly string[], isInvalidation: boolean): void {
+    const { watches, ticks, now, monotonic } = this.#options;
+    const at = { tick: ticks.next(), now: now(), monotonic: monotonic() };
+    for (const watch of watches.watching(names)) {
+      if (isInvalidation) watch.expectUnsaid(at.monotonic);
+      watch.named(at, () => void this.#refresh(watch));
+    }
+  }
+
+  /** Whether every event of what it watches was sent here since the indexer was asked. */
+  #isCovered(watch: Watch, mark: number): boolean {
+    const { watches, sinceOf } = this.#options;
+    const names = watches.namesOf(watch);
+    return names.size > 0 && [...names].every((name) => (sinceOf(name) ?? Number.POSITIVE_INFINITY) <= mark);
+  }
+
+  #expectEvent(watch: Watch, since: number): void {
+    const { watches, onMissed } = this.#options;
+    setTimeout(() => {
+      if (watches.get(watch.key) === watch && watch.eventTick <= since) onMissed();
+    }, EVENT_WITHIN_MS).unref();
+  }
+
+  async #refresh(watch: Watch): Promise<void> {
+    const { refresh, monotonic } = this.#options;
+    if (watch.isRefreshed || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
+    watch.isRefreshed = true;
+    await refresh(watch.call, watch.key);
+    // The refresh may have joined a load that had asked before the event, or another event came during it.
+    if (watch.isBehind) await refresh(watch.call, watch.key);
+    watch.isRefreshed = false;
+  }
+}
+
+/** Redis knows nothing of the longer life, so that memory does not ask it before its end. */
+function stretched(copy: Entry & { readonly watched: { readonly mark: number } }, lifetimeMs: number): Entry {
+  const { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, watched } = copy;
+  const until = freshUntil - copy.lifetime + lifetimeMs;
+  return {
+    ...copy,
+    memoryTtl: lifetimeMs,
+    freshUntil: until,
+    staleWhileRevalidateUntil: until,
+    staleIfErrorUntil: Math.max(until, staleIfErrorUntil),
+    watched: { ...watched, unstretched: { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil } },
+  };
+}
+
+/** Known to be out of date, it is served only where the indexer fails or the request is shed, as any stale entry. */
+function ended(entry: Entry, now: number): Entry {
+  const freshUntil = Math.min(entry.freshUntil, now);
+  return { ...entry, freshUntil, staleWhileRevalidateUntil: freshUntil };
+}

@@ -1,0 +1,70 @@
+import { Agent, WebSocket } from 'undici';
+
+/** One WebSocket, from its opening to its end. */
+export interface Socket {
+  /** Does nothing on a socket that is not open. */
+  send(text: string): void;
+  /** Ends it at once, without waiting for the server. */
+  close(): void;
+}
+
+/** What a socket calls; after `onClose` nothing more. */
+export interface SocketHandlers {
+  readonly onOpen: () => void;
+  readonly onMessage: (data: unknown) => void;
+  /** It could not be opened, or it ended. */
+  readonly onClose: (reason: string) => void;
+}
+
+/** Opens a socket. Never throws. */
+export type OpenSocket = (handlers: SocketHandlers) => Socket;
+
+/** The largest message that is read: more ends the connection. */
+const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Opens WebSockets of a server (`ws:` or `wss:`). The key goes into `X-API-Key`. No subprotocol is offered: the server
+ * knows none, and a client that offers one fails.
+ */
+export function socketOpener(url: string, apiKey: string | undefined, connectTimeoutMs: number): OpenSocket {
+  return ({ onOpen, onMessage, onClose }) => {
+    const dispatcher = new Agent({
+      connect: { timeout: connectTimeoutMs },
+      allowH2: false,
+      webSocket: { maxPayloadSize: LARGEST_MESSAGE_BYTES },
+    });
+    const headers: Record<string, string> = { 'User-Agent': 'toncache' };
+    if (apiKey !== undefined) headers['X-API-Key'] = apiKey;
+    const socket = new WebSocket(url, { dispatcher, headers });
+    let reason = '';
+    let isOver = false;
+    const end = (why: string) => {
+      if (isOver) return;
+      isOver = true;
+      dispatcher.destroy().catch(() => {});
+      onClose(why);
+    };
+    socket.addEventListener('open', () => isOver || onOpen());
+    socket.addEventListener('message', ({ data }) => isOver || onMessage(data));
+    socket.addEventListener('error', ({ message, error }) => {
+      reason = reasonOf(error) ?? message;
+    });
+    socket.addEventListener('close', ({ code, reason: said }) => end(reason || said || `closed with code ${code}`));
+    return {
+      send: (text) => {
+        if (socket.readyState === WebSocket.OPEN) socket.send(text);
+      },
+      close: () => {
+        isOver = true;
+        socket.close();
+        dispatcher.destroy().catch(() => {});
+      },
+    };
+  };
+}
+
+/** The innermost cause says most. */
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return reasonOf(error.cause) ?? (error.message || error.name);
+}

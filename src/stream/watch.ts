@@ -1,0 +1,107 @@
+import type { Entry } from '../cache/entry.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { Watchable } from '../ton/watchable.ts';
+
+/** An answer to a watched key. */
+export interface WatchedAnswer {
+  readonly mark: number;
+  readonly watchable: Watchable;
+  readonly isStretched: boolean;
+}
+
+/** A watch that begins. */
+type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
+
+/** When an event came: its tick, epoch and monotonic milliseconds. */
+interface EventInstant {
+  readonly tick: number;
+  readonly now: number;
+  readonly monotonic: number;
+}
+
+/** After a trace left the answer or was invalidated, in milliseconds: what follows can come without an event. */
+const SETTLES_MS = 10_000;
+
+/** Events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
+const APART_MS = 100;
+
+/** One polled key, and what the stream said of it. */
+export class Watch {
+  readonly call: Call;
+  readonly key: string;
+  /** What it watches whatever its answer lists. */
+  readonly ownNames: readonly string[];
+  /** When a client asked last, monotonic milliseconds. */
+  askedAt: number;
+  answer: WatchedAnswer | undefined;
+  /** A refresh of it is under way. */
+  isRefreshed = false;
+  /** The tick of the latest event; at first that of its beginning, before which no answer counts. */
+  eventTick: number;
+  #eventAt = Number.NEGATIVE_INFINITY;
+  /** Answers that were asked for before are stale: by ticks here, by instants (epoch ms) in other processes. */
+  #outdatedTick = 0;
+  #outdatedAt = Number.NEGATIVE_INFINITY;
+  #outdatedMonotonic = Number.NEGATIVE_INFINITY;
+  #settlesUntil = Number.NEGATIVE_INFINITY;
+  #later: NodeJS.Timeout | undefined;
+
+  constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
+    this.call = call;
+    this.key = key;
+    this.ownNames = ownNames;
+    this.askedAt = askedAt;
+    this.eventTick = eventTick;
+  }
+
+  /** The mark of the newest answer; 0 before the first. */
+  get answeredMark(): number {
+    return this.answer?.mark ?? 0;
+  }
+
+  /** Whether the newest answer was asked for before the latest event that counts. */
+  get isBehind(): boolean {
+    return this.answeredMark < this.#outdatedTick;
+  }
+
+  isOutdated({ watched, askedAt }: Entry): boolean {
+    return watched === undefined ? askedAt <= this.#outdatedAt : watched.mark < this.#outdatedTick;
+  }
+
+  /** Whether nothing was said since the mark, and nothing is to be expected to change unsaid. `now` in monotonic ms. */
+  isQuiet(mark: number, now: number): boolean {
+    return this.eventTick <= mark && now >= this.#settlesUntil;
+  }
+
+  /** Whether a new answer shows another state than the stretched one before, of which no event came. */
+  isMissed(state: string): boolean {
+    const { answer } = this;
+    return answer?.isStretched === true && answer.watchable.state !== state && this.eventTick <= answer.mark;
+  }
+
+  /** A trace left its answer, or will without a further event. `now` in monotonic ms. */
+  expectUnsaid(now: number): void {
+    this.#settlesUntil = now + SETTLES_MS;
+  }
+
+  /** An event named it: its answers are stale at once or, when they were a moment ago, soon. Calls `onStale` then. */
+  named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
+    this.eventTick = tick;
+    this.#eventAt = now;
+    if (this.#later !== undefined) return;
+    const waitMs = this.#outdatedMonotonic + APART_MS - monotonic;
+    const outdate = () => {
+      this.#later = undefined;
+      this.#outdatedMonotonic = Math.max(monotonic, monotonic + waitMs);
+      this.#outdatedTick = this.eventTick;
+      this.#outdatedAt = this.#eventAt;
+      if (this.isBehind) onStale();
+    };
+    if (waitMs <= 0) outdate();
+    else this.#later = setTimeout(outdate, waitMs).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.#later);
+  }
+}

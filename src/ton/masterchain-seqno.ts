@@ -1,0 +1,40 @@
+import { isFinal } from './finality.ts';
+import type { Call } from './parse-call.ts';
+
+/** What every version of the indexer sends, with status 404, where it has no block of a seqno. */
+export const BLOCKS_NOT_FOUND = Buffer.from('{"error":"blocks not found"}');
+
+/** The masterchain block that a call asks for; `undefined` for calls that name none. */
+export function askedSeqno({ operation, request }: Call): number | undefined {
+  if (operation.name !== 'masterchainBlockShards') return undefined;
+  const seqno = request.query.find(([name]) => name === 'seqno')?.[1];
+  return seqno === undefined ? undefined : Number(seqno);
+}
+
+/**
+ * The highest seqno of a masterchain block that an answer shows to be committed, by its parsed body; `undefined` where it
+ * shows none. Pending traces show none: they come from the emulator, which can be ahead of the database.
+ */
+export function highestSeqnoIn({ operation }: Call, body: unknown): number | undefined {
+  if (operation.name === 'pendingTraces' || !isObject(body)) return undefined;
+  const rows = operation.lists.flatMap((list) => (Array.isArray(body[list]) ? (body[list] as unknown[]) : []));
+  let highest: number | undefined;
+  for (const row of rows) {
+    const seqno = isFinal(row)
+      ? row['mc_block_seqno']
+      : isObject(row) && row['workchain'] === -1
+        ? row['seqno']
+        : undefined;
+    if (isSeqno(seqno) && seqno > (highest ?? -1)) highest = seqno;
+  }
+  return highest;
+}
+
+/** A masterchain seqno: an int32 that is not negative. */
+export function isSeqno(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

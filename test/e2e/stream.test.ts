@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  accountOf,
+  byAccount,
+  byHash,
+  send,
+  streamingWorld,
+  tracesIn,
+  untilListed,
+  untilSubscribed,
+  watch,
+} from '../support/streaming-world.ts';
+import { World } from './world.ts';
+
+const worlds: World[] = [];
+
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world[Symbol.asyncDispose]();
+});
+
+function ending(world: World): World {
+  worlds.push(world);
+  return world;
+}
+
+const streaming = async (...options: Parameters<typeof streamingWorld>) => ending(await streamingWorld(...options));
+
+describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) => {
+  test('a polled account without traces is asked for every 2 s instead of every 250 ms', async () => {
+    const world = await streaming({ tiers });
+    const account = accountOf(world);
+    await watch(world, account);
+    const before = world.forwarded.length;
+    for (let time = 0; time < 19; time++) {
+      world.advance(100);
+      expect((await world.ask(byAccount(account))).cache).toMatchObject({ hit: true });
+    }
+    expect(world.forwarded.length).toBe(before);
+    world.advance(100);
+    await world.ask(byAccount(account));
+    expect(world.forwarded.length).toBe(before + 1);
+  });
+
+  test('a change is seen after its event, not at the end of the lifetime', async () => {
+    const world = await streaming({ tiers });
+    const account = accountOf(world);
+    await watch(world, account);
+    const trace = send(world);
+    world.advanceTo(trace.emulatedAt);
+    await untilListed(world, byAccount(account), [trace.id]);
+    expect(world.now).toBe(trace.emulatedAt);
+  });
+});
+
+test('a trace that is polled by its hash is seen to be confirmed after the event', async () => {
+  const world = await streaming({ chain: { messagesPerBlock: 0, lateShare: 0, blockMs: 4000 } });
+  const trace = send(world);
+  const target = byHash(trace.externalHash);
+  world.advanceTo(trace.emulatedAt + 100);
+  await world.ask(target);
+  await world.ask(target);
+  world.advance(401);
+  await world.ask(target);
+  await untilSubscribed(world, [trace.externalHash]);
+  await world.ask(target);
+  world.advance(401);
+  await world.ask(target);
+  world.advance(1000);
+  expect((await world.ask(target)).cache).toMatchObject({ hit: true });
+  const [root] = trace.transactions;
+  world.advanceTo(root?.confirmedAt ?? 0);
+  await vi.waitFor(async () => expect((await world.ask(target)).text).toBe((await world.askIndexer(target)).text), {
+    timeout: 20_000,
+    interval: 2,
+  });
+  expect(world.now).toBe(root?.confirmedAt);
+});
+
+test('polling costs the indexer at most a third of the requests that it costs without a stream', async () => {
+  const count = async (streams: boolean) => {
+    const world = ending(
+      streams
+        ? await streamingWorld()
+        : await World.start({ dialect: '1.3', tiers: 'memory alone', chain: { messagesPerBlock: 0, lateShare: 0 } }),
+    );
+    const accounts = [0, 1, 2, 3, 4].map((place) => accountOf(world, place));
+    if (streams) for (const account of accounts) await watch(world, account);
+    const before = world.forwarded.length;
+    const endsAt = world.now + 20_000;
+    const sendsAt = world.now + 15_000;
+    for (let hasSent = false; world.now < endsAt; world.advance(100)) {
+      if (!hasSent && world.now >= sendsAt) {
+        send(world);
+        hasSent = true;
+      }
+      if (streams) world.indexer.streaming.look();
+      for (const account of accounts) await world.ask(byAccount(account));
+    }
+    return world.forwarded.length - before;
+  };
+  const [without, withStream] = [await count(false), await count(true)];
+  expect(without).toBeGreaterThan(200);
+  expect(withStream).toBeLessThanOrEqual(without / 3);
+});
+
+test('other instances do not know of the watch: what is in Redis lives as long as without a stream', async () => {
+  const world = await streaming({ tiers: 'memory and Redis' });
+  const other = await world.addProxy();
+  const account = accountOf(world);
+  await watch(world, account);
+  await world.proxy.untilRedisHasAll();
+  const before = world.forwarded.length;
+  expect((await world.ask(byAccount(account), {}, other)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  world.advance(300);
+  expect((await world.ask(byAccount(account))).cache).toMatchObject({ hit: true, detail: 'memory' });
+  expect(world.forwarded.length).toBe(before);
+  expect((await world.ask(byAccount(account), {}, other)).cache).toMatchObject({ fwd: 'miss' });
+});
+
+test('after an event nothing from before it is taken from Redis', async () => {
+  const world = await streaming({ tiers: 'memory and Redis' });
+  const other = await world.addProxy();
+  const account = accountOf(world);
+  await watch(world, account);
+  const trace = send(world);
+  world.advanceTo(trace.emulatedAt - 1);
+  // This one stores in Redis what is still fresh when the event comes.
+  await world.ask(byAccount(account), {}, other);
+  await world.proxy.untilRedisHasAll();
+  world.advanceTo(trace.emulatedAt);
+  await untilListed(world, byAccount(account), [trace.id]);
+  expect(world.now).toBe(trace.emulatedAt);
+});
+
+test('what all is final is polled as without a stream', async () => {
+  const world = await streaming();
+  const account = accountOf(world);
+  const trace = send(world);
+  world.advanceTo(Math.max(...trace.transactions.map(({ finalizedAt }) => finalizedAt)) + 150);
+  await world.ask(byAccount(account));
+  await world.ask(byAccount(account));
+  await untilSubscribed(world, [account]);
+  expect(tracesIn(await world.ask(byAccount(account)))).toEqual([trace.id]);
+  const before = world.forwarded.length;
+  world.advance(900);
+  await world.ask(byAccount(account));
+  expect(world.forwarded.length).toBe(before);
+  world.advance(101);
+  await world.untilFresh(byAccount(account));
+  expect(world.forwarded.length).toBe(before + 1);
+});
+
+test('the metrics and the log say what the stream does', async () => {
+  const world = await streaming();
+  const account = accountOf(world);
+  await watch(world, account);
+  const trace = send(world);
+  world.advanceTo(trace.emulatedAt);
+  await untilListed(world, byAccount(account), [trace.id]);
+  expect(await world.proxy.metric('toncache_stream_watches')).toBe(1);
+  expect(await world.proxy.metric('toncache_stream_addresses')).toBeGreaterThanOrEqual(1);
+  expect(await world.proxy.metric('toncache_stream_stretching')).toBe(1);
+  expect(await world.proxy.metric('toncache_stream_events_total', { type: 'transactions' })).toBe(1);
+  expect(world.proxy.log.map(({ msg }) => msg)).toContain('connected to the stream');
+});
+
+test('without STREAM_URL the metrics have nothing about it, and nothing connects', async () => {
+  const world = ending(await World.start({ dialect: '1.3', tiers: 'memory alone' }));
+  expect((await world.proxy.askAdmin('/metrics')).text).not.toContain('toncache_stream');
+  expect(world.indexer.streaming.connections).toBe(0);
+});
+
+test('the key goes to the server of the stream in a header', async () => {
+  const world = ending(await World.start({ dialect: '1.3', tiers: 'memory alone' }));
+  world.indexer.streaming.faults.apiKey = 'secret';
+  const proxy = await world.addProxy({ streams: true, env: { STREAM_API_KEY: 'secret' } });
+  await vi.waitFor(async () => expect(await proxy.metric('toncache_stream_connected')).toBe(1), {
+    timeout: 20_000,
+    interval: 2,
+  });
+});

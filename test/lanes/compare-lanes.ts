@@ -1,0 +1,86 @@
+import { expect } from 'vitest';
+import { readFields, readHead, readSpelling } from '../../src/http/fast-lane-head.ts';
+import type { PublicServer } from '../../src/http/public-server.ts';
+import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { someReads, someStream } from './byte-streams.ts';
+import { MAX_HEAD_BYTES } from './echo-server.ts';
+import { type Exchanged, exchangeBytes } from './exchange-bytes.ts';
+
+/** The same server, with the fast lane before Node's and with Node's alone. */
+export interface Lanes {
+  readonly fast: PublicServer;
+  readonly node: PublicServer;
+}
+
+/** A stream of bytes, in reads as they come. */
+export interface Stream {
+  readonly name: string;
+  readonly reads: readonly string[];
+  readonly ends: boolean;
+}
+
+/** The stream that stands for a seed. */
+export function streamOf(seed: string): Stream {
+  const random = new SeededRandom(seed);
+  const bytes = someStream(random);
+  return { name: seed, reads: someReads(bytes, random), ends: random.chance(0.3) };
+}
+
+/**
+ * Holds the fast lane against Node's HTTP server alone, which is asked request by request: of several in one read that
+ * answers fewer when a later one is malformed, since it does not wait for their answers before it closes.
+ */
+export async function compareLanes({ fast, node }: Lanes, { reads, ends, name }: Stream): Promise<void> {
+  const bytes = reads.join('');
+  const [lane, paced] = await Promise.all([
+    exchangeBytes(fast, { reads, ends, isPaced: false }),
+    exchangeBytes(node, { reads: requestsIn(bytes), ends, isPaced: true }),
+  ]);
+  // A client that closes its end leaves what is not answered: which that is depends on when the end is read.
+  const leaves = ends && /miss|large/.test(bytes);
+  const found = problemOf(lane, paced, leaves || isInPieces(reads) ? 0 : plainRequestsIn(bytes));
+  if (found !== undefined)
+    expect.fail(`${found}\n${name} ${JSON.stringify(reads).slice(0, 2000)}\n${shortened([lane, paced])}`);
+}
+
+/** The requests, and what only looks like them. */
+export function requestsIn(bytes: string): string[] {
+  return bytes.split(/(?<=\r\n\r\n)/);
+}
+
+/** Whether a head may come in so many pieces that the fast lane leaves it to Node. */
+export function isInPieces(reads: readonly string[]): boolean {
+  return reads.length > 2;
+}
+
+/** How many requests at the beginning of a stream the fast lane takes. */
+export function plainRequestsIn(bytes: string): number {
+  let count = 0;
+  for (let start = 0; ; count++) {
+    const head = readHead(bytes, start, MAX_HEAD_BYTES);
+    if (typeof head === 'string' || readFields(head.fields) === undefined) return count;
+    if (readSpelling(head.spelling) === undefined) return count;
+    start = head.end;
+  }
+}
+
+/** `least`: how many answers there have to be whatever else happens. */
+export function problemOf(lane: Exchanged, paced: Exchanged, least: number): string | undefined {
+  if (!isPrefix(lane.answers, paced.answers)) return 'the fast lane answered what Node did not';
+  if (lane.answers.length < least) return 'a plain request was not answered';
+  if (lane.isClosed !== paced.isClosed) return 'one is closed and the other is not';
+  if (!lane.isClosed && lane.answers.length < paced.answers.length) return 'an answer is missing';
+  return undefined;
+}
+
+function isPrefix(few: readonly string[], many: readonly string[]): boolean {
+  return few.length <= many.length && few.every((answer, i) => answer === many[i]);
+}
+
+function shortened(exchanged: unknown): string {
+  return JSON.stringify(
+    exchanged,
+    (_, value) => (typeof value === 'string' ? value.replace(/\r\n[\s\S]*\r\n\r\n/, ' ... ').slice(0, 300) : value),
+    1,
+  );
+}

@@ -1,0 +1,75 @@
+import type { Entry } from '../../src/cache/entry.ts';
+import type { Form } from '../../src/cache/forms.ts';
+import type { Accepted } from '../../src/content-codings.ts';
+import { ProxyError } from '../../src/errors.ts';
+import { PublicServer } from '../../src/http/public-server.ts';
+import { type Answer, hitStatus } from '../../src/proxy/answer.ts';
+import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
+import { findOperation } from '../../src/ton/operations.ts';
+import { aFormMaker, anEntry } from '../support/entry.ts';
+
+export const MAX_HEAD_BYTES = 2048;
+const NOW = 1_700_000_012_345;
+
+/** Answers that say what was asked for, so that two that are equal were asked for equally. */
+export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): PublicServer {
+  const hits = new Map<string, Entry>();
+  const hitOf = (spelling: string) => {
+    if (hits.size > 1000) hits.clear();
+    const known = hits.get(spelling);
+    if (known !== undefined) return known;
+    const size = spelling.includes('large') ? 300_000 : 0;
+    const entry = anEntry({
+      body: Buffer.from(JSON.stringify([spelling, 'x'.repeat(size)])),
+      askedAt: NOW - 5000,
+      etag: `"tag of ${encodeURIComponent(spelling.slice(spelling.indexOf('?') + 1))}"`,
+    });
+    hits.set(spelling, entry);
+    return entry;
+  };
+  const answerOf = ({ operation, rawQuery, headers }: ProxyRequest): Answer => {
+    const read = [...operation.headerNames].map((name) => headers[name] ?? '').join();
+    const entry = hitOf(`${operation.name}?${rawQuery}${read.replaceAll(',', '') === '' ? '' : `&${read}`}`);
+    return { kind: 'entry', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
+  };
+  // As in the memo of calls: what one of the parsers has taken.
+  const remembered = new Set<string>();
+  const forms = aFormMaker({ encodings: [] });
+  const findHit = (spelling: string, accepted: Accepted) => {
+    const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
+    if (operation === undefined || !remembered.has(spelling)) return undefined;
+    const entry = hitOf(spelling);
+    return { entry, form: forms.of(entry, accepted) as Form, operation };
+  };
+  return new PublicServer({
+    handle: (request) => {
+      if (request.rawQuery.startsWith('hit')) {
+        remembered.add(`${request.operation.name}?${request.rawQuery}`);
+        return answerOf(request);
+      }
+      if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
+      const wait = request.openWait();
+      return new Promise((resolve) => {
+        setImmediate(() => {
+          resolve(
+            wait?.reason === undefined ? answerOf(request) : { kind: 'failure', error: wait.reason, cacheStatus: {} },
+          );
+        });
+      });
+    },
+    hits: fastLane ? { findHit, countHit: () => {} } : undefined,
+    formOf: (entry, accepted) => forms.of(entry, accepted),
+    discard: async () => {},
+    waitMs: 60_000,
+    maxWaiting: 100_000,
+    maxHeaderBytes: MAX_HEAD_BYTES,
+    headerTimeoutMs: 60_000,
+    keepAliveMs: 65_000,
+    maxConnections: 1000,
+    slowReaderMs: 60_000,
+    now: () => NOW,
+    onBug: (error) => {
+      throw error;
+    },
+  });
+}

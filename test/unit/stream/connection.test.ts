@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { StreamConnection } from '../../../src/stream/connection.ts';
+import type { StreamEvent } from '../../../src/stream/events.ts';
+import type { Frame } from '../../../src/stream/frame.ts';
+import { FakeServer } from './fake-server.ts';
+
+let server: FakeServer;
+let connection: StreamConnection;
+let reported: StreamEvent[];
+let frames: Frame[];
+let ups: number;
+let downs: number;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  server = new FakeServer();
+  [reported, frames, ups, downs] = [[], [], 0, 0];
+  connection = new StreamConnection({
+    open: server.open,
+    random: () => 0,
+    onUp: () => void ups++,
+    onDown: () => void downs++,
+    onFrame: (frame) => void frames.push(frame),
+    report: (event) => void reported.push(event),
+  });
+  connection.start();
+});
+
+afterEach(() => {
+  connection.close();
+  vi.useRealTimers();
+});
+
+const names = () => reported.map(({ name }) => name);
+
+test('is up once the server has answered a ping', () => {
+  server.socket.handlers.onOpen();
+  expect([connection.isUp, ups]).toEqual([false, 0]);
+  server.socket.say({ id: 'ping', status: 'pong' });
+  expect([connection.isUp, ups]).toEqual([true, 1]);
+  expect(names()).toEqual(['stream-connected']);
+});
+
+test('hands on what the server says, but not its pongs and what cannot be read', () => {
+  server.socket.accept();
+  server.socket.say({ id: '1', status: 'subscribed' });
+  server.socket.handlers.onMessage('{');
+  server.socket.say({ status: 'pong' });
+  expect(frames).toEqual([{ kind: 'reply', id: '1', status: 'subscribed' }]);
+  expect(reported.at(-1)).toEqual({ name: 'stream-bad-frame', reason: 'not JSON' });
+});
+
+test('sends nothing while it is not up', () => {
+  connection.send({ operation: 'subscribe' });
+  server.socket.accept();
+  connection.send({ operation: 'subscribe' });
+  expect(server.socket.subscriptions).toHaveLength(1);
+});
+
+describe('a lost connection', () => {
+  test('is reported once, and opened again after 250 ms that double with each failure up to 30 s', () => {
+    server.socket.accept();
+    server.socket.handlers.onClose('reset');
+    expect([connection.isUp, downs]).toEqual([false, 1]);
+    for (const delayMs of [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+      const before = server.sockets.length;
+      vi.advanceTimersByTime(delayMs - 1);
+      expect(server.sockets).toHaveLength(before);
+      vi.advanceTimersByTime(1);
+      expect(server.sockets).toHaveLength(before + 1);
+      server.socket.handlers.onClose('refused');
+    }
+    expect(names()).toEqual(['stream-connected', 'stream-disconnected']);
+    expect(downs).toBe(1);
+  });
+
+  test('begins with 250 ms again once it was up', () => {
+    for (const delayMs of [250, 500]) {
+      server.socket.handlers.onClose('refused');
+      vi.advanceTimersByTime(delayMs);
+    }
+    server.socket.accept();
+    server.socket.handlers.onClose('reset');
+    vi.advanceTimersByTime(250);
+    expect(server.sockets).toHaveLength(4);
+    expect(names()).toEqual(['stream-disconnected', 'stream-connected', 'stream-disconnected']);
+  });
+
+  test('that never was up says the error of the server: a limit', () => {
+    server.socket.handlers.onOpen();
+    server.socket.say({ error: 'connection limit reached: 1 active connections' });
+    server.socket.handlers.onClose('closed with code 1006');
+    expect(reported).toEqual([
+      { name: 'stream-disconnected', reason: 'connection limit reached: 1 active connections' },
+    ]);
+    expect(ups).toBe(0);
+  });
+});
+
+describe('a server that does not answer', () => {
+  test('the first ping within 10 s is left', () => {
+    server.socket.handlers.onOpen();
+    vi.advanceTimersByTime(10_000);
+    expect(server.sockets[0]?.isClosed).toBe(true);
+    expect(names()).toEqual(['stream-disconnected']);
+  });
+
+  test('a later ping is left, after any time of silence before it is not', () => {
+    server.socket.accept();
+    for (let minute = 0; minute < 4; minute++) {
+      vi.advanceTimersByTime(15_000);
+      server.socket.say({ id: 'ping', status: 'pong' });
+    }
+    expect(connection.isUp).toBe(true);
+    vi.advanceTimersByTime(15_000 + 10_000);
+    expect([connection.isUp, downs]).toEqual([false, 1]);
+  });
+});
+
+test('a closed connection is not opened again, and reports nothing', () => {
+  server.socket.accept();
+  connection.close();
+  vi.advanceTimersByTime(60_000);
+  expect(server.sockets).toHaveLength(1);
+  expect(names()).toEqual(['stream-connected']);
+});

@@ -1,0 +1,76 @@
+import type { OpenSocket, SocketHandlers } from '../../../src/stream/socket.ts';
+
+/** An operation of the Streaming API, as it was sent. */
+export interface Operation {
+  readonly operation: string;
+  readonly id: string;
+  readonly types?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly trace_external_hash_norms?: readonly string[];
+  readonly min_finality?: string;
+}
+
+/** One connection, from the server's side. */
+export class FakeSocket {
+  readonly handlers: SocketHandlers;
+  readonly received: Operation[] = [];
+  isClosed = false;
+
+  constructor(handlers: SocketHandlers) {
+    this.handlers = handlers;
+  }
+
+  /** The subscriptions and their ends. */
+  get subscriptions(): readonly Operation[] {
+    return this.received.filter(({ operation }) => operation !== 'ping');
+  }
+
+  /** Opens it and answers the ping that follows. */
+  accept(): void {
+    this.handlers.onOpen();
+    this.say({ id: 'ping', status: 'pong' });
+  }
+
+  say(message: object): void {
+    this.handlers.onMessage(JSON.stringify(message));
+  }
+
+  /** Acknowledges what was subscribed to last. */
+  acknowledge(): void {
+    const { id, operation } = this.subscriptions.at(-1) ?? {};
+    this.say({ id, status: `${operation}d` });
+  }
+
+  refuse(error: string): void {
+    this.say({ id: this.subscriptions.at(-1)?.id, error });
+  }
+}
+
+/** A Streaming API without a network: every connection that is opened to it. */
+export class FakeServer {
+  readonly sockets: FakeSocket[] = [];
+  /** By default it says nothing by itself. */
+  answersPings = false;
+
+  readonly open: OpenSocket = (handlers) => {
+    const socket = new FakeSocket(handlers);
+    this.sockets.push(socket);
+    return {
+      send: (text) => {
+        const operation: Operation = JSON.parse(text);
+        socket.received.push(operation);
+        if (this.answersPings && operation.operation === 'ping') socket.say({ id: operation.id, status: 'pong' });
+      },
+      close: () => {
+        socket.isClosed = true;
+      },
+    };
+  };
+
+  /** The newest connection. */
+  get socket(): FakeSocket {
+    const socket = this.sockets.at(-1);
+    if (socket === undefined) throw new Error('nobody has connected');
+    return socket;
+  }
+}

@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { account, StreamUnderTest, traceHash } from './stream-under-test.ts';
+
+let stream: StreamUnderTest;
+
+beforeEach(() => {
+  stream = new StreamUnderTest();
+});
+
+afterEach(() => stream[Symbol.dispose]());
+
+const KEY = `account=${account(1)}`;
+const ONE = { accounts: [account(1), account(2)], traces: [traceHash(1)], state: 'one' };
+
+/** An answer to the watched key, all of whose names are acknowledged. */
+function stretched(said = {}) {
+  stream.watch(KEY);
+  stream.answer(KEY, said);
+  stream.subscribe();
+  return stream.answer(KEY, said);
+}
+
+describe('an answer is stretched to 2 s', () => {
+  test('when it was asked for after the acknowledgement', () => {
+    stream.ask(KEY);
+    stream.ask(KEY);
+    vi.advanceTimersByTime(50);
+    const mark = stream.mark();
+    stream.server.socket.acknowledge();
+    expect(stream.freshMs(stream.answer(KEY, {}, { mark }))).toBe(400);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('when all that it lists is acknowledged too', () => {
+    stream.watch(KEY);
+    expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(400);
+    stream.subscribe();
+    expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(2000);
+  });
+
+  test('in memory alone: the entry itself is as without a stream', () => {
+    stream.watch(KEY);
+    const kept = stream.answer(KEY);
+    expect(kept).toMatchObject({ lifetime: 400, memoryTtl: 2000 });
+    expect(kept.watched?.unstretched?.freshUntil).toBe(kept.askedAt + 400);
+  });
+
+  test('and no longer: it has no stale window', () => {
+    const kept = stretched();
+    vi.advanceTimersByTime(1999);
+    expect(stream.freshness(kept)).toBe('fresh');
+    vi.advanceTimersByTime(1);
+    expect(stream.freshness(kept)).toBe('stale-if-error');
+  });
+
+  test.each([
+    ['some of its changes are not announced', { isAnnounced: false }],
+    ['it lists what is not acknowledged', { accounts: [account(7)] }],
+  ])('but not when %s', (_, said) => {
+    stream.watch(KEY);
+    expect(stream.freshMs(stream.answer(KEY, said))).toBe(400);
+  });
+
+  test('but not when an event came since it was asked for', () => {
+    stretched();
+    const mark = stream.mark();
+    stream.event(account(1));
+    expect(stream.freshMs(stream.answer(KEY, {}, { mark }))).toBeLessThan(400);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('but not within 10 s after a trace left it', () => {
+    stretched(ONE);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(400);
+    vi.advanceTimersByTime(9999);
+    stream.ask(KEY);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(400);
+    vi.advanceTimersByTime(1);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('but not within 10 s after a trace was invalidated', () => {
+    stretched(ONE);
+    stream.invalidate(traceHash(1));
+    expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(400);
+    vi.advanceTimersByTime(9_000);
+    stream.ask(KEY);
+    vi.advanceTimersByTime(1_000);
+    expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(2000);
+  });
+
+  test('but not when it lives longer anyway', () => {
+    stream.watch(KEY);
+    expect(stream.freshMs(stream.answer(KEY, {}, { lifetime: 3000 }))).toBe(3000);
+  });
+
+  test('by nothing that nobody polls', () => {
+    stream.ask(KEY);
+    expect(stream.answer(KEY).watched).toBeUndefined();
+  });
+});
+
+describe('an event', () => {
+  test.each([
+    ['account that was asked for', account(1)],
+    ['account of a listed trace', account(2)],
+    ['trace', traceHash(1)],
+  ])('that names an %s makes the entry stale at once, and refreshes it', (_, name) => {
+    const kept = stretched(ONE);
+    expect(stream.freshness(kept)).toBe('fresh');
+    stream.event(name);
+    expect(stream.freshness(kept)).toBe('stale-if-error');
+    expect(stream.refreshed).toEqual([KEY]);
+  });
+
+  test('that names something else does nothing', () => {
+    const kept = stretched(ONE);
+    stream.event(account(3));
+    stream.event(traceHash(3));
+    expect(stream.freshness(kept)).toBe('fresh');
+    expect(stream.refreshed).toEqual([]);
+  });
+
+  test('makes what Redis brings stale that another process asked for before it, and not what it asked for after', () => {
+    const kept = stretched();
+    vi.advanceTimersByTime(10);
+    stream.event(account(1));
+    const { watched, ...before } = kept;
+    expect(stream.freshness({ ...before, askedAt: Date.now() - 1 })).toBe('stale-if-error');
+    expect(stream.freshness({ ...before, askedAt: Date.now() + 1 })).toBe('fresh');
+  });
+
+  test('refreshes nothing that nobody asked for in the last 2 s', () => {
+    const kept = stretched();
+    vi.advanceTimersByTime(2001);
+    stream.event(account(1));
+    expect(stream.refreshed).toEqual([]);
+    expect(stream.freshness(kept)).not.toBe('fresh');
+  });
+
+  test('during a refresh begins one more, and however many came not two', async () => {
+    stretched();
+    let end: () => void = () => {};
+    stream.onRefresh = () => new Promise<void>((resolve) => (end = resolve));
+    stream.event(account(1));
+    const mark = stream.mark();
+    for (let time = 0; time < 5; time++) {
+      vi.advanceTimersByTime(100);
+      stream.event(account(1));
+    }
+    expect(stream.refreshed).toHaveLength(1);
+    stream.answer(KEY, {}, { mark });
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stream.refreshed).toHaveLength(2);
+    stream.answer(KEY);
+    end();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(stream.refreshed).toHaveLength(2);
+  });
+
+  test('a moment after another one makes the entry stale 100 ms after that: a flood is no flood of requests', async () => {
+    stretched();
+    stream.onRefresh = () => void stream.answer(KEY);
+    for (let time = 0; time < 1000; time++) {
+      if (time % 100 === 0) stream.ask(KEY);
+      stream.event(account(1));
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    expect(stream.refreshed.length).toBeGreaterThanOrEqual(10);
+    expect(stream.refreshed.length).toBeLessThanOrEqual(11);
+  });
+
+  test('ends the longer life of an entry even where it does not make it stale yet', () => {
+    stretched();
+    stream.event(account(1));
+    const kept = stream.answer(KEY);
+    expect(stream.freshMs(kept)).toBe(2000);
+    stream.event(account(1));
+    expect(stream.freshMs(kept)).toBe(400);
+    vi.advanceTimersByTime(100);
+    expect(stream.freshness(kept)).toBe('stale-if-error');
+  });
+});
+
+describe('a lost connection', () => {
+  test('ends the longer life of every answer at once', () => {
+    const kept = stretched();
+    stream.server.socket.handlers.onClose('reset');
+    expect(stream.freshMs(kept)).toBe(400);
+    vi.advanceTimersByTime(250);
+    stream.server.socket.accept();
+    stream.watch(KEY);
+    expect(stream.freshMs(kept)).toBe(400);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('forgets what was acknowledged', () => {
+    stretched();
+    stream.server.socket.handlers.onClose('reset');
+    vi.advanceTimersByTime(250);
+    stream.server.socket.accept();
+    stream.ask(KEY);
+    stream.ask(KEY);
+    vi.advanceTimersByTime(50);
+    expect(stream.freshMs(stream.answer(KEY))).toBe(400);
+  });
+});
+
+test('a jump of the clock ends all watches', () => {
+  const kept = stretched();
+  stream.onClockJump();
+  expect([stream.watches, stream.freshMs(kept)]).toEqual([0, 400]);
+});
+
+describe('a change without an event', () => {
+  /** The end of a stretched answer, and another state. */
+  function miss(state: string): void {
+    vi.advanceTimersByTime(2000);
+    stream.ask(KEY);
+    stream.answer(KEY, { state });
+  }
+
+  test('is a missed event when none comes within 500 ms', () => {
+    stretched({ state: 'first' });
+    miss('a');
+    vi.advanceTimersByTime(499);
+    expect(stream.names()).not.toContain('stream-missed-event');
+    vi.advanceTimersByTime(1);
+    expect(stream.names()).toContain('stream-missed-event');
+  });
+
+  test('is none when the event comes late', () => {
+    stretched({ state: 'first' });
+    miss('a');
+    vi.advanceTimersByTime(400);
+    stream.event(account(1));
+    vi.advanceTimersByTime(1000);
+    expect(stream.names()).not.toContain('stream-missed-event');
+  });
+
+  test('is none when the connection was lost meanwhile', () => {
+    stretched({ state: 'first' });
+    miss('a');
+    stream.server.socket.handlers.onClose('reset');
+    vi.advanceTimersByTime(1000);
+    expect(stream.names()).not.toContain('stream-missed-event');
+  });
+
+  test('three times in 10 s ends stretching for 30 s, of what is stretched already too', () => {
+    const other = `account=${account(5)}`;
+    stretched({ state: 'first' });
+    stream.watch(other);
+    for (const state of ['a', 'b']) miss(state);
+    vi.advanceTimersByTime(500);
+    expect(stream.isStretching).toBe(true);
+    miss('c');
+    stream.ask(other);
+    const kept = stream.answer(other);
+    expect(stream.freshMs(kept)).toBe(2000);
+    vi.advanceTimersByTime(500);
+    expect(stream.isStretching).toBe(false);
+    expect(stream.reported.filter(({ name }) => name === 'stream-stretching')).toEqual([
+      { name: 'stream-stretching', on: false },
+    ]);
+    expect(stream.freshMs(kept)).toBe(400);
+    expect(stream.freshMs(stream.answer(other))).toBe(400);
+    for (let second = 0; second < 30; second++) {
+      stream.ask(other);
+      vi.advanceTimersByTime(1000);
+    }
+    expect(stream.reported.at(-1)).toEqual({ name: 'stream-stretching', on: true });
+    expect(stream.freshMs(stream.answer(other))).toBe(2000);
+  });
+
+  test('does not stop events from making answers fresher', () => {
+    stretched({ state: 'first' });
+    for (const state of ['a', 'b', 'c']) miss(state);
+    vi.advanceTimersByTime(500);
+    expect(stream.isStretching).toBe(false);
+    const kept = stream.answer(KEY);
+    stream.event(account(1));
+    expect(stream.freshness(kept)).toBe('stale-if-error');
+    expect(stream.refreshed.at(-1)).toBe(KEY);
+  });
+
+  test('three times over a longer time is believed to be chance', () => {
+    stretched({ state: 'first' });
+    for (const state of ['a', 'b', 'c']) {
+      miss(state);
+      for (let second = 0; second < 6; second++) {
+        stream.ask(KEY);
+        vi.advanceTimersByTime(1000);
+      }
+    }
+    expect(stream.names().filter((name) => name === 'stream-missed-event')).toHaveLength(3);
+    expect(stream.isStretching).toBe(true);
+  });
+});

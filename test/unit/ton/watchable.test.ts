@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { answerPendingTraces } from '../../../src/simulator/answer-traces.ts';
+import { Chain } from '../../../src/simulator/chain.ts';
+import type { Dialect } from '../../../src/simulator/dialect.ts';
+import { Question } from '../../../src/simulator/question.ts';
+import { WATCHED_ANSWER } from '../../../src/ton/answer-shape.ts';
+import { findOperation } from '../../../src/ton/operations.ts';
+import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
+import { readJson } from '../../../src/ton/read-json.ts';
+import { accountsAskedFor, watchableOf } from '../../../src/ton/watchable.ts';
+
+const START = 1_800_000_000_000;
+const A = `0:${'A'.repeat(64)}`;
+const HASH = Buffer.alloc(32, 1).toString('base64');
+
+function callFor(query: string, name = 'pendingTraces'): Call {
+  const operation = findOperation(`/api/v3/${name}`);
+  if (operation === undefined) throw new Error('it is one of them');
+  return parseCall(operation, query, {});
+}
+
+/** A chain with one trace, at an instant of its life. */
+function world(at: 'emulated' | 'half final' | 'final', dialect: Dialect = '1.3') {
+  const chain = new Chain({ startAt: START, messagesPerBlock: 0, lateShare: 0 });
+  const trace = chain.trace(chain.send(chain.accounts.wallets[0]));
+  if (trace === undefined) throw new Error('it was sent');
+  const finals = trace.transactions.map(({ finalizedAt }) => finalizedAt);
+  const instants = { emulated: trace.emulatedAt, 'half final': Math.min(...finals), final: Math.max(...finals) };
+  chain.advanceTo(instants[at]);
+  const ask = (query: string) => {
+    const request = { method: 'GET', target: `/api/v3/pendingTraces?${query}`, headers: {}, body: Buffer.alloc(0) };
+    const body = answerPendingTraces(new Question(request, chain, dialect));
+    return watchableOf(callFor(query), readJson(Buffer.from(JSON.stringify(body)), WATCHED_ANSWER));
+  };
+  return { chain, trace, ask, byHash: `ext_msg_hash=${encodeURIComponent(trace.externalHash)}` };
+}
+
+describe.each(['spec', '1.2', '1.3'] as const)('an answer of indexer %s', (dialect) => {
+  test('names the accounts of its traces and their normalized hashes', () => {
+    const { trace, ask } = world('emulated', dialect);
+    const accounts = new Set(trace.transactions.map(({ account }) => account.address));
+    const found = ask(`account=${trace.transactions[0]?.account.address}`);
+    expect(new Set(found?.accounts)).toEqual(accounts);
+    expect(found?.traces).toEqual([trace.externalHash]);
+    expect(found?.isAnnounced).toBe(true);
+  });
+
+  test('without traces is announced by account, and not by hash', () => {
+    const { ask } = world('emulated', dialect);
+    expect(ask(`account=${A}`)).toMatchObject({ accounts: [], traces: [], isAnnounced: true });
+    expect(ask(`ext_msg_hash=${encodeURIComponent(HASH)}`)).toMatchObject({ traces: [], isAnnounced: false });
+  });
+
+  test('with another hash that has no trace yet is not announced', () => {
+    const { ask, byHash } = world('emulated', dialect);
+    expect(ask(byHash)?.isAnnounced).toBe(true);
+    expect(ask(`${byHash}&ext_msg_hash=${encodeURIComponent(HASH)}`)?.isAnnounced).toBe(false);
+  });
+
+  test('with a trace that is final is not announced: it leaves without an event', () => {
+    expect(world('final', dialect).ask(world('final', dialect).byHash)?.isAnnounced).toBe(false);
+  });
+});
+
+test('the state is that of every transaction and action', () => {
+  const { ask, byHash } = world('emulated');
+  const emulated = ask(byHash)?.state;
+  expect(ask(byHash)?.state).toBe(emulated);
+  const states = [emulated, world('half final').ask(byHash)?.state, world('final').ask(byHash)?.state];
+  expect(states[0]).not.toBe(states[1]);
+  expect(states).not.toContain(undefined);
+});
+
+test('the state does not depend on the order of rows, which the indexer keeps in none', () => {
+  const row = (hash: string) => ({ hash, account: A, finality: 'pending', in_msg: { hash_norm: HASH } });
+  const trace = (...hashes: string[]) => ({
+    trace: { tx_hash: 'r' },
+    transactions: Object.fromEntries(hashes.map((hash) => [hash, row(hash)])),
+  });
+  const one = watchableOf(callFor(`account=${A}`), { traces: [trace('r', 'b'), trace('r', 'c')] });
+  const other = watchableOf(callFor(`account=${A}`), { traces: [trace('c', 'r'), trace('b', 'r')] });
+  expect(one?.state).toBe(other?.state);
+});
+
+test('of a trace at most 20 accounts are named', () => {
+  const rows = Array.from({ length: 30 }, (_, n) => [`t${n}`, { account: `0:${n}`, in_msg: { hash_norm: HASH } }]);
+  const body = { traces: [{ trace: { tx_hash: 't0' }, transactions: Object.fromEntries(rows) }] };
+  expect(watchableOf(callFor(`account=${A}`), body)?.accounts).toHaveLength(20);
+});
+
+test('the normalized hash is taken from an action where the root does not have it', () => {
+  const action = { trace_external_hash_norm: HASH };
+  const body = { traces: [{ trace: { tx_hash: 't' }, transactions: { t: { account: A } }, actions: [action] }] };
+  expect(watchableOf(callFor(`account=${A}`), body)?.traces).toEqual([HASH]);
+});
+
+test.each([
+  ['no object', 'x'],
+  ['a trace without its hash', { traces: [{ trace: { tx_hash: 't' }, transactions: { t: { account: A } } }] }],
+  [
+    'more than 32 traces',
+    { traces: Array.from({ length: 33 }, () => ({ actions: [{ trace_external_hash_norm: HASH }] })) },
+  ],
+])('%s cannot be watched', (_, body) => {
+  expect(watchableOf(callFor(`account=${A}`), body)).toBeUndefined();
+});
+
+test('other operations are not watched', () => {
+  const call = callFor('seqno=1', 'masterchainBlockShards');
+  expect(watchableOf(call, { blocks: [] })).toBeUndefined();
+  expect(accountsAskedFor(call)).toEqual([]);
+});
+
+test('the accounts that a call asks for are in their raw form', () => {
+  expect(accountsAskedFor(callFor(`account=${A.toLowerCase()}&ext_msg_hash=${encodeURIComponent(HASH)}`))).toEqual([A]);
+});
