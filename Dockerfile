@@ -1,12 +1,28 @@
+# The image holds what the npm package holds, with the dependencies of package-lock.json.
+FROM node:24-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json LICENSE ./
+COPY src ./src
+RUN mkdir /app && npm pack --pack-destination /app && tar -xzf /app/toncache-*.tgz -C /app --strip-components=1 && rm /app/*.tgz
+RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-scripts
+
 FROM node:24-slim
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="toncache" \
+  org.opencontainers.image.description="A read-through caching proxy for the TON indexer API (toncenter /api/v3)" \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app
 ENV HOST=0.0.0.0 ADMIN_HOST=0.0.0.0
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
-COPY config ./config
-COPY src ./src
+COPY --from=build /app /app
+COPY config/*.json ./config/
 USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
-  CMD ["node", "src/healthcheck.ts"]
-CMD ["node", "-r", "./src/require-node-24.cjs", "src/main.ts"]
+  CMD ["node", "dist/healthcheck.js"]
+ENTRYPOINT ["node", "dist/cli/main.js"]
+CMD ["start"]

@@ -6,6 +6,7 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
+import { createAdminExplain } from './http/admin-explain.ts';
 import { createAdminPurge } from './http/admin-purge.ts';
 import { createAdminServer } from './http/admin-server.ts';
 import { listen } from './http/listen.ts';
@@ -105,7 +106,7 @@ export function createApp(options: AppOptions): App {
     retryRedisMs: settings.redis.retryAfter,
   });
   const topKeys = new TopKeys(random, monotonic);
-  const handler = openProxy({
+  const { handler, explain } = openProxy({
     ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
     ...{ onAsked: topKeys.onAsked, now, monotonic, random },
   });
@@ -131,6 +132,7 @@ export function createApp(options: AppOptions): App {
     metrics: () => metrics.page(),
     purge: createAdminPurge({ guard, purge: purges.purge }),
     status,
+    explain: createAdminExplain({ guard, explain }),
     requestTimeoutMs: http.headerTimeout,
     onBug: events.reportBug,
   });

@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { loadSettings } from './config/load.ts';
+import { adminUrlOf } from './config/own-urls.ts';
 
 /** Shorter than the HEALTHCHECK's own timeout of 3 s, so that this program says why it failed. */
 const LIMIT_MS = 2000;
@@ -9,19 +9,11 @@ const LIMIT_MS = 2000;
  * does not. Wherever the port was set, in the environment or in CONFIG_FILE, it is found there.
  */
 try {
-  const { adminHost, adminPort } = loadSettings(process.env).settings.http;
-  const url = `http://${reachable(adminHost)}:${adminPort}/healthz`;
+  const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;
   const { status } = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
   if (status !== 200) throw new Error(`${url} answers ${status}`);
   process.exit(0);
 } catch (error) {
   console.error(error instanceof Error ? `${error.message} ${error.cause ?? ''}` : error);
   process.exit(1);
-}
-
-/** A wildcard address cannot be connected to everywhere: ask the loopback address instead. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (/^[0:]+$/.test(host)) return '[::1]';
-  return isIPv6(host) ? `[${host}]` : host;
 }

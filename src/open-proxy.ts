@@ -12,8 +12,10 @@ import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
 import { CallCache } from './proxy/call-cache.ts';
 import { ChainHead } from './proxy/chain-head.ts';
 import { ChainTime } from './proxy/chain-time.ts';
+import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
+import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
@@ -43,8 +45,15 @@ export interface OpenProxyOptions {
   readonly random: () => number;
 }
 
+/** The way of a request, and what can be said of it. */
+export interface OpenProxy {
+  readonly handler: RequestHandler;
+  /** See {@link explainWith}. */
+  readonly explain: ReturnType<typeof explainWith>;
+}
+
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
-export function openProxy(options: OpenProxyOptions): RequestHandler {
+export function openProxy(options: OpenProxyOptions): OpenProxy {
   const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
@@ -82,7 +91,8 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     monotonic,
     report,
   });
-  const loader = new EntryLoader({
+  const lastLoads = new LastLoads(now);
+  const entryLoader = new EntryLoader({
     cache: lookups,
     admission,
     fetcher,
@@ -92,6 +102,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     monotonic,
     report,
   });
+  const loader = lastLoads.remembering(entryLoader);
   const flights = new SingleFlight<Load>({
     collapseWindowMs: coalescing.collapseWindow,
     failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
@@ -99,7 +110,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
   });
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
   stream?.refreshBy(refreshStale);
-  return new RequestHandler({
+  const handler = new RequestHandler({
     calls: new CallMemo(network, epoch),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
@@ -117,6 +128,7 @@ export function openProxy(options: OpenProxyOptions): RequestHandler {
     random,
     report,
   });
+  return { handler, explain: explainWith({ network, epoch, policies: settings.lifetimes, cache, lastLoads, now }) };
 }
 
 /** One for each indexer: of two on one chain, one may be hours behind. */

@@ -18,6 +18,12 @@ export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
+/** What both tiers hold of a key. `failed`: Redis did not answer in time, or not all purges are known. */
+export interface Inspected {
+  readonly memory: Entry | undefined;
+  readonly redis: Entry | 'absent' | 'failed' | 'not configured';
+}
+
 /** The bans that purges left behind, and what remains of entries under them. */
 export interface Purges {
   /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
@@ -77,6 +83,18 @@ export class TieredCache {
     if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
     const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
     return { ...found, stamp: read.stamp };
+  }
+
+  /** What each tier holds that may be used, for people who look: neither tier changes, and nothing is learned. */
+  async inspect(key: string): Promise<Inspected> {
+    const { memory, redis, purges } = this.#options;
+    const read = await redis?.get(key);
+    const copy = memory.inspect(key);
+    const left = (entry: Entry | undefined) => entry && purges.applyBans(entry);
+    const inMemory = left(copy);
+    if (read === undefined) return { memory: inMemory, redis: 'not configured' };
+    if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
+    return { memory: inMemory, redis: (read.state === 'found' ? left(read.entry) : undefined) ?? 'absent' };
   }
 
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */

@@ -26,15 +26,22 @@ export const http = z
     adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
     adminPort: integer(0, 65_535)
       .prefault(9464)
-      .meta(about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`.', { env: 'ADMIN_PORT' })),
-    adminToken: headerValue
-      .optional()
-      .meta(about('What a purge must bring as `Authorization: Bearer`.', { env: 'ADMIN_TOKEN', envOnly: true })),
+      .meta(
+        about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.', {
+          env: 'ADMIN_PORT',
+        }),
+      ),
+    adminToken: headerValue.optional().meta(
+      about('What a purge or an explanation must bring as `Authorization: Bearer`.', {
+        env: 'ADMIN_TOKEN',
+        envOnly: true,
+      }),
+    ),
     adminAllowedHosts: hostNames
       .optional()
       .meta(
         about(
-          'Names under which the admin port may be asked to purge, comma-separated; `localhost` and IP addresses always are.',
+          'Names under which the admin port may be asked to purge or explain, comma-separated; `localhost` and IP addresses always are.',
           { env: 'ADMIN_ALLOWED_HOSTS' },
         ),
       ),

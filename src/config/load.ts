@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { isNested, type Nested, setAt, valueAt } from './nested.ts';
 import { type Settings, settingsSchema } from './schema.ts';
+import { type Environment, type Renamed, type Setting, type Sourced, sourceOf } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
-
-/** One leaf of the schema: where it stands, and what it carries. */
-export interface Setting extends SettingMeta {
-  readonly path: readonly string[];
-  readonly schema: z.ZodType;
-}
 
 /** Settings that are wrong: every problem at once, each with its name. */
 export class SettingsError extends Error {
@@ -27,12 +23,8 @@ export interface LoadedSettings {
   readonly networkIsAssumed: boolean;
   /** Settings that the file gives under an old name, each with its name of today. */
   readonly renamed: readonly Renamed[];
-}
-
-/** A setting that is still understood under its old name. */
-export interface Renamed {
-  readonly from: string;
-  readonly to: string;
+  /** Every setting with its value as it was written, in the order of the schema. */
+  readonly sources: readonly Sourced[];
 }
 
 /** Old names of settings in the file. The value must mean the same under both. */
@@ -51,9 +43,6 @@ const RENAMED: readonly Renamed[] = [
   })),
 ];
 
-type Environment = Readonly<Record<string, string | undefined>>;
-type Nested = { [name: string]: unknown };
-
 /**
  * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. The result is
  * deep-frozen. Throws a {@link SettingsError}; its problems never hold a secret.
@@ -62,6 +51,7 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const problems: string[] = [];
   const given = readFile(environment['CONFIG_FILE'], problems);
   const renamed = RENAMED.filter((it) => rename(given, it, problems));
+  const inFile = structuredClone(given);
   for (const { env, envOnly, path } of listSettings()) {
     if (envOnly && valueAt(given, path) !== undefined) {
       problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
@@ -72,7 +62,8 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const parsed = settingsSchema.safeParse(withGroups(given));
   for (const issue of parsed.error?.issues ?? []) problems.push(...describe(issue, given));
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
-  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, renamed };
+  const sources = listSettings().map((setting) => sourceOf(setting, { environment, inFile, renamed }));
+  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, renamed, sources };
 }
 
 /** Moves a value from its old name to its new one; whether there was one. */
@@ -130,25 +121,6 @@ function describe(issue: z.core.$ZodIssue, given: Nested): string[] {
   const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
   return [`${name}: ${valueAt(given, path) === undefined ? 'is required' : issue.message}`];
-}
-
-function valueAt(nested: Nested, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isNested(at) ? at[name] : undefined), nested);
-}
-
-function setAt(nested: Nested, path: readonly string[], value: unknown): void {
-  const [name = '', ...rest] = path;
-  if (rest.length === 0) {
-    nested[name] = value;
-    return;
-  }
-  if (nested[name] === undefined) nested[name] = {};
-  const child = nested[name];
-  if (isNested(child)) setAt(child, rest, value);
-}
-
-function isNested(value: unknown): value is Nested {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { listSettings, type Setting } from './load.ts';
+import { listSettings } from './load.ts';
 import { settingsSchema } from './schema.ts';
+import type { Setting } from './setting-source.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);

@@ -1,18 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Chain } from '../simulator/chain.ts';
-import type { ClientCall } from './client-call.ts';
-import { excerpt, firstDifference } from './first-difference.ts';
+import type { ClientAnswer } from './client.ts';
 import { type Truth, truthsOf } from './ground-truth.ts';
 
-/** An answer as a client got it. Instants are epoch ms, by the chain's clock. */
-export interface ClientAnswer {
-  readonly call: ClientCall;
-  readonly sentAt: number;
-  readonly receivedAt: number;
-  /** 0 when none came; then `text` says why. */
-  readonly status: number;
-  readonly text: string;
-}
+/** The longest excerpt of an answer that is shown. */
+const MOST_CHARACTERS = 160;
 
 /** A flight takes followers for so long: they may get what was true when it started. */
 const FLIGHT_MS = 1000;
@@ -64,4 +56,26 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Where two JSON values first differ, and how, in one line of text; undefined when they are equal. */
+export function firstDifference(expected: unknown, found: unknown, path = 'it'): string | undefined {
+  if (isDeepStrictEqual(expected, found)) return undefined;
+  if (isNested(expected) && isNested(found)) {
+    for (const name of new Set([...Object.keys(expected), ...Object.keys(found)])) {
+      const difference = firstDifference(expected[name], found[name], path === 'it' ? name : `${path}.${name}`);
+      if (difference !== undefined) return difference;
+    }
+  }
+  return `${path} is ${excerpt(found)}, expected is ${excerpt(expected)}`;
+}
+
+/** The beginning of a value's JSON, or of a text. */
+export function excerpt(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'missing');
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)`;
+}
+
+function isNested(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

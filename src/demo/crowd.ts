@@ -1,23 +1,5 @@
-import type { Account } from '../simulator/accounts.ts';
-import type { Chain } from '../simulator/chain.ts';
-import type { SeededRandom } from '../simulator/seeded-random.ts';
-import { Client, type HeardAnswer } from './client.ts';
-import type { Spelling } from './client-call.ts';
-import { explore } from './explorer.ts';
-import { scan } from './scanner.ts';
-import { transfer } from './wallet.ts';
-
-/** What the clients know of the world beside the proxy's answers. */
-export interface World {
-  /** The chain, advanced to the present: where messages are sent to, and what people have heard of. */
-  readonly chain: () => Chain;
-  /** Accounts that send often and are looked at often. */
-  readonly popular: readonly Account[];
-  readonly random: SeededRandom;
-}
-
-/** What a client does until it ends; it ends by rejection. */
-type Habit = (client: Client, world: World) => Promise<never>;
+import { Client, type HeardAnswer, type Spelling } from './client.ts';
+import { explore, type Habit, scan, transfer, type World } from './habits.ts';
 
 type Member = readonly [
   name: string,

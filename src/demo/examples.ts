@@ -1,7 +1,7 @@
 import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import { addressSpellings } from '../simulator/spellings.ts';
-import { type ClientCall, type Spelling, targetOf } from './client-call.ts';
+import { type ClientCall, type Spelling, targetOf } from './client.ts';
 
 /** What a newcomer is shown. Transaction and masterchain block are final, and stay in the chain's window for long. */
 export interface Examples {
@@ -14,7 +14,8 @@ const HEX: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
 const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encoded' };
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
 const NON_BOUNCEABLE: Spelling = { ...BASE64URL, address: 'nonBounceableUrl' };
-const LOUD: Spelling = { ...HEX, hash: 'hexPrefixed', style: 'loud' };
+/** As few clients write, and as right as any other. */
+export const LOUD: Spelling = { ...HEX, hash: 'hexPrefixed', style: 'loud' };
 
 // In these the standard form of base64 differs from the one for URLs.
 const HAS_SPECIAL = /[+/]/;

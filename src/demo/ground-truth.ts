@@ -6,7 +6,7 @@ import { renderBlock } from '../simulator/render-block.ts';
 import { renderTrace } from '../simulator/render-trace.ts';
 import { renderTransaction } from '../simulator/render-transaction.ts';
 import { knownTransactions, type Trace, type Transaction } from '../simulator/trace.ts';
-import type { ClientCall } from './client-call.ts';
+import type { ClientCall } from './client.ts';
 
 /** The right answer to a call for a while: from `fromAt` until `untilAt`, epoch ms. */
 export interface Truth {

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Indexer } from '../simulator/indexer.ts';
 import { SeededRandom } from '../simulator/seeded-random.ts';
 import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
 import { chooseRedis } from './choose-redis.ts';
-import { Client, type HeardAnswer } from './client.ts';
-import { targetOf } from './client-call.ts';
+import { targetOf } from './client.ts';
 import { Crowd } from './crowd.ts';
-import { curlLines, type Examples, examplesOf, firstCalls, popularAccounts } from './examples.ts';
+import { curlLines, type Examples, examplesOf, LOUD, popularAccounts } from './examples.ts';
+import { type FirstSteps, showCoalescing, showHits, showSecondInstance } from './first-steps.ts';
 import { Score } from './score.ts';
-import type { Counts, Screen } from './screen.ts';
-import { startProxy } from './start-proxy.ts';
+import { type Counts, Screen } from './screen.ts';
+import { type RunningProxy, startProxy } from './start-proxy.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {
@@ -23,15 +22,14 @@ export interface DemoOptions {
   readonly forMs: number;
   /** Aborted to end the demo; its reason, a string, says what ended it. */
   readonly signal: AbortSignal;
-  readonly screen: Screen;
+  /** Where all is written. */
+  readonly out: NodeJS.WriteStream;
 }
 
-/** What the steps of a running demo share. */
-interface Running extends DemoOptions {
-  readonly indexer: Indexer;
-  readonly proxyUrl: string;
-  readonly score: Score;
-  readonly examples: Examples;
+/** What the parts of a running demo share. */
+interface Running extends DemoOptions, FirstSteps {
+  /** The same proxy again on the same Redis, where there is one. */
+  readonly startSecond: (() => Promise<RunningProxy>) | undefined;
 }
 
 const NEW_EXAMPLES_SECONDS = 20 * 60;
@@ -42,14 +40,16 @@ const MOST_SHOWN = 10;
  * and for a bug in it.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
-  const { screen, signal, port, adminPort } = options;
+  const { signal, port, adminPort } = options;
+  const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await chooseRedis(options.redisUrl, options.searchPath));
   const indexer = await simulateIndexer();
   parts.defer(() => indexer.close());
   // Two demos on one Redis have two chains: their keys must differ.
   const network = `demo-${Date.now().toString(36)}-${process.pid}`;
-  const proxy = await startProxy({ upstreamUrl: indexer.url, redisUrl: redis.url, network, port, adminPort });
+  const proxyOptions = { upstreamUrl: indexer.url, redisUrl: redis.url, network, port, adminPort };
+  const proxy = await startProxy(proxyOptions);
   parts.defer(() => proxy.app.close());
   const score = parts.use(
     new Score({
@@ -61,17 +61,21 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   );
 
   const { publicUrl: proxyUrl, adminUrl } = proxy;
-  const running = { ...options, indexer, proxyUrl, score, examples: examplesOf(indexer.chain) };
+  const startSecond = redis.isThere ? () => startProxy(proxyOptions) : undefined;
+  const running = { ...options, screen, indexer, proxyUrl, score, examples: examplesOf(indexer.chain), startSecond };
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
   screen.table([
+    ['status', `${adminUrl}/ (open it in a browser)`],
     ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} is in use` : ''}`],
     ['metrics', `${adminUrl}/metrics`],
     ['indexer', `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`],
     ['redis', redis.description],
   ]);
   try {
-    await showFirstCalls(running);
+    await showHits(running);
+    await showCoalescing(running);
+    await showFleet(running);
     showCurlLines(running, running.examples);
     await showCrowd(running);
   } catch (error) {
@@ -81,30 +85,15 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   return score.wrong === 0;
 }
 
-async function showFirstCalls({ screen, signal, indexer, proxyUrl, score, examples }: Running): Promise<void> {
-  screen.heading('Each asked twice, then in another spelling');
-  // Loads what Node needs to ask: its time would look like the proxy's.
-  await fetch(proxyUrl, { signal });
-  const heard = (answer: HeardAnswer) => {
-    screen.answer(answer);
-    return score.add(answer);
-  };
-  await untilPending(indexer, examples, signal);
-  for (const { call, spelling, other } of firstCalls(examples)) {
-    const client = new Client({ name: 'the demo itself', spelling, proxyUrl, signal, heard });
-    screen.request(targetOf(call, spelling));
-    await client.ask(call);
-    await client.ask(call);
-    screen.request(targetOf(call, other));
-    await new Client({ name: 'the demo itself', spelling: other, proxyUrl, signal, heard }).ask(call);
+/** Two instances for a moment. */
+async function showFleet(running: Running): Promise<void> {
+  const second = await running.startSecond?.();
+  if (second === undefined) return;
+  try {
+    await showSecondInstance(running, second.publicUrl);
+  } finally {
+    await second.app.close();
   }
-}
-
-/** Something has to be under way at the account that is shown. */
-async function untilPending(indexer: Indexer, { account }: Examples, signal: AbortSignal): Promise<void> {
-  const { chain } = indexer;
-  const trace = chain.trace(chain.send(account));
-  await delay(Math.max(0, (trace?.emulatedAt ?? 0) - chain.now), undefined, { signal });
 }
 
 function showCurlLines({ screen, proxyUrl }: Running, examples: Examples): void {
@@ -116,7 +105,13 @@ async function showCrowd(running: Running): Promise<void> {
   const { screen, signal, forMs, indexer, proxyUrl, score } = running;
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
   screen.heading(`Wallets, scanners and explorers at work, every answer checked against the chain, ${how}`);
-  const counts = (): Counts => ({ answers: score.answers, hits: score.hits, upstream: indexer.requests.total });
+  // What the demo has asked by itself would flatter the hit ratio.
+  const [answers, hits, upstream] = [score.answers, score.hits, indexer.requests.total];
+  const counts = (): Counts => ({
+    answers: score.answers - answers,
+    hits: score.hits - hits,
+    upstream: indexer.requests.total - upstream,
+  });
   const crowd = new Crowd({
     proxyUrl,
     heard: score.add,
@@ -130,6 +125,11 @@ async function showCrowd(running: Running): Promise<void> {
     await crowd[Symbol.asyncDispose]();
   }
   screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, counts(), score);
+  screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
+    'UPSTREAM_URL=http://indexer:8081 npm start',
+    'npm run verify -- http://indexer:8081/api/v3',
+    `npm run toncache -- explain --offline '${targetOf({ about: 'block', seqno: running.examples.seqno }, LOUD)}'`,
+  ]);
 }
 
 async function showSeconds(running: Running, counts: () => Counts): Promise<void> {

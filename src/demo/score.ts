@@ -1,7 +1,6 @@
 import type { Chain } from '../simulator/chain.ts';
 import { checkAnswer } from './check-answer.ts';
-import type { HeardAnswer } from './client.ts';
-import { Standstill } from './standstill.ts';
+import { type HeardAnswer, isHit } from './client.ts';
 
 /** An answer that was wrong, and why. */
 export interface WrongAnswer {
@@ -15,6 +14,9 @@ export interface ScoreOptions {
   readonly chain: () => Chain;
   readonly onWrong: (wrong: WrongAnswer) => void;
 }
+
+const BEAT_MS = 200;
+const STANDSTILL_MS = 1000;
 
 /** After a standstill flights of before it still land, with answers that are older than they may be. */
 const RECOVERY_MS = 10_000;
@@ -53,7 +55,7 @@ export class Score implements Disposable {
   /** Takes an answer in; false when it was wrong. */
   readonly add = (answer: HeardAnswer): boolean => {
     this.#answers++;
-    if (/^toncache; hit\b/.test(answer.cacheStatus)) this.#hits++;
+    if (isHit(answer)) this.#hits++;
     if (this.#standstill.endedSince(answer.sentAt - RECOVERY_MS)) {
       this.#unchecked++;
       return true;
@@ -67,5 +69,31 @@ export class Score implements Disposable {
 
   [Symbol.dispose](): void {
     this.#standstill[Symbol.dispose]();
+  }
+}
+
+/**
+ * Notices when this process stood still for a second or more (Ctrl-Z, a laptop that slept, a machine with no time):
+ * what was under way then says nothing about the proxy.
+ */
+class Standstill implements Disposable {
+  readonly #timer = setInterval(() => this.#beat(), BEAT_MS).unref();
+  #beatAt = Date.now();
+  #endedAt = Number.NEGATIVE_INFINITY;
+
+  /** Whether one ended at that instant (epoch ms) or later. */
+  endedSince(instant: number): boolean {
+    this.#beat();
+    return this.#endedAt >= instant;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    const now = Date.now();
+    if (now - this.#beatAt >= STANDSTILL_MS) this.#endedAt = now;
+    this.#beatAt = now;
   }
 }

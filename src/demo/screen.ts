@@ -1,12 +1,11 @@
 import { styleText } from 'node:util';
-
-import type { HeardAnswer } from './client.ts';
-import { excerpt } from './first-difference.ts';
+import { excerpt } from './check-answer.ts';
+import { type HeardAnswer, isHit } from './client.ts';
 import type { Score, WrongAnswer } from './score.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
 
-/** Numbers since the start of the demo. */
+/** Numbers since the crowd began. */
 export interface Counts {
   readonly answers: number;
   readonly hits: number;
@@ -41,10 +40,10 @@ export class Screen {
   }
 
   /** How one answer came. */
-  answer({ status, cacheStatus, tookMs }: HeardAnswer): void {
-    const isHit = /^toncache; hit\b/.test(cacheStatus);
-    const took = this.#styled('dim', `${tookMs.toFixed(1)} ms`.padStart(8));
-    this.line(`      ${status}  ${took}   ${this.#styled(isHit ? 'green' : 'yellow', cacheStatus)}`);
+  answer(answer: HeardAnswer): void {
+    const { status, cacheStatus, tookMs } = answer;
+    const took = this.#styled('dim', `${tookMs.toFixed(tookMs < 10 ? 2 : 1)} ms`.padStart(8));
+    this.line(`      ${status}  ${took}   ${this.#styled(isHit(answer) ? 'green' : 'yellow', cacheStatus)}`);
   }
 
   /** Command lines to paste, under a few words. */
@@ -54,7 +53,7 @@ export class Screen {
     this.line();
   }
 
-  /** The line of one second; saved are the requests since the start that the indexer did not get. */
+  /** The line of one second; saved are the requests since the crowd began that the indexer did not get. */
   second(elapsedMs: number, before: Counts, inAll: Counts): void {
     const answers = inAll.answers - before.answers;
     const hits = inAll.hits - before.hits;

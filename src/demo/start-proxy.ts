@@ -14,10 +14,15 @@ export interface ProxyOptions {
   readonly adminPort: number;
 }
 
+/** A proxy that listens, to be closed by whoever started it. */
+export interface RunningProxy extends Listening {
+  readonly app: App;
+}
+
 const TRIES = 20;
 
 /** Starts the proxy itself, as the process has it, in this one; only its errors are logged, to stderr. */
-export async function startProxy(options: ProxyOptions): Promise<{ readonly app: App } & Listening> {
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   for (let tries = 1; ; tries++) {
     const port = await findFreePort(options.port);
     const adminPort = await findFreePort(options.adminPort, [port]);

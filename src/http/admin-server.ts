@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AdminExplain } from './admin-explain.ts';
 import type { AdminPurge } from './admin-purge.ts';
 import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
@@ -16,6 +17,7 @@ export interface AdminServerOptions {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly purge: AdminPurge;
   readonly status: StatusPages;
+  readonly explain: AdminExplain;
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
   readonly onBug: (error: unknown) => void;
@@ -26,7 +28,7 @@ export interface AdminServerOptions {
  * the cache, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(options: AdminServerOptions): Server {
-  const { isReady, metrics, purge, status, requestTimeoutMs, onBug } = options;
+  const { isReady, metrics, purge, explain, status, requestTimeoutMs, onBug } = options;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -41,12 +43,14 @@ export function createAdminServer(options: AdminServerOptions): Server {
     };
     if (path === '/purge') {
       purge(request, response).catch(fail);
+    } else if (path === '/explain') {
+      explain(request, response).catch(fail);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
     } else if (status.serve(path, request, response)) {
       return;
     } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /, /healthz, /readyz, /metrics, /purge' });
+      sendJson(response, 404, { error: 'accepted: /, /healthz, /readyz, /metrics, /purge, /explain' });
     } else if (path === '/healthz') {
       sendJson(response, 200, { status: 'ok' });
     } else if (path === '/readyz') {

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ownedBytes } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -88,7 +89,7 @@ export class AnswerBodyReader {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./answer-body-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(`./answer-body-worker${extname(import.meta.url)}`, import.meta.url), {
       execArgv: [],
       env: {},
       resourceLimits: WORKER_LIMITS,

@@ -12,7 +12,8 @@ import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
 import type { AnswerBeyondHead } from './beyond-head.ts';
 import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 
@@ -58,7 +59,7 @@ export interface RequestHandlerOptions {
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
   readonly cache: CallCache;
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   readonly refreshStale: RefreshStale;
   readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: nobody follows a flight then. */

@@ -1,6 +1,7 @@
 import type { SingleFlight } from '../coalescing/single-flight.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { EntryLoader, Load } from './load-entry.ts';
+import type { Loader } from './last-loads.ts';
+import type { Load } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
 /**
@@ -11,7 +12,7 @@ export type RefreshStale = (call: Call, key: string) => Promise<void>;
 
 export interface RefreshStaleOptions {
   readonly flights: SingleFlight<Load>;
-  readonly loader: EntryLoader;
+  readonly loader: Loader;
   /** How long a refresh may wait for its permit, in milliseconds. */
   readonly timeoutMs: number;
   readonly onBug: (error: unknown) => void;

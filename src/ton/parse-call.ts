@@ -29,7 +29,7 @@ function collect(operation: Operation, rawQuery: string, headers: RequestHeaders
   for (const piece of rawQuery.split('&')) {
     if (piece === '') continue;
     const equals = piece.indexOf('=');
-    const name = parameterName(decode(equals < 0 ? piece : piece.slice(0, equals)));
+    const name = parameterNameOf(piece);
     if (!operation.queryNames.has(name)) continue;
     given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }
@@ -40,6 +40,12 @@ function collect(operation: Operation, rawQuery: string, headers: RequestHeaders
 function headerValues(value: string | string[] | undefined): string[] {
   if (value === undefined) return [];
   return [value].flat().flatMap((line) => (line.includes(',') ? line.split(',').map((part) => part.trim()) : line));
+}
+
+/** The name that a piece of a query, `name=value`, gives its value to: decoded, in lower case. */
+export function parameterNameOf(piece: string): string {
+  const equals = piece.indexOf('=');
+  return parameterName(decode(equals < 0 ? piece : piece.slice(0, equals)));
 }
 
 /**

@@ -16,6 +16,7 @@ const RUN = [
   "curl -i 'http://127.0.0.1:8080/api/v3/masterchainBlockShards?seqno=62000000'",
   ...commandsOf(readPage('docs/operations.md')).filter((command) => command.startsWith('curl -X POST ')),
   'npm run verify -- https://indexer.example/api/v3',
+  'npm run toncache -- --help',
   // In docs-commands.slow.test.ts.
   'npm run bench:overload',
   'npm run test:hostile',
@@ -38,6 +39,31 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docker build -t toncache .': 'needs Docker; test/integration/healthcheck.test.ts and the tests of production files',
   'docker run -e UPSTREAM_URL=http://indexer:8081 -e REDIS_URL=redis://redis:6379 -e NETWORK=mainnet -p 8080:8080 toncache':
     'needs Docker; its variables and its port exist (test/unit/docs-examples.test.ts)',
+};
+
+const PACKAGED = 'test/integration/package.slow.test.ts packs, installs the tarball and runs it';
+const FOLLOWED = 'needs Docker; test/integration/image.slow.test.ts follows the Dockerfile without it';
+const NEEDS_DOCKER = 'needs Docker; docs/deployment.md says what is tested instead';
+
+/** The same of deployment and of the command line tool. */
+const NOT_RUN_DEPLOYMENT: Readonly<Record<string, string>> = {
+  'npm install --global toncache': PACKAGED,
+  'npm pack': PACKAGED,
+  'npm publish': PACKAGED,
+  'npm run build': PACKAGED,
+  'npx toncache <command>': PACKAGED,
+  'UPSTREAM_URL=http://indexer:8081 toncache start': PACKAGED,
+  'npm start': 'run with its address (above)',
+  'npm run toncache -- <command>': 'stands for the commands of test/e2e/command-line.test.ts',
+  'docker exec <container> node dist/cli/main.js <command>': FOLLOWED,
+  'docker run --read-only -e UPSTREAM_URL=http://indexer:8081 -p 8080:8080 toncache': FOLLOWED,
+  "docker run toncache explain --offline 'masterchainBlockShards?seqno=62000000'": FOLLOWED,
+  'docker compose up': NEEDS_DOCKER,
+  'UPSTREAM_URL=http://indexer:8081 docker compose -f config/deploy/compose.yaml up --build': NEEDS_DOCKER,
+  'kubectl apply -n ton -f config/deploy/kubernetes/shared.yaml':
+    'needs a cluster; test/unit/deploy/kubernetes.test.ts',
+  'cp config/deploy/systemd/toncache.service /etc/systemd/system/': 'changes the machine; the file exists',
+  'systemctl enable --now toncache': 'changes the machine; test/integration/deploy.slow.test.ts verifies the unit',
 };
 
 const DOCUMENTED = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
@@ -85,7 +111,9 @@ function inForm(line: string): RegExp {
 
 describe('the documented commands', () => {
   it('are all run by a test, or listed here with a reason', () => {
-    expect(DOCUMENTED.toSorted()).toEqual([...new Set([...RUN, ...Object.keys(NOT_RUN)])].toSorted());
+    expect(DOCUMENTED.toSorted()).toEqual(
+      [...new Set([...RUN, ...Object.keys(NOT_RUN), ...Object.keys(NOT_RUN_DEPLOYMENT)])].toSorted(),
+    );
   });
 
   it('name files and steps that exist', () => {
@@ -130,6 +158,14 @@ it('`npm start` and the curl commands work as README.md and docs/operations.md s
   const purges = RUN.filter((known) => known.startsWith('curl -X POST '));
   expect(purges.length).toBeGreaterThan(2);
   for (const purge of purges) expect((await curl(purge, adminUrl)).status, purge).toBe(200);
+});
+
+it('`npm run toncache -- --help` lists the commands that docs/cli.md describes', async () => {
+  const { exitCode, output } = await runCommand('npm run toncache -- --help');
+  expect(exitCode, output).toBe(0);
+  const described = [...readPage('docs/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
+  const listed = [...output.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
+  expect(described.toSorted()).toEqual(listed.toSorted());
 });
 
 it('`npm run verify` checks an indexer, and prints a table', async () => {

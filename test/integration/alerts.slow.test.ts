@@ -12,7 +12,7 @@ describe('the alerts', () => {
   });
 
   it('fire on a made-up history in which all goes wrong, and not before', async () => {
-    const { exitStatus, output } = await promtool(['test', 'rules', file('alerts.test.yml')]);
+    const { exitStatus, output } = await promtool(['test', 'rules', file('alerts.test.yaml')]);
     expect(output).toContain('SUCCESS');
     expect(exitStatus).toBe(0);
   });

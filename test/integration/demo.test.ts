@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COMMAND = ['-r', './src/require-node-24.cjs', 'src/demo/main.ts'];
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'demo'];
 const RIGHT = 'Every answer was right, checked against the chain.';
 
 interface Settings {
@@ -138,6 +138,19 @@ describe('npm run demo -- --for 2s', () => {
     }
   });
 
+  it('shows that many clients who ask for one block at once cost the indexer one request', () => {
+    expect(said).toMatch(/^ +100 answers, 1 request to the indexer$/m);
+  });
+
+  it('ends with the three commands that one tries next', () => {
+    const commands = [
+      /^ {2}UPSTREAM_URL=\S+ npm start$/m,
+      /^ {2}npm run verify -- \S+$/m,
+      /^ {2}npm run toncache -- explain --offline '\S+'$/m,
+    ];
+    for (const command of commands) expect(said.slice(said.indexOf(RIGHT))).toMatch(command);
+  });
+
   it('writes a line a second', () => {
     const numbers = String.raw`\d+ requests +(?:[\d.]+ %|-) hits +\d+ upstream +\d+ saved in all \([\d.]+ %\)$`;
     expect(said).toMatch(new RegExp(`^ *0:01 +${numbers}`, 'm'));
@@ -180,7 +193,7 @@ describe('npm run demo', () => {
     const preload = `data:text/javascript,${encodeURIComponent(lie)}`;
     const demo = new Demo({ args: ['--for', '1s'], nodeArgs: ['--import', preload] });
     expect(await demo.exitCode).toBe(1);
-    expect(demo.said).toMatch(/^ {2}WRONG ANSWER to scanner \d$/m);
+    expect(demo.said).toMatch(/^ {2}WRONG ANSWER to the demo itself$/m);
     expect(demo.said).toMatch(/asked .*http:\/\/127\.0\.0\.1:\d+\/api\/v3\/masterchainBlockShards\?/);
     expect(demo.said).toMatch(/answered .* 200 \{"blocks":\[\{"workchain":-1,"seqno":1\}\]\}/);
     expect(demo.said).toMatch(/wrong .*the chain never says this; blocks\.0\./);
@@ -231,13 +244,13 @@ describe('npm run demo', () => {
     const refused: readonly [args: string[], problem: RegExp][] = [
       [['--for', '10'], /^--for must be 100ms to 24h, written like/],
       [['--fro', '10s'], /^Unknown option '--fro'/],
-      [['10s'], /^Unexpected argument '10s'/],
+      [['10s'], /^"10s" is not expected here/],
     ];
     const ended = refused.map(async ([args, problem]) => {
       const demo = new Demo({ args });
       expect(await demo.exitCode).toBe(64);
       expect(demo.said).toMatch(problem);
-      expect(demo.said).toContain('usage: npm run demo');
+      expect(demo.said).toContain('toncache demo --help shows how it is called');
     });
     await Promise.all(ended);
   });
@@ -261,6 +274,9 @@ describe('the Redis of npm run demo', () => {
     demo.child.kill('SIGINT');
     expect(await demo.exitCode).toBe(0);
     expect(demo.said).toMatch(/^ {2}redis {5}REDIS_URL, redis:\/\/[^ ]+$/m);
+    expect(demo.said, 'a second instance answers what the first one stored').toMatch(
+      /^A second instance .*\n\n +GET \S+\n +200 .* toncache; hit; ttl=\d+; detail=redis$/m,
+    );
     expect(demo.said).toContain(RIGHT);
   });
 

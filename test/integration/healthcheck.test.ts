@@ -21,7 +21,8 @@ afterAll(() => rm(dir, { recursive: true }));
 /** Runs the command of the Dockerfile's HEALTHCHECK and gives the code it ends with. */
 async function check(environment: Readonly<Record<string, string>>): Promise<number> {
   const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
-  const [, ...command] = JSON.parse(/^HEALTHCHECK(?:.|\\\n)*CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
+  const [, ...built] = JSON.parse(/^HEALTHCHECK(?:.|\\\n)*CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];
+  const command = built.map((part) => part.replace(/^dist\/(.*)\.js$/, 'src/$1.ts'));
   return new Promise((resolve) => {
     const env = { UPSTREAM_URL, ...compiledCode(), ...environment };
     const child = execFile(process.execPath, command, { cwd: ROOT, env }, () => resolve(child.exitCode ?? -1));

@@ -57,6 +57,15 @@ describe('the status page in Chromium', () => {
     expect([...hosts]).toEqual([new URL(world.proxy.adminUrl).host]);
   });
 
+  it('explains a pasted URL, whatever is in it', async () => {
+    await page.fill('#target', 'https://ton.example/api/v3/masterchainBlockShards?SEQNO=7&_=<img src=x>');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    const explanation = () => page.locator('#explanation').textContent();
+    await expect.poll(explanation, PATIENT).toContain('masterchainBlockShards?seqno=7');
+    await expect.poll(explanation, PATIENT).toContain('<img src=x>');
+    expect(complaints).toEqual([]);
+  });
+
   it('gives every control and chart a name', async () => {
     await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toBe('live');
     await expect.poll(() => page.locator('[role=img][aria-label]').count(), PATIENT).toBe(4);

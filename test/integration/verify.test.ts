@@ -13,7 +13,7 @@ import { compiledCode } from '../support/compile-cache.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const COMMAND = ['-r', './src/require-node-24.cjs', 'src/verify/main.ts'];
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'verify'];
 const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];
 

@@ -17,6 +17,14 @@ export interface LoggedLine {
   readonly err?: { readonly message: string; readonly code?: string };
 }
 
+/** What is run, by the Node of the tests; the command behind `npm start` unless it is given. */
+export interface Program {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Another user than the one of the tests, who must be root for that. */
+  readonly uid?: number;
+}
+
 /** How a process ended, and what it said on standard error. */
 export interface Ended {
   readonly code: number | null;
@@ -32,9 +40,13 @@ export class ProxyProcess implements AsyncDisposable {
   #errors = '';
 
   /** It is killed after `guardMs`, so that no test leaves it behind. */
-  constructor(environment: Readonly<Record<string, string>>, guardMs = GUARD_MS) {
-    this.#child = spawn(process.execPath, COMMAND, {
-      cwd: ROOT,
+  constructor(
+    environment: Readonly<Record<string, string>>,
+    guardMs = GUARD_MS,
+    { args, ...how }: Program = { args: COMMAND, cwd: ROOT },
+  ) {
+    this.#child = spawn(process.execPath, args, {
+      ...how,
       env: { PORT: '0', ADMIN_PORT: '0', ...compiledCode(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -55,8 +67,12 @@ export class ProxyProcess implements AsyncDisposable {
   }
 
   /** Starts one and resolves when it is ready; rejects with what it said if it never is. */
-  static async start(environment: Readonly<Record<string, string>>, guardMs?: number): Promise<ProxyProcess> {
-    const started = new ProxyProcess(environment, guardMs);
+  static async start(
+    environment: Readonly<Record<string, string>>,
+    guardMs?: number,
+    program?: Program,
+  ): Promise<ProxyProcess> {
+    const started = new ProxyProcess(environment, guardMs, program);
     await started.untilLogged('toncache is ready');
     return started;
   }

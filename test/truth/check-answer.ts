@@ -1,4 +1,4 @@
-import { excerpt, firstDifference } from '../../src/demo/first-difference.ts';
+import { excerpt, firstDifference } from '../../src/demo/check-answer.ts';
 import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { listSettings, loadSettings } from '../../src/config/load.ts';
 import { OPERATION_NAMES } from '../../src/ton/operations.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
-// Examples that no test can run: Docker, Compose, systemd, nginx, Kubernetes.
+// Examples that no test can run: Docker, nginx, Kubernetes. Those of config/deploy/ have tests of their own.
 
 const README = readPage('README.md');
 const VARIABLES = listSettings().flatMap(({ env }) => env ?? []);
@@ -21,24 +20,6 @@ test('variables of `docker run` are settings, and the image exposes its ports', 
   expect(() => loadSettings(Object.fromEntries(given))).not.toThrow();
   for (const [, port = ''] of run.matchAll(/-p \d+:(\d+)/g))
     expect(DOCKERFILE).toMatch(RegExp(`^EXPOSE.* ${port}\\b`, 'm'));
-});
-
-test('variables of the Compose example are settings', () => {
-  const [environment = ''] = textsIn('yaml').flatMap((text) => /environment: \{(.*)\}/.exec(text)?.[1] ?? []);
-  const names = [...environment.matchAll(/(\w+): /g)].map(([, name = '']) => name);
-  expect(names.length).toBeGreaterThan(0);
-  expect(VARIABLES).toEqual(expect.arrayContaining(names));
-});
-
-test('the systemd unit starts what `npm start` starts, with settings, and knows the exit status of wrong ones', () => {
-  const [unit = ''] = textsIn('ini');
-  const scripts: Record<string, string> = JSON.parse(readPage('package.json')).scripts;
-  const [, command = ''] = /^ExecStart=\/usr\/bin\/(.+)$/m.exec(unit) ?? [];
-  expect(scripts['start']).toBe(`exec ${command}`);
-  const names = [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name);
-  expect(VARIABLES).toEqual(expect.arrayContaining(names));
-  expect(unit).toMatch(/^RestartPreventExitStatus=78$/m);
-  expect(existsSync('src/require-node-24.cjs')).toBe(true);
 });
 
 test('the routes to toncache are the paths of the operations', () => {
@@ -58,5 +39,5 @@ test('the routes to toncache are the paths of the operations', () => {
 
 test('there are no examples in a language that these tests do not check', () => {
   const languages = new Set(BLOCKS.map(({ language }) => language));
-  expect([...languages].toSorted()).toEqual(['', 'ini', 'nginx', 'sh', 'yaml']);
+  expect([...languages].toSorted()).toEqual(['', 'nginx', 'sh', 'yaml']);
 });

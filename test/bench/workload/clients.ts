@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientAnswer } from '../../../src/demo/check-answer.ts';
-import { type ClientCall, targetOf } from '../../../src/demo/client-call.ts';
+import { type ClientAnswer, type ClientCall, targetOf } from '../../../src/demo/client.ts';
 import type { Chain } from '../../../src/simulator/chain.ts';
 import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
 import type { Heard, Lost } from '../overload/connection.ts';

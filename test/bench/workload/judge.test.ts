@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClientCall } from '../../../src/demo/client-call.ts';
+import type { ClientCall } from '../../../src/demo/client.ts';
 import { truthsOf } from '../../../src/demo/ground-truth.ts';
 import { Chain } from '../../../src/simulator/chain.ts';
 import { judge, type Verdict } from './judge.ts';

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClientAnswer } from '../../../src/demo/check-answer.ts';
-import type { ClientCall } from '../../../src/demo/client-call.ts';
+import type { ClientAnswer, ClientCall } from '../../../src/demo/client.ts';
 import { type Truth, truthsOf } from '../../../src/demo/ground-truth.ts';
 import type { Chain } from '../../../src/simulator/chain.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientAnswer } from '../../../src/demo/check-answer.ts';
+import type { ClientAnswer } from '../../../src/demo/client.ts';
 import { launch } from '../launch.ts';
 import { Connections } from '../overload/connections.ts';
 import { ENDS_WITH_PARENT } from '../overload/ends-with-parent.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkAnswer } from '../../../src/demo/check-answer.ts';
-import { type ClientCall, headersOf, targetOf } from '../../../src/demo/client-call.ts';
+import { type ClientCall, headersOf, targetOf } from '../../../src/demo/client.ts';
 import { answer } from '../../../src/simulator/answer.ts';
 import { Chain, type ChainOptions } from '../../../src/simulator/chain.ts';
 import { Question } from '../../../src/simulator/question.ts';

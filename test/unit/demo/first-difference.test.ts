@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { excerpt, firstDifference } from '../../../src/demo/first-difference.ts';
+import { excerpt, firstDifference } from '../../../src/demo/check-answer.ts';
 
 describe('the first difference of two JSON values', () => {
   it('is undefined for equal values, in whatever order their members are', () => {

@@ -5,7 +5,7 @@ import { Metrics } from '../../../src/telemetry/metrics.ts';
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
 const ALERTS = read('config/prometheus/alerts.yml');
-const ALERT_TESTS = read('config/prometheus/alerts.test.yml');
+const ALERT_TESTS = read('config/prometheus/alerts.test.yaml');
 const DASHBOARD = read('config/grafana/toncache.json');
 
 /** Every series of a page on which nothing has happened yet. */

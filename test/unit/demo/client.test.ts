@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ClientCall, headersOf, type QueryStyle, type Spelling, targetOf } from '../../../src/demo/client-call.ts';
+import { type ClientCall, headersOf, type QueryStyle, type Spelling, targetOf } from '../../../src/demo/client.ts';
 import { parseTarget } from '../../../src/http/parse-request.ts';
 import { Accounts } from '../../../src/simulator/accounts.ts';
 import { digest } from '../../../src/simulator/seeded-random.ts';

@@ -1,0 +1,68 @@
+import { UnavailableError } from './command.ts';
+
+/** What the admin port answered. */
+export interface AdminAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface AdminClientOptions {
+  /** `http://host:port` */
+  readonly url: string;
+  /** The value of `ADMIN_TOKEN`, where there is one. */
+  readonly token: string | undefined;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Asks the admin port of a running toncache. Rejects with an {@link UnavailableError} when nobody answers, or when who
+ * answers does not let us in; 200, 422 and 503 are answers.
+ */
+export class AdminClient {
+  readonly url: string;
+  readonly #token: string | undefined;
+
+  constructor({ url, token }: AdminClientOptions) {
+    this.url = url;
+    this.#token = token;
+  }
+
+  get(path: string): Promise<AdminAnswer> {
+    return this.#ask(path, {});
+  }
+
+  post(path: string, body: object): Promise<AdminAnswer> {
+    const headers = { 'Content-Type': 'application/json' };
+    return this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  async #ask(path: string, init: { method?: string; headers?: Record<string, string>; body?: string }) {
+    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
+    const { status, text } = await this.#fetch(path, { ...init, headers: { ...init.headers, ...authorization } });
+    if (status === 200 || status === 422 || status === 503) return { status, text };
+    throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}`);
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<AdminAnswer> {
+    try {
+      const response = await fetch(this.url + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      throw new UnavailableError(
+        `no toncache answers at ${this.url} (${cause instanceof Error ? cause.message : cause}): start it, or name its admin port by --admin`,
+      );
+    }
+  }
+}
+
+function errorIn(text: string): string {
+  try {
+    const { error }: { error?: unknown } = JSON.parse(text);
+    if (typeof error === 'string') return error;
+  } catch {
+    // Not ours: something else listens there.
+  }
+  return 'this is not the admin port of a toncache';
+}

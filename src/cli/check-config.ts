@@ -1,0 +1,61 @@
+import { loadSettings, SettingsError } from '../config/load.ts';
+import type { Sourced } from '../config/setting-source.ts';
+import { type Command, EXIT } from './command.ts';
+import { expectNoMore, readOptions } from './options.ts';
+import { textTable } from './text-table.ts';
+
+export const checkConfig: Command = {
+  help: `usage: toncache check-config [--all] [--json]
+
+Reads the settings as start does. Names every problem at once; without one prints the settings with their values and
+where each comes from. Secrets are not shown. Nothing is connected to.
+
+  --all    defaults too, not only what is set
+  --json   {"settings":[{"name","value","from","source"}],"warnings":[]}, or {"problems":[]}
+
+example:
+  CONFIG_FILE=config/shared.json UPSTREAM_URL=http://indexer:8081 toncache check-config
+
+exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
+
+  async run(args, { env, stdout }) {
+    const { values, positionals } = readOptions(args, {
+      all: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    });
+    expectNoMore(positionals);
+    try {
+      const { sources, settings, networkIsAssumed, renamed } = loadSettings(env);
+      const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
+      const warnings = renamed.map(({ from, to }) => `${from} is an old name: write ${to}`);
+      if (networkIsAssumed && settings.redis.url !== undefined) {
+        warnings.push(
+          'NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it',
+        );
+      }
+      if (values.json) {
+        stdout.write(`${JSON.stringify({ settings: shown, warnings })}\n`);
+      } else {
+        stdout.write(textTable(['setting', 'value', 'from'], shown.map(row)));
+        if (!values.all)
+          stdout.write(`${sources.length - shown.length} others have their defaults (--all shows them)\n`);
+        for (const warning of warnings) stdout.write(`warning: ${warning}\n`);
+      }
+      return EXIT.ok;
+    } catch (error) {
+      if (!(error instanceof SettingsError) || !values.json) throw error;
+      stdout.write(`${JSON.stringify({ problems: error.problems })}\n`);
+      return EXIT.config;
+    }
+  },
+};
+
+function row({ name, value, from, source }: Sourced): string[] {
+  const where = {
+    default: 'default',
+    environment: `environment ${source}`,
+    file: `file ${source}`,
+    'old-name': `file, as ${source}`,
+  };
+  return [name, value === undefined ? 'not set' : String(value), where[from]];
+}

@@ -1,0 +1,22 @@
+import type { Command } from './command.ts';
+
+/** A command as the list of commands has it: its file is loaded when it is called. */
+export interface ListedCommand {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+/** All commands, in the order of the help. */
+export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
+  ['start', { summary: 'run toncache', load: async () => (await import('./start.ts')).start }],
+  [
+    'check-config',
+    { summary: 'check the settings', load: async () => (await import('./check-config.ts')).checkConfig },
+  ],
+  ['explain', { summary: 'say how a request is cached', load: async () => (await import('./explain.ts')).explain }],
+  ['purge', { summary: 'end stored answers', load: async () => (await import('./purge.ts')).purge }],
+  ['warm', { summary: 'load blocks ahead of their clients', load: async () => (await import('./warm.ts')).warm }],
+  ['top', { summary: 'watch a running instance', load: async () => (await import('./top.ts')).top }],
+  ['verify', { summary: 'check toncache against an indexer', load: async () => (await import('./verify.ts')).verify }],
+  ['demo', { summary: 'see it at work, without an indexer', load: async () => (await import('./demo.ts')).demo }],
+]);

@@ -1,0 +1,51 @@
+import { ProxyError } from '../errors.ts';
+import { parsePurge } from '../ton/purge-selector.ts';
+import { AdminClient } from './admin-client.ts';
+import { type Command, EXIT, UsageError } from './command.ts';
+import { adminUrl, expectNoMore, readOptions, readSettings } from './options.ts';
+
+export const purge: Command = {
+  help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--soft] [--admin URL] [--json]
+
+Ends every stored answer to requests that named the value, in any spelling and in all instances on the same Redis.
+
+  --seqno, --account, --hash   what was named: a masterchain block, an account, or a transaction or message
+  --all                        every stored answer
+  --soft                       make answers stale instead of gone: each is served once more while it is refreshed
+  --admin                      the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
+  --json                       print the answer of the admin port
+
+example:
+  toncache purge --seqno 62000000
+
+exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 no answer or refused, 78 wrong settings`,
+
+  async run(args, context) {
+    const { values, positionals } = readOptions(args, {
+      seqno: { type: 'string' },
+      account: { type: 'string' },
+      hash: { type: 'string' },
+      all: { type: 'boolean' },
+      soft: { type: 'boolean', default: false },
+      admin: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    });
+    expectNoMore(positionals);
+    const { admin, json, ...body } = values;
+    try {
+      // In the words of the instance, before it is asked.
+      parsePurge(body);
+    } catch (error) {
+      throw error instanceof ProxyError ? new UsageError(error.message) : error;
+    }
+    const settings = readSettings(context);
+    const client = new AdminClient({ url: adminUrl(admin, settings), token: settings.http.adminToken });
+    const { status, text } = await client.post('/purge', body);
+    const reply: { error?: string; at?: number } = JSON.parse(text);
+    if (json) context.stdout.write(`${text}\n`);
+    else if (status === 200)
+      context.stdout.write(`purged: what was requested before ${new Date(reply.at ?? 0).toISOString()}\n`);
+    else context.stderr.write(`${reply.error}\n`);
+    return status === 200 ? EXIT.ok : EXIT.failed;
+  },
+};

@@ -1,0 +1,55 @@
+import { SettingsError } from '../config/load.ts';
+import { type Context, EXIT, UnavailableError, UsageError } from './command.ts';
+import { COMMANDS } from './commands.ts';
+
+/** Runs the command that the arguments name and gives its exit code. Rejects only for a bug. */
+export async function run(args: readonly string[], context: Context): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === 'help' || isHelp(name)) {
+    (name === undefined ? context.stderr : context.stdout).write(listOfCommands());
+    return name === undefined ? EXIT.usage : EXIT.ok;
+  }
+  const listed = COMMANDS.get(name);
+  if (listed === undefined) {
+    context.stderr.write(`toncache has no command "${name}"\n\n${listOfCommands()}`);
+    return EXIT.usage;
+  }
+  const command = await listed.load();
+  if (rest.some(isHelp)) {
+    context.stdout.write(`${command.help}\n`);
+    return EXIT.ok;
+  }
+  try {
+    return await command.run(rest, context);
+  } catch (error) {
+    return report(error, name, context);
+  }
+}
+
+function report(error: unknown, name: string, { stderr }: Context): number {
+  if (error instanceof UsageError) {
+    stderr.write(`${error.message}\ntoncache ${name} --help shows how it is called\n`);
+    return EXIT.usage;
+  }
+  if (error instanceof UnavailableError) {
+    stderr.write(`${error.message}\n`);
+    return EXIT.unavailable;
+  }
+  if (error instanceof SettingsError) {
+    stderr.write(`these settings are wrong:\n${error.problems.map((problem) => `  ${problem}\n`).join('')}`);
+    return EXIT.config;
+  }
+  throw error;
+}
+
+function isHelp(arg: string): boolean {
+  return arg === '--help' || arg === '-h';
+}
+
+function listOfCommands(): string {
+  const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}\n`);
+  return (
+    `usage: toncache <command> [options]\n\n${lines.join('')}\n` +
+    `toncache <command> --help shows the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
+  );
+}

@@ -1,0 +1,20 @@
+import { type Command, EXIT } from './command.ts';
+import { expectNoMore, readOptions } from './options.ts';
+
+export const start: Command = {
+  help: `usage: toncache start
+
+Runs toncache until SIGTERM or SIGINT. Settings come from the environment and the file that CONFIG_FILE names.
+
+example:
+  UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://127.0.0.1 toncache start
+
+exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wrong settings`,
+
+  async run(args) {
+    expectNoMore(readOptions(args, {}).positionals);
+    // The process is run by the module itself, as `npm start` runs it: it ends itself.
+    await import('../main.ts');
+    return EXIT.ok;
+  },
+};

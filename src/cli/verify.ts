@@ -1,0 +1,8 @@
+import { HELP } from '../verify/parse-arguments.ts';
+import { verify as runVerify } from '../verify/verify.ts';
+import type { Command } from './command.ts';
+
+export const verify: Command = {
+  help: HELP,
+  run: (args, { env, stdout, stderr }) => runVerify({ args, apiKey: env['UPSTREAM_API_KEY'], stdout, stderr }),
+};

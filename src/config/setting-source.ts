@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { describeRedisUrl } from '../redis-url.ts';
+import { type Nested, valueAt } from './nested.ts';
+import type { SettingMeta } from './values.ts';
+
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One leaf of the schema: where it stands, and what it carries. */
+export interface Setting extends SettingMeta {
+  readonly path: readonly string[];
+  readonly schema: z.ZodType;
+}
+
+/** A setting that is still understood under its old name. */
+export interface Renamed {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A setting with its value as it was written, and where it was written. */
+export interface Sourced {
+  /** Its place in the file, like `http.port`. */
+  readonly name: string;
+  /** As it was written; `undefined` when it is not set. A secret is not shown. */
+  readonly value: unknown;
+  readonly from: 'default' | 'environment' | 'file' | 'old-name';
+  /** The variable, the file, or the old name in the file. */
+  readonly source: string | undefined;
+}
+
+/** What the settings are read from. */
+export interface Given {
+  readonly environment: Environment;
+  /** The file, with old names replaced. */
+  readonly inFile: Nested;
+  readonly renamed: readonly Renamed[];
+}
+
+/** Says where a setting comes from: the environment goes before the file, and that before the default. */
+export function sourceOf({ path, env, envOnly, schema }: Setting, { environment, inFile, renamed }: Given): Sourced {
+  const name = path.join('.');
+  const variable = env === undefined ? undefined : environment[env];
+  if (variable !== undefined && variable !== '') {
+    return { name, value: envOnly ? masked(name, variable) : variable, from: 'environment', source: env };
+  }
+  const value = valueAt(inFile, path);
+  if (value !== undefined) {
+    const oldName = renamed.find(({ to }) => to === name)?.from;
+    const file = environment['CONFIG_FILE'];
+    return oldName === undefined
+      ? { name, value, from: 'file', source: file }
+      : { name, value, from: 'old-name', source: oldName };
+  }
+  const byDefault = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
+  return { name, value: byDefault, from: 'default', source: undefined };
+}
+
+/** A Redis is named without its password; of any other secret nothing is shown. */
+function masked(name: string, value: string): string {
+  return name === 'redis.url' ? describeRedisUrl(value) : '(secret)';
+}

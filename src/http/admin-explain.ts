@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ProxyError } from '../errors.ts';
+import type { Explanation } from '../proxy/explain.ts';
+import { readHeaderLines } from '../ton/explain-call.ts';
+import type { RequestHeaders } from '../ton/parse-call.ts';
+import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
+import { parseTarget } from './parse-request.ts';
+import { sendJson } from './send-json.ts';
+
+export interface AdminExplainOptions {
+  /** Who may ask. */
+  readonly guard: AdminGuardOptions;
+  /** Throws or rejects with a {@link ProxyError} for a request that would be refused. */
+  readonly explain: (text: string, headers: RequestHeaders) => Promise<Explanation>;
+}
+
+/** Serves one request for an explanation; rejects only for what is a bug. */
+export type AdminExplain = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
+
+/** `GET /explain?target=...&header=...`: what a request means here and what is cached for it. Changes nothing. */
+export function createAdminExplain({ guard, explain }: AdminExplainOptions): AdminExplain {
+  const refusalOf = guardAdmin(guard);
+  return async (request, response) => {
+    if (request.method !== 'GET') {
+      sendJson(response, 405, { error: 'accepted: GET' }, ['Allow', 'GET']);
+      return;
+    }
+    const refused = refusalOf(request);
+    if (refused !== undefined) {
+      sendJson(response, refused.status, { error: refused.error }, refused.headers);
+      return;
+    }
+    const parameters = new URLSearchParams(parseTarget(request.url ?? '').rawQuery);
+    const target = parameters.get('target');
+    if (target === null) {
+      sendJson(response, 422, { error: `accepted: ${ACCEPTED}` });
+      return;
+    }
+    try {
+      sendJson(response, 200, await explain(target, readHeaderLines(parameters.getAll('header'))));
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      sendJson(response, 422, { error: error.message });
+    }
+  };
+}

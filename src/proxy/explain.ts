@@ -1,0 +1,102 @@
+import type { Entry } from '../cache/entry.ts';
+import type { TieredCache } from '../cache/tiered-cache.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
+import { cacheKey } from '../ton/cache-key.ts';
+import { type DroppedInput, droppedInputs, type PastedRequest, readPasted, rulesOf } from '../ton/explain-call.ts';
+import type { LifetimeRule } from '../ton/finality.ts';
+import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
+import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
+import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+import type { LastLoad, LastLoads } from './last-loads.ts';
+
+/** What a request means, whatever is cached. */
+export interface ExplainedRequest {
+  readonly operation: OperationName;
+  /** What the indexer is asked: path and query, and the headers that change the answer. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: string;
+  readonly dropped: readonly DroppedInput[];
+  /** The lifetimes that an answer can get; which one, its body decides. */
+  readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
+}
+
+/** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
+export interface CachedAnswer {
+  readonly state: Freshness;
+  readonly answerClass: string;
+  readonly status: number;
+  /** The length of the body as the indexer sent it. */
+  readonly bodyBytes: number;
+  readonly ageMs: number;
+  readonly freshForMs: number;
+  readonly usableForMs: number;
+}
+
+/** The same of a running instance, with what is cached. */
+export interface Explanation extends ExplainedRequest {
+  readonly memory: CachedAnswer | 'absent';
+  /** `failed`: Redis could not be asked in time, or not all purges are known. */
+  readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
+  /** Absent where this instance has not loaded the key, or no longer remembers. */
+  readonly lastLoad?: LastLoad;
+}
+
+export interface ExplainOptions {
+  readonly network: string;
+  /** When all was purged, epoch milliseconds, or 0: part of every key. */
+  readonly epoch: () => number;
+  readonly policies: LifetimePolicies;
+  readonly cache: TieredCache;
+  readonly lastLoads: LastLoads;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Explains a pasted request; see {@link readPasted}. Throws a `ProxyError` `invalid-request`, as the request would. */
+export function explainRequest(
+  pasted: PastedRequest,
+  headers: RequestHeaders,
+  { network, epoch, policies }: Pick<ExplainOptions, 'network' | 'epoch' | 'policies'>,
+): ExplainedRequest {
+  const { operation, rawQuery } = pasted;
+  const call = parseCall(operation, rawQuery, headers);
+  return {
+    operation: operation.name,
+    target: canonicalTarget(operation.name, call.request),
+    headers: Object.fromEntries(call.request.headers),
+    key: cacheKey(network, epoch(), call),
+    dropped: droppedInputs(operation, rawQuery, headers),
+    lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
+  };
+}
+
+function canonicalTarget(operation: OperationName, { query }: CanonicalRequest): string {
+  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return `/api/v3/${operation}?${pairs.join('&')}`;
+}
+
+/** Explains requests to a running instance: looks into both tiers and changes neither. */
+export function explainWith(options: ExplainOptions): (text: string, headers: RequestHeaders) => Promise<Explanation> {
+  const { cache, lastLoads, now } = options;
+  const describe = (entry: Entry): CachedAnswer => ({
+    state: freshnessOf(entry, now()),
+    answerClass: entry.head.answerClass,
+    status: entry.head.status,
+    bodyBytes: entry.forms.bytes,
+    ageMs: now() - entry.askedAt,
+    freshForMs: entry.freshUntil - now(),
+    usableForMs: usableUntil(entry) - now(),
+  });
+  return async (text, headers) => {
+    const explained = explainRequest(readPasted(text), headers, options);
+    const { memory, redis } = await cache.inspect(explained.key);
+    const lastLoad = lastLoads.get(explained.key);
+    return {
+      ...explained,
+      memory: memory === undefined ? 'absent' : describe(memory),
+      redis: typeof redis === 'string' ? redis : describe(redis),
+      ...(lastLoad && { lastLoad }),
+    };
+  };
+}

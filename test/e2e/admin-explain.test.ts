@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Explanation } from '../../src/proxy/explain.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { childrenOfSettled, futureBlock, newestBlock } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
+
+async function explain(world: World, target: string, ...headers: readonly string[]): Promise<Explanation> {
+  const query = new URLSearchParams([['target', target], ...headers.map((line): [string, string] => ['header', line])]);
+  const { status, text } = await world.proxy.askAdmin(`/explain?${query}`);
+  expect(status, text).toBe(200);
+  return JSON.parse(text);
+}
+
+describe('GET /explain', () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await World.start(ANY_WORLD);
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  it('says what the indexer is asked, and what was dropped', async () => {
+    const target = childrenOfSettled(world);
+    const pasted = `https://ton.example${target.replace('hash=', 'HASH=')}&_=17`;
+    const explained = await explain(world, pasted, 'X-No-Address-Book: 1', 'X-Timeout: 5');
+    await world.ask(target, { headers: { 'X-No-Address-Book': '1' } });
+    expect(world.forwarded.map((sent) => sent.target)).toEqual([explained.target]);
+    expect(explained).toMatchObject({
+      operation: 'adjacentTransactions',
+      headers: { 'X-No-Address-Book': 'true' },
+      memory: 'absent',
+      redis: 'not configured',
+      dropped: [{ input: '_=17' }, { input: 'x-timeout: 5' }],
+    });
+    expect(explained.lifetimes.map(({ rule }) => rule)).toContain('adjacentGrowing');
+  });
+
+  it('shows the cached answer under the key of all spellings, and asks the indexer nothing', async () => {
+    const target = newestBlock(world);
+    await world.ask(target);
+    world.advance(1000);
+    const asked = world.forwarded.length;
+    const { memory, lastLoad, key } = await explain(world, target.replace('seqno=', 'SeqNo=0'));
+    expect(key).toBe((await explain(world, target)).key);
+    expect(memory).toMatchObject({ state: 'fresh', answerClass: 'final', status: 200, ageMs: 1000 });
+    expect(lastLoad).toMatchObject({ outcome: 'stored', upstreamStatus: 200, why: expect.stringMatching(/^kept/) });
+    expect(world.forwarded.length).toBe(asked);
+  });
+
+  it('says why the last answer was not kept', async () => {
+    world.indexer.faults.inject({ kind: 'answer', status: 500, body: '{"error":"broken"}' });
+    await world.ask(futureBlock(world));
+    const { memory, lastLoad } = await explain(world, futureBlock(world));
+    expect(memory).toBe('absent');
+    expect(lastLoad).toMatchObject({
+      outcome: 'upstream-error',
+      upstreamStatus: 500,
+      why: expect.stringMatching(/500/),
+    });
+  });
+
+  it('shows a purged answer as absent', async () => {
+    const target = newestBlock(world);
+    await world.ask(target);
+    const body = JSON.stringify({ seqno: Number(new URLSearchParams(target.split('?')[1]).get('seqno')) });
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await world.proxy.askAdmin('/purge', { method: 'POST', headers, body })).status).toBe(200);
+    expect((await explain(world, target)).memory).toBe('absent');
+  });
+
+  it.each([
+    ['no target', '/explain', 422, /target/],
+    ['a header without a colon', '/explain?target=x&header=y', 422, /"Name: value"/],
+    ['what is not cached', '/explain?target=/api/v3/transactions', 422, /nothing is cached at this path/],
+    ['a request that would be refused', '/explain?target=masterchainBlockShards', 422, /seqno is missing/],
+  ])('refuses %s in words', async (_, target, status, words) => {
+    const refused = await world.proxy.askAdmin(target);
+    expect(refused.status).toBe(status);
+    expect(JSON.parse(refused.text).error).toMatch(words);
+  });
+
+  it('answers nobody who may not purge', async () => {
+    const target = '/explain?target=masterchainBlockShards%3Fseqno=1';
+    expect((await world.proxy.askAdmin(target, { headers: { Origin: 'http://evil.example' } })).status).toBe(403);
+    expect((await world.proxy.askAdmin(target, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
+    expect((await world.proxy.askAdmin(target, { headers: { Host: 'evil.example' } })).status).toBe(421);
+    expect((await world.proxy.askAdmin(target, { method: 'POST' })).status).toBe(405);
+    await using guarded = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env: { ADMIN_TOKEN: 'correct' } });
+    expect((await guarded.askAdmin(target)).status).toBe(401);
+    expect((await guarded.askAdmin(target, { headers: { Authorization: 'Bearer correct' } })).status).toBe(200);
+  });
+});
+
+describe('GET /explain with Redis', () => {
+  it('shows what Redis holds, also to an instance that has not asked for it', async () => {
+    await using world = await World.start({ dialect: '1.3', tiers: 'memory and Redis' });
+    const target = newestBlock(world);
+    await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    expect((await explain(world, target)).redis).toMatchObject({ state: 'fresh', answerClass: 'final' });
+    const other = await world.addProxy();
+    const { text } = await other.askAdmin(`/explain?${new URLSearchParams({ target })}`);
+    expect(JSON.parse(text)).toMatchObject({ memory: 'absent', redis: { state: 'fresh' } });
+    expect(JSON.parse(text)).not.toHaveProperty('lastLoad');
+  });
+});

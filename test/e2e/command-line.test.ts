@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { READ_METRICS } from '../../src/cli/top-screen.ts';
+import { type CommandOptions, runCommand } from '../support/command-output.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { newestBlock } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
+
+let world: World;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  world = await World.start(ANY_WORLD);
+  env = { PORT: new URL(world.proxy.url).port, ADMIN_PORT: new URL(world.proxy.adminUrl).port };
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const toncache = (args: readonly string[], options: CommandOptions = {}) => runCommand(args, { env, ...options });
+
+describe('toncache explain', () => {
+  it('shows what a running instance says, for people and as JSON', async () => {
+    await world.ask(newestBlock(world));
+    const { code, stdout } = await toncache(['explain', `https://ton.example${newestBlock(world)}&_=1`]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^key +\S.* masterchainBlockShards\?seqno=\d+$/m);
+    expect(stdout).toMatch(/^drops +_=1 \(the operation does not read it\)$/m);
+    expect(stdout).toMatch(/^memory +final, fresh for 2[0-4](\.\d)? h, asked for 0 ms ago, status 200, \d+ bytes$/m);
+    expect(stdout).toMatch(/^last load +kept: /m);
+    expect(stdout).toMatch(/^ +shardsFinal +24 h +10 min +24 h$/m);
+    const json = await toncache(['explain', '--json', newestBlock(world)]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ memory: { state: 'fresh' }, lastLoad: { outcome: 'stored' } });
+  });
+
+  it('says the same of the request itself without an instance', async () => {
+    const args = ['explain', '--json', `${newestBlock(world)}&LIMIT=7&_=1`, '--header', 'X-Timeout: 3'];
+    const [online, offline] = await Promise.all([toncache(args), toncache([...args, '--offline'])]);
+    const { memory: _, redis: __, key, ...request } = JSON.parse(online.stdout);
+    const alone = JSON.parse(offline.stdout);
+    expect(alone).toEqual({ ...request, key: key.replace(world.network, 'mainnet') });
+    expect(alone.dropped).toHaveLength(2);
+  });
+
+  it('exits 1 with the words of the refusal for a request that would be refused', async () => {
+    for (const more of [[], ['--offline']]) {
+      const { code, stdout, stderr } = await toncache(['explain', 'masterchainBlockShards?seqno=x', ...more]);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^the request would be refused: seqno is not valid; accepted: /);
+    }
+  });
+});
+
+describe('toncache purge', () => {
+  it('purges at the running instance', async () => {
+    await world.ask(newestBlock(world));
+    const seqno = new URLSearchParams(newestBlock(world).split('?')[1]).get('seqno') ?? '';
+    const { code, stdout } = await toncache(['purge', '--seqno', seqno]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^purged: what was requested before \d{4}-/)]);
+    expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
+  });
+
+  it('sends ADMIN_TOKEN, and exits 69 with what is missing without it', async () => {
+    await using guarded = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_TOKEN: 'correct' } });
+    const admin = ['purge', '--all', '--admin', guarded.adminUrl];
+    expect(await toncache(admin)).toMatchObject({ code: 69, stderr: expect.stringContaining('ADMIN_TOKEN') });
+    expect((await toncache(admin, { env: { ADMIN_TOKEN: 'correct' } })).code).toBe(0);
+    expect((await toncache([...admin, '--json'], { env: { ADMIN_TOKEN: 'correct' } })).stdout).toMatch(/^\{"purged":/);
+  });
+});
+
+describe('toncache warm', () => {
+  it('stores a range of blocks, which cost the indexer nothing the second time', async () => {
+    const { headSeqno } = world.indexer.chain;
+    const args = ['warm', '--from-seqno', `${headSeqno - 9}`, '--to-seqno', `${headSeqno}`, '--rps', '1000', '--json'];
+    const first = await toncache(args);
+    expect(first.code).toBe(0);
+    expect(JSON.parse(first.stdout)).toEqual({ hits: 0, loaded: 10, absent: 0, retries: 0 });
+    expect(first.stderr).toMatch(/^10 blocks in .*: 10 loaded, 0 stored before, 0 not there, 0 asked again$/m);
+    const asked = world.forwarded.length;
+    expect(JSON.parse((await toncache(args)).stdout)).toMatchObject({ hits: 10, loaded: 0 });
+    expect(world.forwarded.length).toBe(asked);
+  });
+
+  it('stops on the signal with the command that goes on, and draws a bar only on a terminal', async () => {
+    const { headSeqno } = world.indexer.chain;
+    const stopping = new AbortController();
+    const args = ['warm', '--from-seqno', `${headSeqno - 9}`, '--to-seqno', `${headSeqno}`, '--rps', '20'];
+    const onOutput = (text: string) => {
+      if (text.includes('a second')) stopping.abort();
+    };
+    const stopped = await toncache(args, { signal: stopping.signal, isTTY: true, onOutput });
+    expect(stopped.code).toBe(75);
+    expect(stopped.stdout).toMatch(/\r\[#+-+\] \d+ %, \d+ of 10 blocks, \d+ a second, .* left/);
+    const [, next] =
+      /^stopped; to go on: toncache warm --from-seqno (\d+) --to-seqno \d+ --rps 20$/m.exec(stopped.stderr) ?? [];
+    expect(Number(next)).toBeGreaterThan(headSeqno - 9);
+    const rest = await toncache(['warm', '--from-seqno', `${next}`, '--to-seqno', `${headSeqno}`, '--rps', '1000']);
+    expect(rest.code).toBe(0);
+    expect(rest.stdout).not.toContain('[');
+    for (let seqno = headSeqno - 9; seqno <= headSeqno; seqno++) {
+      const reply = await world.ask(`/api/v3/masterchainBlockShards?seqno=${seqno}`);
+      expect(reply.cache).toMatchObject({ hit: true });
+    }
+  });
+});
+
+describe('toncache top', () => {
+  it('shows counters by label and gauges, one time where there is no terminal', async () => {
+    await world.ask(newestBlock(world));
+    await world.ask(newestBlock(world));
+    const { code, stdout } = await toncache(['top']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^hit-memory +\d+\.\d +1 +50\.0 %$/m);
+    expect(stdout).toMatch(/^masterchainBlockShards +\d+\.\d +2 +100\.0 %$/m);
+    expect(stdout).toMatch(/^entries in memory +1$/m);
+    expect(stdout).not.toContain('\x1b');
+  });
+
+  it('looks again on a terminal until it is stopped', async () => {
+    const stopping = new AbortController();
+    let looks = 0;
+    const onOutput = () => {
+      if (++looks === 2) stopping.abort();
+    };
+    const { code, stdout } = await toncache(['top'], { isTTY: true, signal: stopping.signal, onOutput });
+    expect([code, looks]).toEqual([0, 2]);
+    expect(stdout).toContain('(averages since it started)');
+    expect(stdout).toContain('(a second now)');
+  });
+
+  it('reads only metrics that a page has', async () => {
+    world.indexer.faults.inject({ kind: 'answer', status: 500, body: '{}' });
+    await world.ask(newestBlock(world));
+    const { text } = await world.proxy.askAdmin('/metrics');
+    const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));
+    const missing = READ_METRICS.filter((name) => !names.has(name.replace(/_(sum|count)$/, '')));
+    expect(missing).toEqual([]);
+  });
+});

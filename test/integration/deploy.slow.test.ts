@@ -1,0 +1,130 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findFreePort } from '../../src/demo/find-free-port.ts';
+import { startIndexer } from '../../src/simulator/indexer.ts';
+import { debianProgram } from '../support/apt.ts';
+import { deployFile } from '../support/deploy-files.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { startProxy } from '../support/start-proxy.ts';
+
+const run = promisify(execFile);
+const DEPLOY = new URL('../../config/deploy/', import.meta.url).pathname;
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'toncache-deploy-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('the systemd units', () => {
+  it('are right for systemd-analyze verify', async () => {
+    const program = await debianProgram('systemd-analyze', 'systemd');
+    const folder = aFolder();
+    for (const name of ['toncache.service', 'toncache@.service']) {
+      // It looks for the program, which is not installed here.
+      const unit = deployFile(`systemd/${name}`).replace('/usr/bin/toncache', '/bin/true');
+      writeFileSync(join(folder, name), unit);
+    }
+    const units = [join(folder, 'toncache.service'), join(folder, 'toncache@9465.service')];
+    copyFileSync(join(folder, 'toncache@.service'), join(folder, 'toncache@9465.service'));
+    const verify = (paths: readonly string[]) =>
+      spawnSync(program, ['verify', '--man=no', ...paths], { encoding: 'utf8' });
+    const { stderr, status } = verify(units);
+    const ours = stderr.split('\n').filter((line) => line.includes('toncache'));
+    expect([status, ours]).toEqual([0, []]);
+    writeFileSync(
+      join(folder, 'toncache.service'),
+      `${deployFile('systemd/toncache.service')}\n[Service]\nRestrt=no\n`,
+    );
+    expect(verify(units).stderr).toContain('Restrt');
+  });
+});
+
+describe('the configuration of Prometheus', () => {
+  it('is right for promtool check config', async () => {
+    const program = await debianProgram('promtool', 'prometheus');
+    const { stdout } = await run(program, ['check', 'config', join(DEPLOY, 'prometheus.yml')]);
+    expect(stdout).toContain('is valid prometheus config file syntax');
+  });
+});
+
+describe('the configuration of nginx', () => {
+  it('is accepted by nginx, which then serves toncache over TLS, with limits for each client', async () => {
+    const program = await debianProgram('nginx', 'nginx-light');
+    await using indexer = await startedIndexer();
+    await using proxy = await startProxy({ upstreamUrl: indexer.url });
+    const folder = aFolder();
+    const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000));
+    const config = nginxConfig(folder, { port, proxyUrl: proxy.url, indexerUrl: indexer.url });
+    const base = ['-p', folder, '-c', config, '-e', join(folder, 'error.log')];
+    const { stderr } = await run(program, ['-t', ...base]);
+    expect(stderr).toContain('test is successful');
+    expect(stderr).not.toMatch(/\[(warn|error|emerg)\]/);
+
+    const nginx = spawn(program, [...base, '-g', 'daemon off;'], { stdio: 'ignore' });
+    onTestFinished(async () => {
+      const ended = once(nginx, 'exit');
+      nginx.kill('SIGTERM');
+      await ended;
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    onTestFinished(() => agent.destroy());
+    const ask = (key?: string) => askOverTls(agent, port, '/api/v3/masterchainBlockShards?seqno=1', key);
+    await vi.waitFor(() => ask('change-me-2'), { timeout: 20_000, interval: 50 });
+
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
+    const statuses = answers.map(({ status }) => status);
+    // 40 at once, and 20 a second: those of this moment and no others.
+    expect(statuses.filter((status) => status !== 429).length).toBeGreaterThanOrEqual(40);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+    expect(answers.find(({ status }) => status !== 429)?.cacheStatus).toMatch(/^toncache; /);
+
+    const known = await Promise.all(Array.from({ length: 200 }, () => ask('change-me-1')));
+    expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
+  });
+});
+
+async function startedIndexer() {
+  const indexer = await startIndexer();
+  return { url: indexer.url, [Symbol.asyncDispose]: () => indexer.close() };
+}
+
+/** The file as it is, with the ports and paths of this test. */
+function nginxConfig(folder: string, at: { port: number; proxyUrl: string; indexerUrl: string }): string {
+  const { key, cert } = selfSignedCertificate('ton.example', '127.0.0.1');
+  writeFileSync(join(folder, 'ton.example.key'), key);
+  writeFileSync(join(folder, 'ton.example.crt'), cert);
+  mkdirSync(join(folder, 'logs'));
+  const text = deployFile('nginx.conf')
+    .replace('pid /run/nginx.pid;', `pid ${folder}/nginx.pid;`)
+    .replace('worker_processes auto;', 'worker_processes 1;')
+    .replace('worker_rlimit_nofile 65536;', '')
+    .replace('worker_connections 8192;', 'worker_connections 512;')
+    .replace('listen 443', `listen 127.0.0.1:${at.port}`)
+    .replaceAll('/etc/nginx/tls/', `${folder}/`)
+    .replace('127.0.0.1:8080', new URL(at.proxyUrl).host)
+    .replace('127.0.0.1:8081', new URL(at.indexerUrl).host)
+    .replace('http {', `http {\n    access_log off;\n    client_body_temp_path ${folder}/body;\n`);
+  const path = join(folder, 'nginx.conf');
+  writeFileSync(path, text);
+  return path;
+}
+
+function askOverTls(agent: Agent, port: number, path: string, key?: string) {
+  const headers = { Host: 'ton.example', ...(key === undefined ? {} : { 'X-Api-Key': key }) };
+  return new Promise<{ status: number; cacheStatus: string }>((resolve, reject) => {
+    const sent = request({ agent, host: '127.0.0.1', port, path, headers, rejectUnauthorized: false }, (response) => {
+      response.resume().on('end', () => {
+        const cacheStatus = String(response.headers['cache-status'] ?? '');
+        resolve({ status: response.statusCode ?? 0, cacheStatus });
+      });
+    });
+    sent.on('error', reject).end();
+  });
+}

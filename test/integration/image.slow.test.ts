@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startIndexer } from '../../src/simulator/indexer.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+import { type BuiltImage, removeReadOnly, runDockerfile, setWritable } from '../support/run-dockerfile.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const NOBODY = 65_534;
+
+/** Read-only files do not stop root, so that the process is run by nobody then, as the image runs it by `node`. */
+const asNobody = process.getuid?.() === 0 ? { uid: NOBODY } : {};
+
+let folder: string;
+let image: BuiltImage;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'toncache-image-'));
+  chmodSync(folder, 0o755);
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
+  const env = { ...Object.fromEntries(inherited), PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+  image = runDockerfile({ context: ROOT, into: folder, env });
+  setWritable(folder, false);
+}, 900_000);
+
+afterAll(() => removeReadOnly(folder), 900_000);
+
+/** The arguments of `node` in a command of the image. */
+function nodeArguments([node, ...args]: readonly string[]): string[] {
+  expect(node).toBe('node');
+  return args;
+}
+
+describe('what the Dockerfile puts into the image', () => {
+  it('is what runs: no simulator, no demo, no tests, no development dependencies', () => {
+    const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
+    const own = files.filter((path) => !path.startsWith('node_modules'));
+    expect(own.filter((path) => /^(src|test)|\.ts$|^dist\/demo|\.tgz$/.test(path))).toEqual([]);
+    expect(own.filter((path) => path.startsWith('dist/simulator/'))).toEqual(['dist/simulator/spellings.js']);
+    const installed = readdirSync(join(image.directory, 'node_modules'));
+    for (const name of ['typescript', 'vitest', 'node', 'knip', '@biomejs']) expect(installed).not.toContain(name);
+    expect(readdirSync(join(image.directory, 'config'))).toContain('shared.json');
+  });
+
+  it('runs as a user without rights, on all interfaces, with labels', () => {
+    expect(image.user).toBe('node');
+    expect(image.env).toEqual({ HOST: '0.0.0.0', ADMIN_HOST: '0.0.0.0' });
+    for (const label of ['title', 'description', 'licenses', 'version', 'revision']) {
+      expect(image.labels).toContain(`org.opencontainers.image.${label}=`);
+    }
+  });
+
+  it('starts on a read-only file system, answers, is healthy on the configured admin port, and drains', async () => {
+    const indexer = await startIndexer();
+    const args = nodeArguments([...image.entrypoint, ...image.command]);
+    const env = { ...image.env, UPSTREAM_URL: indexer.url, CONFIG_FILE: 'config/sidecar.json' };
+    await using started = await ProxyProcess.start(env, undefined, { args, cwd: image.directory, ...asNobody });
+    const port = new URL(started.url).port;
+    const target = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
+    expect((await fetch(`http://127.0.0.1:${port}${target}`)).status).toBe(200);
+    const isHealthy = (adminPort: string) =>
+      spawnSync(process.execPath, nodeArguments(image.healthcheck), {
+        cwd: image.directory,
+        env: { ...env, ADMIN_PORT: adminPort },
+        ...asNobody,
+      }).status;
+    expect(isHealthy(new URL(started.adminUrl).port)).toBe(0);
+    expect(isHealthy(port)).toBe(1);
+    started.signal('SIGTERM');
+    expect(await started.ended).toMatchObject({ code: 0 });
+    await indexer.close();
+  });
+});

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCommand } from '../../support/command-output.ts';
+
+const UPSTREAM_URL = 'http://indexer:8081';
+
+function aFile(settings: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'toncache-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'settings.json');
+  writeFileSync(file, JSON.stringify(settings));
+  return file;
+}
+
+async function check(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const { code, stdout } = await runCommand(['check-config', '--json', ...args], { env });
+  return { code, ...JSON.parse(stdout) };
+}
+
+describe('toncache check-config', () => {
+  it('says of each setting where it comes from: environment, file, old name or default', async () => {
+    const file = aFile({ memory: { maxSize: '64MiB' }, breaker: { rest: '3s' }, http: { port: 1 } });
+    const { code, settings, warnings } = await check({ UPSTREAM_URL, CONFIG_FILE: file, PORT: '8081' }, '--all');
+    expect(code).toBe(0);
+    expect(settings).toEqual(
+      expect.arrayContaining([
+        { name: 'upstream.url', value: UPSTREAM_URL, from: 'environment', source: 'UPSTREAM_URL' },
+        { name: 'http.port', value: '8081', from: 'environment', source: 'PORT' },
+        { name: 'memory.maxSize', value: '64MiB', from: 'file', source: file },
+        { name: 'breaker.openDuration', value: '3s', from: 'old-name', source: 'breaker.rest' },
+        { name: 'upstream.timeout', value: '5s', from: 'default' },
+        { name: 'redis.url', from: 'default' },
+      ]),
+    );
+    expect(warnings).toEqual(['breaker.rest is an old name: write breaker.openDuration']);
+  });
+
+  it('shows no secret', async () => {
+    const env = {
+      UPSTREAM_URL,
+      UPSTREAM_API_KEY: 'secret1',
+      ADMIN_TOKEN: 'secret2',
+      REDIS_URL: 'redis://user:secret3@redis:6379/2',
+    };
+    for (const args of [[], ['--json'], ['--all']]) {
+      const { stdout, stderr } = await runCommand(['check-config', ...args], { env });
+      expect(stdout + stderr).not.toMatch(/secret\d/);
+      expect(stdout).toContain('redis://redis:6379/2');
+      expect(stdout).toContain('NETWORK is not set');
+    }
+  });
+
+  it('names all problems at once and exits 78', async () => {
+    const env = { PORT: 'eighty', CONFIG_FILE: aFile({ memory: { size: '1GiB' }, redis: { url: 'redis://x' } }) };
+    const { code, stderr } = await runCommand(['check-config'], { env });
+    expect(code).toBe(78);
+    for (const name of ['PORT (http.port)', 'UPSTREAM_URL (upstream.url)', 'memory.size', 'redis.url']) {
+      expect(stderr).toContain(`  ${name}: `);
+    }
+    expect(await check(env)).toMatchObject({ code: 78, problems: expect.arrayContaining([expect.any(String)]) });
+  });
+
+  it('lists only what is set unless all is asked for', async () => {
+    const { stdout } = await runCommand(['check-config'], { env: { UPSTREAM_URL } });
+    expect(stdout).toMatch(/^upstream\.url +http:\/\/indexer:8081 +environment UPSTREAM_URL$/m);
+    expect(stdout).not.toContain('memory.maxSize');
+    expect(stdout).toMatch(/^\d+ others have their defaults/m);
+  });
+});

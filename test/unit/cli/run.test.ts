@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../src/cli/commands.ts';
+import { runCommand } from '../../support/command-output.ts';
+
+describe('toncache', () => {
+  it('lists its commands with --help', async () => {
+    for (const args of [['--help'], ['-h'], ['help']]) {
+      const { code, stdout } = await runCommand(args);
+      expect(code).toBe(0);
+      for (const [name, { summary }] of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
+    }
+  });
+
+  it.each([[[]], [['strat']], [['toString']]])('exits 64 with the list of commands for %j', async (args) => {
+    const { code, stdout, stderr } = await runCommand(args);
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toContain('usage: toncache <command>');
+  });
+
+  it.each([...COMMANDS.keys()])('%s --help says how it is called, with an example and its exit codes', async (name) => {
+    const { code, stdout, stderr } = await runCommand([name, '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^usage: /);
+    expect(stdout).toMatch(/^exit codes:/m);
+    expect(stdout.split('\n').filter((line) => line.includes(name)).length, 'an example').toBeGreaterThan(0);
+  });
+
+  it.each([...COMMANDS.keys()].filter((name) => name !== 'verify'))(
+    '%s refuses an option that it does not have, before it does anything',
+    async (name) => {
+      const { code, stdout, stderr } = await runCommand([name, '--frobnicate']);
+      expect([code, stdout]).toEqual([64, '']);
+      expect(stderr).toContain('--frobnicate');
+      expect(stderr).toContain(`toncache ${name} --help`);
+    },
+  );
+
+  it.each([
+    ['explain'],
+    ['explain', 'a', 'b'],
+    ['purge'],
+    ['purge', '--seqno', 'x'],
+    ['purge', '--seqno', '1', '--all'],
+    ['purge', '--seqno', '1', '--admin', 'localhost:9464'],
+    ['warm'],
+    ['warm', '--from-seqno', '5', '--to-seqno', '4'],
+    ['warm', '--from-seqno', '5', '--to-seqno', '6', '--rps', '0'],
+    ['warm', '--from-seqno', '5', '--to-seqno', '99999999999'],
+    ['top', '--interval', '0'],
+    ['start', 'now'],
+    ['demo', '--for', '10'],
+  ])('exits 64 for %s %s %s %s %s', async (...args) => {
+    const { code, stderr } = await runCommand(args.filter((arg) => arg !== undefined));
+    expect(code).toBe(64);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.each([
+    ['purge', '--all'],
+    ['explain', 'masterchainBlockShards?seqno=1'],
+    ['top', '--once'],
+  ])('%s exits 69 where nobody answers, and says what to do', async (...args) => {
+    const { code, stderr } = await runCommand(args, { env: { ADMIN_PORT: '9' } });
+    expect(code).toBe(69);
+    expect(stderr).toMatch(
+      /^no toncache answers at http:\/\/127\.0\.0\.1:9 .*: start it, or name its admin port by --admin/,
+    );
+  });
+
+  it('exits 78 with all problems for settings that are wrong', async () => {
+    const { code, stderr } = await runCommand(['top'], { env: { ADMIN_PORT: 'x', PORT: 'y' } });
+    expect(code).toBe(78);
+    expect(stderr).toContain('ADMIN_PORT (http.adminPort): ');
+    expect(stderr).toContain('PORT (http.port): ');
+  });
+});

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ProxyError } from '../../../src/errors.ts';
+import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../../../src/ton/explain-call.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
+import type { OperationName } from '../../../src/ton/operations.ts';
+import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import { meanings } from './meaning.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_BOUNCEABLE,
+  callOf,
+  HASH_HEX,
+  OPERATION_NAMES,
+  operationNamed,
+  requestOf,
+} from './requests.ts';
+import { spell } from './spell.ts';
+
+function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): DroppedInput[] {
+  return droppedInputs(operationNamed(name), rawQuery, headers);
+}
+
+const inputs = (found: readonly DroppedInput[]) => found.map(({ input }) => input);
+
+describe('a pasted request', () => {
+  test.each([
+    'masterchainBlockShards?seqno=7',
+    '/api/v3/masterchainBlockShards?seqno=7',
+    ' https://ton.example/api/v3/masterchainBlockShards?seqno=7 ',
+    'https://ton.example/indexer/API/v3/MasterchainBlockShards/?seqno=7#there',
+  ])('%s is read as its operation and query', (text) => {
+    const { operation, rawQuery } = readPasted(text);
+    expect([operation.name, rawQuery]).toEqual(['masterchainBlockShards', 'seqno=7']);
+  });
+
+  test.each(['', '?seqno=7', '/api/v3/transactions?hash=x', 'https://ton.example/', 'toString'])(
+    '%j is refused with the operations that are cached',
+    (text) => {
+      expect(() => readPasted(text)).toThrow(ProxyError);
+      expect(() => readPasted(text)).toThrow(/pendingTraces, adjacentTransactions, masterchainBlockShards/);
+    },
+  );
+});
+
+describe('the inputs that are dropped', () => {
+  test('are those that the operation does not read, in their order, with the reason', () => {
+    const found = dropped('masterchainBlockShards', 'seqno=7&_=1&x_timeout=5', { 'x-request-id': 'a' });
+    expect(inputs(found)).toEqual(['_=1', 'x_timeout=5', 'x-request-id: a']);
+    expect(found[0]?.why).toBe('the operation does not read it');
+    expect(found[1]?.why).toMatch(/404/);
+  });
+
+  test('do not repeat the value of a key', () => {
+    expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');
+    expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7', { 'x-api-key': 'hidden' }))).not.toContain(
+      'hidden',
+    );
+  });
+
+  test('are repeats, words without a meaning and flags that are off', () => {
+    const accounts = `account=${ACCOUNT}&account=${ACCOUNT_BOUNCEABLE}`;
+    expect(inputs(dropped('pendingTraces', accounts))).toEqual([`account=${ACCOUNT}`]);
+    expect(inputs(dropped('adjacentTransactions', `hash=${HASH_HEX}&direction=both`))).toEqual(['direction=both']);
+    const flags = dropped('adjacentTransactions', `hash=${HASH_HEX}`, { 'x-no-address-book': 'false' });
+    expect(flags).toEqual([{ input: 'x-no-address-book: false', why: 'the request means the same without it' }]);
+  });
+
+  test('are none of those that the call needs', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const { operation } = meaning;
+        const found = dropped(operation, rawQuery, headers);
+        const left = rawQuery.split('&').filter((piece) => piece !== '');
+        for (const { input } of found) {
+          const place = left.indexOf(input);
+          if (place >= 0) left.splice(place, 1);
+        }
+        const names = new Set(found.map(({ input }) => input.slice(0, Math.max(0, input.indexOf(':')))));
+        const others = Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
+        expect(requestOf(operation, left.join('&'), others)).toEqual(requestOf(operation, rawQuery, headers));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('the rules of lifetimes that a call can fall under', () => {
+  const row = fc.record(
+    {
+      workchain: fc.constantFrom(-1, 0),
+      seqno: fc.constantFrom(7, 8),
+      mc_block_seqno: fc.constantFrom(0, 7),
+      now: fc.constant(1),
+      finality: fc.constantFrom('finalized', 'pending'),
+      transactions: fc.constantFrom({}, { a: { mc_block_seqno: 7 } }),
+    },
+    { requiredKeys: [] },
+  );
+  const body = fc.oneof(
+    fc.record({ error: fc.constant('not found') }),
+    fc
+      .tuple(fc.constantFrom('blocks', 'transactions', 'traces'), fc.array(row, { maxLength: 3 }))
+      .map(([list, rows]) => ({ [list]: rows })),
+  );
+  const QUERIES: Record<OperationName, readonly string[]> = {
+    pendingTraces: [`account=${ACCOUNT}`],
+    adjacentTransactions: [`hash=${HASH_HEX}`, `hash=${HASH_HEX}&direction=in`, `hash=${HASH_HEX}&direction=out`],
+    masterchainBlockShards: ['seqno=7', 'seqno=7&limit=1', 'seqno=7&offset=1'],
+  };
+
+  test.each(OPERATION_NAMES)('hold the rule of every answer to %s, and no other', (name) => {
+    for (const query of QUERIES[name]) {
+      const call = callOf(name, query);
+      const rules = new Set(rulesOf(call));
+      fc.assert(
+        fc.property(fc.constantFrom(200, 404), body, (status, answer) => {
+          const finality = finalityOf(call, status, answer);
+          if (finality !== undefined) expect(rules).toContain(finality.rule);
+        }),
+        { numRuns: 1000 },
+      );
+    }
+  });
+});
