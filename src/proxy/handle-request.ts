@@ -16,6 +16,7 @@ import type { Loader } from './last-loads.ts';
 import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
+import { traceparentOf } from './trace-context.ts';
 
 /** A request for one of the operations, not yet looked into. */
 export interface ProxyRequest {
@@ -98,7 +99,9 @@ export class RequestHandler implements MemoryHits {
       if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
-      return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
+      return waiter === undefined
+        ? this.#refuse(call, key, 'too-many-waiting')
+        : this.#join(call, key, waiter, traceparentOf(request.headers));
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
@@ -141,9 +144,9 @@ export class RequestHandler implements MemoryHits {
     return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
-  async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
+  async #join(call: Call, key: string, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
     const { flights, loader } = this.#options;
-    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true));
+    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request did. A flight that starts now asks after both.
     if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();
