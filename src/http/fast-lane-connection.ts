@@ -18,6 +18,9 @@ export interface FastLaneParts extends Writing {
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
 }
 
+/** Longer fields are read again for each request. */
+const MOST_REMEMBERED = 1024;
+
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** What Node's HTTP server answers before it closes, and nothing else was written for the request. */
@@ -31,6 +34,8 @@ export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #parts: FastLaneParts;
   readonly #writer: FastLaneWriter;
+  /** Whether anything came. */
+  wasUsed = false;
   /** An incomplete head, or what must not be looked at yet. */
   #unread = NO_BYTES;
   #isLeaving = false;
@@ -73,6 +78,7 @@ export class FastLaneConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    this.wasUsed = true;
     const unread = this.#unread;
     if (unread.length === 0) {
       this.#read(chunk, false);
@@ -127,8 +133,10 @@ export class FastLaneConnection {
   }
 
   #readFields(text: string): RequestFields | undefined {
-    this.#lastText = text;
-    this.#lastFields = readFields(text);
+    if (text.length > MOST_REMEMBERED) return readFields(text);
+    // A string of its own: a part of what was read would keep the whole of it alive.
+    this.#lastText = Buffer.from(text, 'latin1').toString('latin1');
+    this.#lastFields = readFields(this.#lastText);
     return this.#lastFields;
   }
 

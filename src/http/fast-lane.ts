@@ -93,7 +93,7 @@ export class FastLane {
       const idleMs = now - lane.idleSince;
       if (lane.hasPartOfHead) lane.leave();
       else if (!lane.isIdle) continue;
-      else if (socket.bytesRead > 0) {
+      else if (lane.wasUsed) {
         if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
       } else if (idleMs > headerTimeoutMs) {
         socket.write(REQUEST_TIMEOUT);

@@ -90,7 +90,8 @@ export class Asker {
     try {
       const response = await fetch(url, {
         method,
-        headers: { ...this.#options.headers, ...headers },
+        // Encodings have lengths and tags of their own, and which one is at hand depends on who asked before.
+        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });

@@ -17,7 +17,7 @@ interface Subject {
   readonly settled: () => Promise<void>;
 }
 
-const connection = await connectedRedis(inject('redisUrl'));
+const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 30_000 });
 afterAll(() => connection.close());
 
 function memoryTier(): Subject {
@@ -32,7 +32,7 @@ function redisTier(): Subject {
     connection,
     redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
     toStore: asTheyAre,
-    budgetMs: 5000,
+    budgetMs: 30_000,
     breaker: { faults: 3, openMs: 1000 },
     maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,

@@ -29,10 +29,18 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test -- test/unit/ton': 'the folder exists (below)',
   'npm run test:slow': 'a step of .ci/run (below)',
   'npm run check': 'a step of .ci/run (below)',
+  'npm run truth': 'a step of .ci/run (below)',
+  'npm run truth -- --minutes 10 --faults all': 'takes ten minutes',
   'npm run docs': 'test/unit/config/render-docs.test.ts compares what it writes',
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
   'npm run bench:fleet': 'takes three minutes of the whole machine',
+  'npm run bench:memory': 'takes minutes of the whole machine',
+  'npm run bench:peers': 'takes minutes of the whole machine',
+  'npm run bench:peers -- --rounds 2 --seconds 1': 'needs other caches, which may not be installed',
+  'npm run truth': 'a step of .ci/run',
+  'npm run truth -- --minutes 10 --faults all': 'takes ten minutes; .ci/run runs it with fewer',
+  'npm run bench:workload': 'takes minutes of the whole machine',
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',
@@ -120,7 +128,7 @@ describe('the documented commands', () => {
     expect(existsSync('test/unit/ton')).toBe(true);
     accessSync('.ci/run', constants.X_OK);
     expect(() => execFileSync('bash', ['-n', '.ci/run'])).not.toThrow();
-    for (const step of ['npm ci', 'npm run check', ' test\n', ' test:slow\n'])
+    for (const step of ['npm ci', 'npm run check', 'npm run truth', ' test\n', ' test:slow\n'])
       expect(readPage('.ci/run')).toContain(step);
   });
 

@@ -1,30 +1,17 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunningProxy } from '../support/start-proxy.ts';
+import { accepting, DECODERS, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
 import { nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, type Reply, World } from './world.ts';
 
-const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
-  gzip: gunzipSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-};
 const ALL = Object.keys(DECODERS);
-const WITH_REDIS = { ...ANY_WORLD, tiers: 'memory and Redis' } as const;
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
-
-const accepting = (acceptEncoding: string, more = {}) => ({ headers: { 'Accept-Encoding': acceptEncoding, ...more } });
-const encodingOf = ({ headers }: Pick<Reply, 'headers'>) => headers['content-encoding'];
 const encoded = (proxy = world.proxy) => proxy.metric('toncache_encoded_total');
-
-function decoded(reply: Pick<Reply, 'headers' | 'bytes'>): string {
-  return (DECODERS[encodingOf(reply) ?? ''] ?? ((bytes: Buffer) => bytes))(reply.bytes).toString();
-}
 
 /** Asks until the answer comes in an encoding: it is made in the background. */
 async function untilEncoded(target: string, acceptEncoding: string, proxy = world.proxy): Promise<Reply> {
@@ -212,47 +199,5 @@ describe.each([
     const inAll = keptBytes + bytes.length + inBrotli.bytes.length;
     expect(await world.proxy.metric('toncache_memory_bytes')).toBe(inAll);
     expect(reply.bytes.length).toBeLessThan(bytes.length);
-  });
-});
-
-describe('with compression off', () => {
-  it('all answers go out as they are', async () => {
-    world = await World.start({ ...WITH_REDIS, proxy: { env: { COMPRESSION: 'off' } } });
-    const target = parentOfSettled(world);
-    const { text } = await world.askIndexer(target);
-    for (let time = 0; time < 3; time++) {
-      const reply = await world.ask(target, accepting('gzip'));
-      expect([encodingOf(reply), reply.text]).toEqual([undefined, text]);
-      expect(reply.headers.vary).toBe('X-No-Address-Book');
-    }
-    expect(await encoded()).toBe(0);
-  });
-});
-
-describe('with Redis', () => {
-  beforeEach(async () => {
-    world = await World.start(WITH_REDIS);
-  });
-
-  it('another instance sends what is stored, and encodes nothing again', async () => {
-    const target = parentOfSettled(world);
-    const { text } = await world.ask(target, accepting('gzip'));
-    await world.proxy.untilRedisHasAll();
-    const other = await world.addProxy();
-    const reply = await world.ask(target, accepting('gzip'), other);
-    expect(reply.cache).toMatchObject({ hit: true, detail: 'redis' });
-    expect([encodingOf(reply), decoded(reply)]).toEqual(['gzip', text]);
-    expect((await world.ask(target, accepting('gzip'), other)).digest).toBe(reply.digest);
-    expect([await encoded(), await encoded(other)]).toEqual([1, 0]);
-  });
-
-  it('another instance decodes it for a client that accepts no encoding', async () => {
-    const target = parentOfSettled(world);
-    const { text } = await world.ask(target);
-    await world.proxy.untilRedisHasAll();
-    const other = await world.addProxy();
-    const reply = await world.ask(target, {}, other);
-    expect([reply.cache, reply.text]).toMatchObject([{ hit: true, detail: 'redis' }, text]);
-    expect(await encoded(other)).toBe(0);
   });
 });

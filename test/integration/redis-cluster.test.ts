@@ -3,6 +3,9 @@ import { SharedRate } from '../../src/admission/shared-rate.ts';
 import { observedConnection, putBytes } from '../support/connected-redis.ts';
 import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
+/** On a busy machine a Redis that is slow is no Redis that fails. */
+const PATIENT = { connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 };
+
 let cluster: RedisCluster;
 
 beforeAll(async () => {
@@ -25,7 +28,7 @@ async function keysOfMasters(): Promise<number[]> {
 }
 
 test('keys land on all masters and are read from there', async () => {
-  await using redis = await observedConnection(cluster.url);
+  await using redis = await observedConnection(cluster.url, PATIENT);
   await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from(`of ${key}`))));
   const read = await Promise.all(keys.map((key) => redis.getBuffer(key)));
   expect(read.map(String)).toEqual(keys.map((key) => `of ${key}`));
@@ -37,13 +40,13 @@ test('keys land on all masters and are read from there', async () => {
 
 test('one node that can be reached is enough', async () => {
   const [, second] = cluster.masters;
-  await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`);
+  await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`, PATIENT);
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
   await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from('x'))));
 });
 
 test('a script runs on the node of its keys, the first time and later', async () => {
-  await using redis = await observedConnection(cluster.url);
+  await using redis = await observedConnection(cluster.url, PATIENT);
   const script = `redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
     return { redis.call('GET', KEYS[1]), 7, { ARGV[2] }, false } -- ${Math.random()}`;
   const bytes = Buffer.from([0, 0xff, 0x80]);
@@ -54,23 +57,23 @@ test('a script runs on the node of its keys, the first time and later', async ()
 });
 
 test('a script with keys of two slots is refused', async () => {
-  await using redis = await observedConnection(cluster.url);
+  await using redis = await observedConnection(cluster.url, PATIENT);
   await expect(redis.runScript('return 1', ['{0}', '{1}'], [])).rejects.toThrow('slot');
 });
 
 test('the rate is shared in a Cluster', async () => {
-  await using redis = await observedConnection(cluster.url);
+  await using redis = await observedConnection(cluster.url, PATIENT);
   const sharedChanges: boolean[] = [];
   const rate = new SharedRate({
     key: 'toncache:rate',
     runScript: redis.runScript,
-    budgetMs: 5000,
+    budgetMs: 20_000,
     failuresToOpen: 1,
     openMs: 1000,
     now: () => performance.now(),
     onShared: (shared) => sharedChanges.push(shared),
   });
-  expect(await rate.reserve(10, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await rate.reserve(10_000, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
   expect(await redis.getBuffer('toncache:rate')).toBeDefined();
   expect(sharedChanges).toEqual([]);
 });
@@ -79,7 +82,7 @@ test('messages published through one master reach subscribers at any', async () 
   const heard: Set<string>[] = [];
   await using listeners = new AsyncDisposableStack();
   for (let index = 0; index < 6; index++) {
-    const redis = listeners.use(await observedConnection(cluster.url));
+    const redis = listeners.use(await observedConnection(cluster.url, PATIENT));
     const messages = new Set<string>();
     redis.listen('news', (message) => messages.add(message.toString()));
     heard.push(messages);

@@ -166,7 +166,7 @@ describe('verify', () => {
       return seqno > newest ? empty : body;
     });
     const { exitCode, stdout } = await verify([quiet.url, ...QUICKLY]);
-    expect(exitCode).toBe(0);
+    expect(exitCode, stdout).toBe(0);
     for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
   });
 

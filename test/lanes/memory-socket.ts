@@ -7,6 +7,8 @@ export class MemorySocket extends Socket {
   constructor() {
     // As the HTTP server makes its sockets.
     super({ allowHalfOpen: true });
+    // What a socket without a handle does not count.
+    Object.defineProperty(this, 'bytesRead', { get: () => Number(this.readableDidRead) });
   }
 
   override _read(): void {}

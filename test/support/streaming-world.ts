@@ -4,14 +4,14 @@ import { type Reply, World, type WorldOptions } from '../e2e/world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 2 };
 
-/** A world with a quiet chain whose first proxy is connected to the stream of the indexer. */
+/** A world with a quiet chain whose first proxy is connected to the stream of the indexer. Only the test lets time pass. */
 export async function streamingWorld(options: Partial<WorldOptions> = {}): Promise<World> {
   const world = await World.start({
     dialect: '1.3',
     tiers: 'memory alone',
     chain: { messagesPerBlock: 0, lateShare: 0 },
     ...options,
-    proxy: { streams: true, ...options.proxy },
+    proxy: { streams: true, stopsTime: true, ...options.proxy },
   });
   await untilConnected(world);
   return world;

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { addressSpellings } from '../../../src/simulator/spellings.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import { QUESTION, query } from './parsed-query.ts';
 import {
   ACCOUNT,
   ACCOUNT_BOUNCEABLE,
-  ACCOUNT_NON_BOUNCEABLE,
   HASH,
   HASH_HEX,
   HASH_URL,
@@ -14,20 +13,9 @@ import {
   requestOf,
 } from './requests.ts';
 
-const MASTERCHAIN_ACCOUNT = `-1:${'33'.repeat(32)}`;
-const HASH_OF_ZEROS = `${'A'.repeat(43)}=`;
-const QUESTION: Record<OperationName, string> = {
-  pendingTraces: `ext_msg_hash=${HASH_HEX}`,
-  adjacentTransactions: `hash=${HASH_HEX}`,
-  masterchainBlockShards: 'seqno=1',
-};
-
-const query = (name: OperationName, rawQuery: string, headers?: RequestHeaders) =>
-  requestOf(name, rawQuery, headers).query;
 const headersOf = (name: OperationName, rawQuery: string, headers?: RequestHeaders) =>
   requestOf(name, rawQuery, headers).headers;
 const shards = (rawQuery: string) => query('masterchainBlockShards', rawQuery);
-const accounts = (rawQuery: string) => query('pendingTraces', rawQuery).map(([, value]) => value);
 
 describe('the request to the indexer', () => {
   test('is canonical: upper-case raw addresses, padded standard base64', () => {
@@ -200,129 +188,5 @@ describe('sort', () => {
       'sort',
       word.toLowerCase().startsWith('a') ? 'asc' : 'desc',
     ]);
-  });
-});
-
-describe('ext_msg_hash', () => {
-  const expected = [
-    ['ext_msg_hash', HASH],
-    ['ext_msg_hash', HASH_OF_ZEROS],
-  ];
-
-  test.each([
-    `ext_msg_hash=${HASH_HEX}&ext_msg_hash=${HASH_OF_ZEROS}`,
-    `ext_msg_hash=${HASH_OF_ZEROS}&ext_msg_hash=${HASH_HEX}`,
-    `ext_msg_hash=${HASH_URL},${HASH_OF_ZEROS}`,
-    `ext_msg_hash=${HASH_OF_ZEROS}%2C${HASH_URL}&ext_msg_hash[]=${HASH_HEX}`,
-    `ext_msg_hash[0]=${HASH_OF_ZEROS}&Ext_Msg_Hash%5B1%5D=${HASH_HEX}`,
-    `ext_msg_hash=${HASH_OF_ZEROS},&ext_msg_hash=,${HASH_HEX}&ext_msg_hash=&ext_msg_hash=,,`,
-  ])('is a set: repetition, commas, order and empty values do not matter (%#)', (rawQuery) => {
-    expect(query('pendingTraces', rawQuery)).toEqual(expected);
-  });
-
-  test.each(['ext_msg_hash=', 'ext_msg_hash', 'ext_msg_hash=,&ext_msg_hash[]='])(
-    'without any hash is sent to the indexer, which has no traces for it: %s',
-    (rawQuery) => {
-      expect(query('pendingTraces', rawQuery)).toEqual([['ext_msg_hash', '']]);
-      expect(accounts(`${rawQuery}&account=${ACCOUNT}`)).toEqual([ACCOUNT]);
-    },
-  );
-});
-
-describe('account', () => {
-  test('keeps the order of the client', () => {
-    expect(accounts(`account=${ACCOUNT}&account=${MASTERCHAIN_ACCOUNT}`)).toEqual([ACCOUNT, MASTERCHAIN_ACCOUNT]);
-    expect(accounts(`account=${MASTERCHAIN_ACCOUNT}&account=${ACCOUNT}`)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
-  });
-
-  test('keeps the last of equal accounts, in any spelling', () => {
-    const [first, last] = [ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE];
-    const rawQuery = `account=${first}&account=${MASTERCHAIN_ACCOUNT}&account[]=${last}`;
-    expect(accounts(rawQuery)).toEqual([MASTERCHAIN_ACCOUNT, ACCOUNT]);
-  });
-
-  test('is sent beside ext_msg_hash: the indexer decides which one counts', () => {
-    expect(accounts(`ext_msg_hash=${HASH_HEX}&account=${ACCOUNT}`)).toEqual([ACCOUNT, HASH]);
-  });
-
-  test('may hold 100 values', () => {
-    const many = Array.from({ length: 100 }, (_, index) =>
-      addressSpellings({ workchain: 0, hash: Buffer.alloc(32, index) }),
-    );
-    expect(accounts(many.map(({ bounceableUrl }) => `account=${bounceableUrl}`).join('&'))).toEqual(
-      many.map(({ raw }) => raw),
-    );
-  });
-});
-
-describe('header and query parameter are one input', () => {
-  const pending = (rest: string, headers?: RequestHeaders) =>
-    requestOf('pendingTraces', `${QUESTION.pendingTraces}${rest}`, headers);
-
-  test.each(['true', 'True', 'TRUE', 't', 'T', '1'])('for flags that are %s', (yes) => {
-    const expected = pending('', { 'x-no-address-book': 'true', 'x-no-metadata': 'true' });
-    expect(expected.headers).toEqual([
-      ['X-No-Address-Book', 'true'],
-      ['X-No-Metadata', 'true'],
-    ]);
-    expect(pending(`&x_no_address_book=${yes}&X_No_Metadata=${yes}`)).toEqual(expected);
-    expect(pending(`&x_no_metadata=${yes}`, { 'x-no-address-book': yes })).toEqual(expected);
-  });
-
-  test.each(['false', 'False', 'FALSE', 'f', 'F', '0', '', 'yes', 'on', '2', 'tRUE', 'null', '-1'])(
-    'and a flag that is %j counts as omitted',
-    (no) => expect(pending(`&x_no_address_book=${no}`, { 'x-no-metadata': no })).toEqual(pending('')),
-  );
-
-  test('for a header that was sent twice with one meaning', () => {
-    const expected = pending('', { 'x-no-metadata': 'true', 'x-actions-version': 'nft' });
-    expect(pending('', { 'x-no-metadata': 'true, 1', 'x-actions-version': 'nft, nft' })).toEqual(expected);
-    expect(pending('', { 'x-no-metadata': ['true', 'T'], 'x-actions-version': ['nft', 'nft'] })).toEqual(expected);
-    expect(pending('', { 'x-no-metadata': 'yes, false' })).toEqual(pending(''));
-  });
-
-  test.each(['latest', 'v1', 'v99', 'V1', 'v0', 'LATEST', 'nft', 'nft.v3', 'dns.v2', 'multisig_approve', 'a b&c=d%'])(
-    'for the actions version, shortcut or action type %s, which is sent unchanged',
-    (version) => {
-      const expected = pending('', { 'x-actions-version': version });
-      expect(expected.headers).toEqual([['X-Actions-Version', version]]);
-      expect(pending(`&supported_action_types=${encodeURIComponent(version)}`)).toEqual(expected);
-      expect(pending('&supported_action_types=call,stake', { 'x-actions-version': version })).toEqual(expected);
-    },
-  );
-
-  test('and for action types, as a set', () => {
-    const expected = [
-      ['ext_msg_hash', HASH],
-      ['supported_action_types', 'call'],
-      ['supported_action_types', 'stake'],
-      ['supported_action_types', 'v1'],
-    ];
-    const words = ['v1', 'stake', 'call', 'stake'];
-    const repeated = words.map((word) => `&supported_action_types=${word}`).join('');
-    expect(pending(repeated)).toEqual({ query: expected, headers: [] });
-    expect(pending(repeated.replaceAll('=', '[]=')).query).toEqual(expected);
-  });
-
-  test.each(['v1,v2', ',', '', ' v2', 'v2 '])(
-    'and a word that a header cannot hold unchanged stays in the query: %j',
-    (word) => {
-      const expected = {
-        query: [
-          ['ext_msg_hash', HASH],
-          ['supported_action_types', word],
-        ],
-        headers: [],
-      };
-      expect(pending(`&supported_action_types=${encodeURIComponent(word)}`)).toEqual(expected);
-      if (word === '') expect(pending('', { 'x-actions-version': '' })).toEqual(expected);
-    },
-  );
-
-  test.each([
-    ['x_no_address_book=true', { 'x-no-address-book': 'false' }],
-    ['x_no_metadata=1', { 'x-no-metadata': '0' }],
-  ])('and where they differ the header counts: %s', (rest, headers) => {
-    expect(pending(`&${rest}`, headers)).toEqual(pending(''));
   });
 });

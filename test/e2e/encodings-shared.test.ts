@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { accepting, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
+import { parentOfSettled } from './questions.ts';
+import { World } from './world.ts';
+
+let world: World;
+afterEach(() => world[Symbol.asyncDispose]());
+const encoded = (proxy = world.proxy) => proxy.metric('toncache_encoded_total');
+
+describe('with compression off', () => {
+  it('all answers go out as they are', async () => {
+    world = await World.start({ ...WITH_REDIS, proxy: { env: { COMPRESSION: 'off' } } });
+    const target = parentOfSettled(world);
+    const { text } = await world.askIndexer(target);
+    for (let time = 0; time < 3; time++) {
+      const reply = await world.ask(target, accepting('gzip'));
+      expect([encodingOf(reply), reply.text]).toEqual([undefined, text]);
+      expect(reply.headers.vary).toBe('X-No-Address-Book');
+    }
+    expect(await encoded()).toBe(0);
+  });
+});
+
+describe('with Redis', () => {
+  beforeEach(async () => {
+    world = await World.start(WITH_REDIS);
+  });
+
+  it('another instance sends what is stored, and encodes nothing again', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target, accepting('gzip'));
+    await world.proxy.untilRedisHasAll();
+    const other = await world.addProxy();
+    const reply = await world.ask(target, accepting('gzip'), other);
+    expect(reply.cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect([encodingOf(reply), decoded(reply)]).toEqual(['gzip', text]);
+    expect((await world.ask(target, accepting('gzip'), other)).digest).toBe(reply.digest);
+    expect([await encoded(), await encoded(other)]).toEqual([1, 0]);
+  });
+
+  it('another instance decodes it for a client that accepts no encoding', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    const other = await world.addProxy();
+    const reply = await world.ask(target, {}, other);
+    expect([reply.cache, reply.text]).toMatchObject([{ hit: true, detail: 'redis' }, text]);
+    expect(await encoded(other)).toBe(0);
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DIALECTS as TRAITS } from '../../src/simulator/dialect.ts';
+import { failed } from '../../src/simulator/faults.ts';
+import { newestBlock, nothingPending, settledParent, someHash, targetOf, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('headers', () => {
+  beforeEach(async () => {
+    world = await World.start(ANY_WORLD);
+  });
+
+  it('let clients keep an old final answer as long as a new one, and never longer than it is fresh', async () => {
+    const target = newestBlock(world);
+    const control = async () => {
+      const { headers } = await world.ask(target);
+      return `${headers.age}: ${headers['cache-control']}`;
+    };
+    await control();
+    await world.leap(2 * HOUR_MS);
+    expect(await control()).toBe('7200: public, max-age=10800');
+    await world.leap(21.5 * HOUR_MS);
+    expect(await control()).toBe('84600: public, max-age=86400');
+    await world.leap(0.5 * HOUR_MS - 1);
+    expect(await control()).toBe('86399: public, max-age=86399');
+    await world.leap(1);
+    expect(await control()).toBe('86400: public, max-age=0');
+  });
+
+  it('let clients keep no stale answer that is served in place of a failure', async () => {
+    const target = newestBlock(world);
+    const { etag } = (await world.ask(target)).headers;
+    await world.leap(25 * HOUR_MS);
+    world.indexer.faults.inject(failed(500));
+    for (const headers of [{}, { 'If-None-Match': etag ?? '' }]) {
+      const reply = await world.ask(target, { headers });
+      expect(reply).toMatchObject({ headers: { 'cache-control': 'public, max-age=0' }, cache: { fwd: 'stale' } });
+    }
+  });
+
+  it('let no client keep a growing answer for more than a minute', async () => {
+    const now = Math.floor(world.now / 1000) - 50_000;
+    const body = JSON.stringify({ transactions: [{ hash: 'x', now, mc_block_seqno: 1 }], address_book: {} });
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });
+    const { hash } = settledParent(world);
+    const { headers } = await world.ask(targetOf('adjacentTransactions', { hash, direction: 'out' }));
+    expect(headers['cache-control']).toBe('public, max-age=60');
+    await world.leap(100_000);
+    const later = await world.ask(targetOf('adjacentTransactions', { hash, direction: 'out' }));
+    expect(later.headers).toMatchObject({ age: '100', 'cache-control': 'public, max-age=160' });
+    const other = targetOf('adjacentTransactions', { hash: someHash(), direction: 'out' });
+    expect((await world.ask(other)).cache).not.toMatchObject({ hit: true });
+  });
+
+  it('have the shortened lifetime as max-age', async () => {
+    await using shortened = await world.addProxy({ random: () => 0.999999 });
+    const { seqno } = settledParent(world);
+    const page = targetOf('masterchainBlockShards', { seqno, limit: 1 });
+    const exact = await world.ask(page);
+    expect(exact.headers['cache-control']).toBe('public, max-age=600');
+    const { headers } = await world.ask(page, {}, shortened);
+    expect(headers['cache-control']).toBe('public, max-age=540');
+  });
+
+  it('have X-API-Version as the indexer sent it when the indexer itself answers with an error', async () => {
+    world.indexer.faults.inject(failed(500));
+    const { status, headers } = await world.ask(unknownTransaction());
+    expect([status, headers['x-api-version']]).toEqual([500, TRAITS[ANY_WORLD.dialect].apiVersion]);
+  });
+
+  it('have a new request id on every answer that is no memory hit', async () => {
+    const target = newestBlock(world);
+    const replies = [
+      await world.ask(target),
+      await world.ask('/api/v3/pendingTraces'),
+      await world.ask('/api/v3/unheardOf'),
+      await world.ask(target, { method: 'POST' }),
+      await world.ask(unknownTransaction(), { method: 'HEAD' }),
+      await world.ask(nothingPending(), { headers: { 'If-None-Match': '*' } }),
+    ];
+    const ids = replies.map(({ headers }) => headers['x-request-id']);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect((await world.ask(target)).headers).not.toHaveProperty('x-request-id');
+  });
+
+  it('have a request id on the answer to a preflight too', async () => {
+    const { headers } = await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' });
+    expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+  });
+
+  it.each(['a', 'A.b_c-9', 'x'.repeat(64), '0f8fad5b-d9cb-469f-a165-70867728950e'])('repeat the id %s', async (id) => {
+    const asking = { headers: { 'X-Request-Id': id } };
+    expect((await world.ask(unknownTransaction(), asking)).headers['x-request-id']).toBe(id);
+    expect((await world.ask('/nowhere', asking)).headers['x-request-id']).toBe(id);
+    expect((await world.ask('/api/v3/pendingTraces', asking)).headers['x-request-id']).toBe(id);
+  });
+
+  it.each([
+    ['too long', 'x'.repeat(65)],
+    ['with a space', 'a b'],
+    ['with other letters', 'caf\u00e9'],
+    ['with markup', '<script>'],
+    ['empty', ''],
+    ['given twice', ['one', 'two']],
+  ])('do not repeat an id that is %s', async (_, id) => {
+    const { headers } = await world.ask(unknownTransaction(), { headers: { 'X-Request-Id': id } });
+    expect(headers['x-request-id']).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect([id].flat()).not.toContain(headers['x-request-id']);
+  });
+
+  it('do not let a client bypass the cache', async () => {
+    const target = newestBlock(world);
+    await world.ask(target);
+    for (const headers of [
+      { 'Cache-Control': 'no-cache' },
+      { 'Cache-Control': 'no-store, max-age=0' },
+      { Pragma: 'no-cache' },
+      { 'If-Modified-Since': 'Thu, 01 Jan 2099 00:00:00 GMT' },
+      { Range: 'bytes=0-3' },
+      { Authorization: 'Bearer x' },
+    ]) {
+      expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { hit: true } });
+    }
+    expect(world.forwarded).toHaveLength(1);
+  });
+});

@@ -1,0 +1,188 @@
+import { hash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { head, INFO, JSON_BODY, MESSAGE, MIB, statuses } from './raw-requests.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+let world: World;
+
+/** A world whose deadline no busy machine reaches. */
+async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
+  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
+  world = await World.start({ ...ANY_WORLD, proxy });
+}
+
+/** All requests at the indexer; here only the proxy sends any. */
+const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
+
+/** A raw connection to the public port on which these bytes were sent. */
+async function open(bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(world.proxy.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  socket.write(bytes, 'latin1');
+  return socket;
+}
+
+/** Resolves once the proxy has seen what became of earlier connections. */
+async function untilNoticed(): Promise<void> {
+  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
+}
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('bodies of requests that are passed through', () => {
+  beforeEach(() => start());
+
+  it.each([0, 1, 65_536, MIB])('are sent byte for byte: %d bytes', async (bytes) => {
+    const body = randomBytes(bytes >> 1)
+      .toString('hex')
+      .padEnd(bytes, 'x');
+    for (const framing of [{ 'Content-Length': String(bytes) }, { 'Transfer-Encoding': 'chunked' }]) {
+      await world.ask(MESSAGE, { method: 'POST', headers: { ...JSON_BODY, ...framing }, body });
+      const [asked] = arrived().slice(-1);
+      expect(asked).toMatchObject({ method: 'POST', target: MESSAGE, headers: { 'content-type': 'application/json' } });
+      expect(asked?.headers['content-length']).toBe(String(bytes));
+      expect(asked?.headers).not.toHaveProperty('transfer-encoding');
+      expect(hash('sha256', asked?.body ?? '')).toBe(hash('sha256', body));
+    }
+    expect(arrived()).toHaveLength(2);
+  });
+
+  it('are refused above 1 MiB by Content-Length: 413, and the connection is kept or closed', async () => {
+    const body = 'x'.repeat(MIB + 1);
+    const received = await world.proxy.exchange(
+      [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', `Content-Length: ${body.length}`, '', body].join('\r\n') +
+        head(`GET ${INFO}`),
+    );
+    expect(['413', '413,200']).toContain(statuses(received).join());
+    // The simulated indexer has the same limit: this one is that of toncache.
+    expect(received).toMatch(/detail=body-too-large/);
+    expect(arrived().map(({ method }) => method)).not.toContain('POST');
+  });
+
+  it('are refused above 1 MiB in chunks: 413, and the connection is kept or closed', async () => {
+    const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
+    const received = await world.proxy.exchange(
+      [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked', '', ''].join('\r\n') +
+        `${chunk.repeat(17)}0\r\n\r\n${head(`GET ${INFO}`)}`,
+    );
+    expect(['413', '413,200']).toContain(statuses(received).join());
+    // The simulated indexer has the same limit: this one is that of toncache.
+    expect(received).toMatch(/detail=body-too-large/);
+    expect(arrived().map(({ method }) => method)).not.toContain('POST');
+  });
+
+  it('are refused before they are sent when Content-Length is too large', async () => {
+    const socket = await open(
+      [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', `Content-Length: ${MIB + 1}`, '', ''].join('\r\n'),
+    );
+    const [chunk] = await once(socket, 'data');
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+
+  it('that break off are not reported as a bug, and nothing is sent', async () => {
+    for (const framing of ['Content-Length: 100\r\n\r\nhalf', 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
+      const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
+      await untilNoticed();
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+      await untilNoticed();
+    }
+    expect(arrived()).toEqual([]);
+    expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
+  });
+
+  it('are sent only once they are complete', async () => {
+    const socket = await open(
+      `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{"boc":`,
+    );
+    await untilNoticed();
+    expect(arrived()).toEqual([]);
+    socket.write('"AAAA"}');
+    expect(statuses((await buffer(socket)).toString())).toEqual(['200']);
+    expect(arrived()).toMatchObject([{ body: Buffer.from('{"boc":"AAAA"}') }]);
+  });
+
+  it('of GET and HEAD are not sent, and bytes that follow on the connection are the next request', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const smuggled = head(`GET ${MESSAGE}?smuggled`);
+      const received = await world.proxy.exchange(
+        `${method} ${INFO} HTTP/1.1\r\nHost: x\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}${head(`GET ${INFO}`)}`,
+      );
+      expect(statuses(received)).toEqual(['200', '200']);
+    }
+    expect(arrived().map(({ target }) => target)).toEqual([INFO, INFO, INFO, INFO]);
+    for (const { body, headers } of arrived()) {
+      expect(body).toHaveLength(0);
+      expect(headers).not.toHaveProperty('content-length');
+    }
+  });
+});
+
+describe('requests that two servers could delimit differently', () => {
+  beforeEach(() => start());
+
+  const lines = (...headers: string[]) => [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', ...headers].join('\r\n');
+  it.each([
+    ['both lengths', `${lines('Content-Length: 6', 'Transfer-Encoding: chunked')}\r\n\r\n0\r\n\r\nG`],
+    [
+      'both lengths, the other way round',
+      `${lines('Transfer-Encoding: chunked', 'Content-Length: 6')}\r\n\r\n0\r\n\r\nG`,
+    ],
+    ['two lengths', `${lines('Content-Length: 1', 'Content-Length: 2')}\r\n\r\nab`],
+    ['a list of lengths', `${lines('Content-Length: 1, 2')}\r\n\r\nab`],
+    ['a length with a sign', `${lines('Content-Length: +1')}\r\n\r\na`],
+    ['a length in hex', `${lines('Content-Length: 0x1')}\r\n\r\na`],
+    ['a length below zero', `${lines('Content-Length: -1')}\r\n\r\na`],
+    ['a folded header', `${lines('X-A: b', ' c', 'Content-Length: 0')}\r\n\r\n`],
+    ['a folded coding', `${lines('Transfer-Encoding:', ' chunked')}\r\n\r\n0\r\n\r\n`],
+    ['chunked that is not last', `${lines('Transfer-Encoding: chunked, identity')}\r\n\r\n0\r\n\r\n`],
+    ['chunked twice', `${lines('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked, x')}\r\n\r\n0\r\n\r\n`],
+    ['a space before the colon', `${lines('Content-Length : 1')}\r\n\r\na`],
+    ['a bare line feed', `${lines('X-A: b\nContent-Length: 1')}\r\n\r\na`],
+    ['a bare carriage return', `${lines('X-A: b\rContent-Length: 1')}\r\n\r\na`],
+    ['a null byte', `${lines('X-A: b\0', 'Content-Length: 0')}\r\n\r\n`],
+    ['a chunk size that is none', `${lines('Transfer-Encoding: chunked')}\r\n\r\nzz\r\n\r\n`],
+    ['a chunk that is longer than it says', `${lines('Transfer-Encoding: chunked')}\r\n\r\n1\r\nabc\r\n0\r\n\r\n`],
+    ['no host', [`POST ${MESSAGE} HTTP/1.1`, 'Content-Length: 0', '', ''].join('\r\n')],
+    ['a space in the target', head(`GET ${INFO} x`)],
+  ])('are answered 400 and not sent: %s', async (_, bytes) => {
+    const received = await world.proxy.exchange(bytes);
+    expect(statuses(received)).toEqual(['400']);
+    expect(arrived()).toEqual([]);
+    expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
+  });
+});
+
+describe('bodies of clients', () => {
+  const unfinished = (bytes: number, headers = `Content-Length: ${bytes}`) =>
+    `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
+
+  it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
+    await start({ overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } } });
+    const stalled = [await open(unfinished(MIB)), await open(unfinished(0, 'Transfer-Encoding: chunked'))];
+    await untilNoticed();
+    expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+    });
+    expect((await world.ask(INFO)).status).toBe(200);
+    for (const socket of stalled) socket.destroy();
+    await expect
+      .poll(async () => (await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status)
+      .toBe(200);
+  });
+
+  it('must arrive within the deadline of a whole request', async () => {
+    await start({ overrides: { http: { headerTimeout: 200 } } });
+    const socket = await open(unfinished(10));
+    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(arrived()).toHaveLength(0);
+  });
+});

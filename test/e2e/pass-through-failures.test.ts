@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Fault, failed } from '../../src/simulator/faults.ts';
+import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { newestBlock } from './questions.ts';
+import { INFO, JSON_BODY, MESSAGE } from './raw-requests.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+let world: World;
+
+/** A world whose deadline no busy machine reaches. */
+async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
+  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
+  world = await World.start({ ...ANY_WORLD, proxy });
+}
+
+/** All requests at the indexer; here only the proxy sends any. */
+const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
+
+/** Resolves once the proxy has seen what became of earlier connections. */
+async function untilNoticed(): Promise<void> {
+  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
+}
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('an indexer that fails passed-through requests', () => {
+  it.each(['GET', 'POST'])('gets exactly one request: %s and a reset', async (method) => {
+    await start();
+    // A connection that is kept is where clients are tempted to try again.
+    await world.ask(INFO);
+    const fault = world.indexer.faults.inject({ kind: 'reset' });
+    const { status, cache, text } = await world.ask(MESSAGE, {
+      method,
+      ...(method === 'POST' ? { body: '{"boc":"AA"}' } : {}),
+    });
+    expect(status).toBe(502);
+    expect(cache).toMatchObject({ detail: 'upstream-unreachable' });
+    expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+    await untilNoticed();
+    expect(fault.hits).toBe(1);
+    expect(arrived()).toHaveLength(2);
+  });
+
+  it.each(['content-length', 'chunked'] as const)(
+    'and cuts its answer short, %s: the client sees that it is incomplete',
+    async (framing) => {
+      await start();
+      world.indexer.faults.inject({ kind: 'cut', framing });
+      await expect(world.ask(INFO)).rejects.toThrow();
+      expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+      expect(arrived()).toHaveLength(1);
+    },
+  );
+
+  it('because it cannot be reached becomes 502', async () => {
+    await start();
+    await world.indexer.close();
+    expect(await world.ask(INFO)).toMatchObject({ status: 502, headers: { 'cache-control': 'no-store' } });
+    expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
+  });
+
+  it('by not answering becomes 504', async () => {
+    await start({ env: { UPSTREAM_TIMEOUT: '300ms' } });
+    world.indexer.faults.inject({ kind: 'hang' });
+    expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
+    expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
+    expect(arrived()).toHaveLength(2);
+  });
+
+  it.each([
+    ['500', failed(500), 500],
+    ['503 in plain text', failed(503, 'text'), 503],
+    ['401', { kind: 'answer', status: 401, body: '{"ok":false}' }, 401],
+    ['302', { kind: 'answer', status: 302, body: '', headers: { Location: '/api/v3/other' } }, 302],
+    ['204', { kind: 'answer', status: 204, body: '' }, 204],
+    ['304', { kind: 'answer', status: 304, body: '' }, 304],
+  ] as readonly (readonly [string, Extract<Fault, { kind: 'answer' }>, number])[])(
+    'is passed on unchanged: %s',
+    async (_, fault, status) => {
+      await start();
+      world.indexer.faults.inject(fault);
+      expect(await world.ask(INFO)).toMatchObject({ status, text: fault.body, cache: { fwd: 'bypass' } });
+      expect(arrived()).toHaveLength(1);
+    },
+  );
+});
+
+describe('a path that fails', () => {
+  it('is refused by its circuit breaker with any query, and no other path is', async () => {
+    await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
+    world.indexer.faults.inject(failed(500), { operation: 'masterchainInfo' });
+    const ask = (time: number) => world.ask(`${INFO}?time=${time}`);
+    for (let time = 0; time < 20; time++) expect((await ask(time)).status).toBe(500);
+    for (let time = 20; time < 30; time++) expect((await ask(time)).status).toBe(503);
+    expect((await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
+    expect(arrived()).toHaveLength(22);
+  });
+});
+
+describe('calls of the SDKs', () => {
+  beforeEach(() => start());
+
+  it('masterchainInfo, as a client of fetch asks for it', async () => {
+    const answer = await fetch(`${world.proxy.url}${INFO}`, {
+      headers: { Accept: 'application/json', 'X-API-Key': 'k' },
+    });
+    const { last } = JSON.parse(await answer.text());
+    expect(last.seqno).toBe(world.indexer.chain.headSeqno);
+    expect(arrived()).toMatchObject([{ target: INFO, headers: { 'x-api-key': 'k' } }]);
+  });
+
+  it('message, as a wallet sends its transfer', async () => {
+    const body = JSON.stringify({ boc: randomBytes(300).toString('base64') });
+    const answer = await fetch(`${world.proxy.url}${MESSAGE}`, {
+      method: 'POST',
+      headers: { ...JSON_BODY, Origin: 'https://wallet.example' },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    const { message_hash: messageHash } = JSON.parse(await answer.text());
+    expect(arrived()).toMatchObject([{ method: 'POST', body: Buffer.from(body) }]);
+    const pending = await world.ask(`/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(messageHash)}`);
+    expect(pending).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+  });
+
+  it('transactionsByMasterchainBlock, page after page on one connection', async () => {
+    const seqno = world.indexer.chain.headSeqno;
+    for (const offset of [0, 1, 2]) {
+      const target = `/api/v3/transactionsByMasterchainBlock?seqno=${seqno}&limit=1&offset=${offset}&sort=asc`;
+      const answer = await fetch(world.proxy.url + target);
+      expect(await answer.text()).toBe((await world.askIndexer(target)).text);
+    }
+  });
+});

@@ -1,0 +1,202 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { rateLimited } from '../../src/simulator/faults.ts';
+import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { newestBlock, nothingPending } from './questions.ts';
+import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+let world: World;
+
+/** A world whose deadline no busy machine reaches. */
+async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
+  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
+  world = await World.start({ ...ANY_WORLD, proxy });
+}
+
+/** All requests at the indexer; here only the proxy sends any. */
+const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('headers', () => {
+  it('of the client are sent, its key too, but no connection headers and no cookies', async () => {
+    await start();
+    const received = await world.proxy.exchange(
+      [
+        `GET ${INFO} HTTP/1.1`,
+        ...[
+          'Host: evil.example',
+          'Connection: close, X-Named',
+          'X-Named: 1',
+          'Keep-Alive: 1',
+          'Proxy-Connection: close',
+        ],
+        ...['TE: trailers', 'Trailer: X-T', 'Proxy-Authorization: Basic AAAA', 'Cookie: a=b', 'X-Timeout: 1'],
+        ...[
+          'X-Api-Key: of-the-client',
+          'X-Kept: 1',
+          'X-Latin: \xe9\xff',
+          'X-Actions-Version: v1',
+          'User-Agent: wallet',
+        ],
+        ...['Accept: application/json', 'Accept-Encoding: gzip', 'X-Request-Id: abc', '', ''],
+      ].join('\r\n'),
+    );
+    expect(statuses(received)).toEqual(['200']);
+    const { headers = {} } = arrived()[0] ?? {};
+    expect(headers).toMatchObject({
+      ...{ host: new URL(world.indexer.url).host, 'x-api-key': 'of-the-client', 'x-kept': '1', 'x-latin': '\xe9\xff' },
+      ...{ 'x-actions-version': 'v1', 'user-agent': 'wallet', accept: 'application/json', 'accept-encoding': 'gzip' },
+    });
+    for (const name of ['x-named', 'proxy-connection', 'te', 'trailer', 'proxy-authorization', 'cookie', 'x-timeout']) {
+      expect(headers).not.toHaveProperty(name);
+    }
+    expect(headers['connection'] ?? 'keep-alive').toBe('keep-alive');
+  });
+
+  it('of any client are never mistaken for an indexer that cannot be reached', async () => {
+    await start();
+    const odd = [
+      '__proto__: 1',
+      'constructor: 1',
+      "!#$%&'*+-.^_`|~: 1",
+      'X-Empty:',
+      'X-Tab: a\tb',
+      'Expect: 100-continue',
+      'Upgrade-Insecure-Requests: 1',
+    ];
+    const twice = [
+      'Cookie: a',
+      'X-A: 1',
+      'x-a: 2',
+      'Set-Cookie: a',
+      'Set-Cookie: b',
+      'Accept: a',
+      'Accept: b',
+      'Connection: Host',
+      'Connection: x-api-key, content-length, te',
+    ];
+    for (const header of [
+      ...odd,
+      ...twice,
+      `X-Long: ${'x'.repeat(8000)}`,
+      ...Array.from({ length: 128 }, (_, byte) => `X-B: a${String.fromCharCode(128 + byte)}`),
+    ]) {
+      expect([header, ...statuses(await world.proxy.exchange(head(`GET ${INFO}`, header)))].at(-1)).toBe('200');
+    }
+    const received = await world.proxy.exchange(head(`GET ${INFO}`, ...odd, ...twice));
+    expect(statuses(received).at(-1)).toBe('200');
+  });
+
+  it('of the indexer are returned, but no connection headers, no cookies, and none that toncache sets', async () => {
+    await start();
+    world.indexer.faults.inject({
+      kind: 'answer',
+      status: 201,
+      body: '{"a":1}',
+      headers: {
+        ...{ 'Set-Cookie': 'a=b', Connection: 'keep-alive, X-Named', 'X-Named': '1', 'Keep-Alive': 'timeout=1' },
+        ...{ 'Proxy-Authenticate': 'Basic', 'Access-Control-Allow-Origin': 'https://evil.example', 'X-Kept': '1' },
+        ...{ 'Cache-Status': 'other; hit', 'X-Request-Id': 'theirs', 'Cache-Control': 'private', 'X-Latin': '\xe9' },
+      },
+    });
+    const { status, headers, text } = await world.ask(INFO, { headers: { 'X-Request-Id': 'ours' } });
+    expect([status, text]).toEqual([201, '{"a":1}']);
+    expect(headers).toMatchObject({
+      ...{ 'x-kept': '1', 'cache-control': 'private', 'x-request-id': 'ours', 'access-control-allow-origin': '*' },
+    });
+    expect(headers['cache-status']).toBe('toncache; fwd=bypass; fwd-status=201');
+    for (const name of ['set-cookie', 'x-named', 'keep-alive', 'proxy-authenticate']) {
+      expect(headers).not.toHaveProperty(name);
+    }
+  });
+
+  it.each([
+    ['a control byte', '200 OK', 'X-Odd: a\x01b'],
+    ['text in UTF-8', '200 OK', 'X-Odd: \xe2\x82\xac'],
+    ['bytes of no text', '200 OK', 'X-Odd: \xff\xfe'],
+    ['a status below all', '042 Odd', 'X-Odd: 1'],
+    ['a switch of protocols', '101 Switching Protocols', 'Upgrade: x'],
+  ])('of the indexer that are odd still give an answer and leave no connection open: %s', async (_, status, header) => {
+    await start();
+    await using upstream = await startScriptedUpstream(
+      (socket) => void socket.write(`HTTP/1.1 ${status}\r\n${header}\r\nContent-Length: 2\r\n\r\n{}`, 'latin1'),
+    );
+    await using proxy = await startProxy({ upstreamUrl: upstream.url, env: { PASSTHROUGH: 'on' } });
+    for (let asked = 0; asked < 3; asked++) expect([200, 502]).toContain((await proxy.ask(INFO)).status);
+    expect(await proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    expect(upstream.open).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('keys', () => {
+  const OURS = 'of-the-proxy';
+  const keys = () => arrived().map(({ headers }) => headers['x-api-key']);
+
+  it('of clients are sent only with passed-through requests, and ours only with cached operations', async () => {
+    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    const headers = { 'X-Api-Key': 'of-the-client' };
+    await world.ask(newestBlock(world), { headers });
+    await world.ask(nothingPending(), { headers });
+    await world.ask(INFO, { headers });
+    await world.ask(INFO);
+    await world.ask(MESSAGE, { method: 'POST', headers: { 'X-Api-Key': '' }, body: '{}' });
+    expect(keys()).toEqual([OURS, OURS, 'of-the-client', undefined, '']);
+  });
+
+  it.each(['/api/v3/pending%54races', '/api/v3/%70endingTraces/'])(
+    'of clients are not sent to a cached operation under another spelling of its path: %s',
+    async (path) => {
+      await start();
+      const query = nothingPending().split('?')[1] ?? '';
+      await world.ask(`${path}?${query}`, { headers: { 'X-Api-Key': 'of-the-client' } });
+      expect(keys()).not.toContain('of-the-client');
+    },
+  );
+
+  it('of toncache are sent with PASSTHROUGH_SHARED_KEY=on for clients without one', async () => {
+    await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } });
+    await world.ask(INFO);
+    await world.ask(MESSAGE, { method: 'POST', body: '{}' });
+    expect(keys()).toEqual(['of-the-client', OURS, OURS]);
+  });
+
+  it('never appear in an answer, a log or a metric', async () => {
+    await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    world.indexer.faults.inject({ kind: 'reset' });
+    const replies = [
+      await world.ask(`${INFO}?api_key=in-the-query`, { headers: { 'X-Api-Key': 'of-the-client' } }),
+      await world.ask(INFO),
+    ];
+    const said = JSON.stringify([replies, world.proxy.log, (await world.proxy.askAdmin('/metrics')).text]);
+    for (const secret of [OURS, 'of-the-client', 'in-the-query']) expect(said).not.toContain(secret);
+  });
+
+  it('of one client that are used up do not stop others', async () => {
+    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
+    expect(await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).toMatchObject({ status: 429 });
+    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });
+  });
+
+  it.each(['api_key=of-the-client', 'limit=1&api%5Fkey=of-the-client'])(
+    'of a client in the query count like those in the header: %s',
+    async (query) => {
+      await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+      world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
+      expect((await world.ask(`${INFO}?${query}`)).status).toBe(429);
+      expect(keys()).toEqual([undefined]);
+      expect((await world.ask(newestBlock(world))).status).toBe(200);
+    },
+  );
+
+  it('that are missing, on a shared address that is used up, do not stop requests with our key', async () => {
+    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    world.indexer.faults.inject(rateLimited('text', '60'), { operation: 'masterchainInfo' });
+    expect(await world.ask(INFO)).toMatchObject({ status: 429 });
+    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });
+  });
+});

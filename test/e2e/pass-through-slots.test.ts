@@ -1,0 +1,164 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { send } from '../support/http-client.ts';
+import { newestBlock } from './questions.ts';
+import { head, INFO, MESSAGE, MIB } from './raw-requests.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+let world: World;
+
+/** A world whose deadline no busy machine reaches. */
+async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
+  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
+  world = await World.start({ ...ANY_WORLD, proxy });
+}
+
+/** All requests at the indexer; here only the proxy sends any. */
+const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
+
+/** A raw connection to the public port on which these bytes were sent. */
+async function open(bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(world.proxy.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  socket.write(bytes, 'latin1');
+  return socket;
+}
+
+/** Resolves once the proxy has seen what became of earlier connections. */
+async function untilNoticed(): Promise<void> {
+  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
+}
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('the slots of pass-through', () => {
+  const LARGE = 32 * MIB;
+  /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
+  const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
+  const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
+  const waiting = async (count: number) =>
+    expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
+
+  it('are separate from those of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
+    await start({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
+    const gate = world.indexer.hold();
+    const first = [await world.proxy.sendIn(INFO), await world.proxy.sendIn(INFO)];
+    await gate.arrived(2);
+    const queued = [
+      await world.proxy.sendIn(INFO),
+      await world.proxy.sendIn(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' }),
+    ];
+    await waiting(2);
+    const refused = await world.ask(INFO);
+    expect(refused).toMatchObject({ status: 503, headers: { 'cache-control': 'no-store' } });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    const operation = await world.proxy.sendIn(newestBlock(world));
+    await gate.arrived(3);
+    gate.release();
+    const all = await Promise.all([...first, ...queued, operation].map(({ answer }) => answer));
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(world.indexer.requests.maxInHand).toBe(3);
+  });
+
+  it('stay taken when clients leave: their queries continue', async () => {
+    await start({ overrides: most(2) });
+    world.indexer.hold();
+    for (let client = 0; client < 6; client++) {
+      const before = arrived().length;
+      const sent = await world.proxy.sendIn(INFO);
+      await expect
+        .poll(async () => arrived().length - before + (await world.proxy.metric('toncache_upstream_queued')))
+        .toBeGreaterThan(0);
+      sent.leave();
+      await sent.answer.catch(() => {});
+      await untilNoticed();
+    }
+    expect(world.indexer.requests.inHand).toBeLessThanOrEqual(2);
+  });
+
+  it('are not used up by clients that do not read their answers', async () => {
+    await start({ overrides: most(1) });
+    world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
+    const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
+    for (const socket of sockets) await once(socket, 'readable');
+    expect((await world.ask(INFO)).status).toBe(200);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('are limited apart from the answers on their way to clients', async () => {
+    await start({ overrides: { passThrough: { maxTransfers: 2 } } });
+    world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
+    const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
+    for (const socket of sockets) await once(socket, 'readable');
+    expect(await world.ask(INFO)).toMatchObject({ status: 503 });
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(async () => (await world.ask(INFO)).status).toBe(200);
+  });
+
+  it('are not used up by clients that send a body slowly', async () => {
+    await start({ overrides: most(1) });
+    const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{`);
+    expect((await world.ask(INFO)).status).toBe(200);
+    socket.write('}');
+    await buffer(socket);
+    expect(arrived()).toHaveLength(2);
+    expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+  });
+
+  it('are returned when the client leaves in the queue, or in the middle of an answer', async () => {
+    await start({ overrides: { passThrough: { maxConcurrency: 1 } } });
+    const gate = world.indexer.hold();
+    const first = await world.proxy.sendIn(INFO);
+    await gate.arrived(1);
+    const second = await world.proxy.sendIn(INFO);
+    await waiting(1);
+    second.leave();
+    await waiting(0);
+    gate.release();
+    expect((await first.answer).status).toBe(200);
+    world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 1 });
+    const socket = await open(head(`GET ${INFO}`));
+    await once(socket, 'readable');
+    socket.destroy();
+    expect((await world.ask(INFO)).status).toBe(200);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
+  });
+
+  it('are held when a client leaves before the answer, and its request to the indexer ends', async () => {
+    await start();
+    world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
+    const sent = send(world.proxy.url, INFO);
+    await world.indexer.requests.arrived(1);
+    sent.leave();
+    await expect.poll(() => world.indexer.requests.inHand).toBe(0);
+    expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
+  });
+
+  it.each(['content-length', 'chunked'] as const)(
+    'stay taken by large answers (%s) until slow clients have read them, to the last byte',
+    async (framing) => {
+      await start();
+      world.indexer.faults.inject({ kind: 'huge', bytes: LARGE, framing });
+      const truth = (await world.askIndexer(INFO)).bytes;
+      const sending = await open(head(`GET ${INFO}`));
+      sending.pause();
+      await world.indexer.requests.arrived(2);
+      for (let time = 0; time < 20; time++) await world.proxy.ask('/no/such/path');
+      // The indexer still holds the bytes that the client has not read.
+      expect(world.indexer.requests.inHand).toBe(1);
+      const received = await buffer(sending);
+      const reply = await world.ask(INFO);
+      expect(received.length).toBeGreaterThan(LARGE);
+      expect(reply.digest).toBe(hash('sha256', truth));
+    },
+  );
+});

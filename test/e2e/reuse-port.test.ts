@@ -1,0 +1,51 @@
+import { createServer } from 'node:net';
+import { expect, it } from 'vitest';
+import { startIndexer } from '../../src/simulator/indexer.ts';
+import { ask, exchange } from '../support/http-client.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+import { targetOf } from './questions.ts';
+
+/** Chance gives all of so many connections to one of two processes once in 2 ** 39 runs. */
+const CONNECTIONS = 40;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => void server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => void server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+it('two processes with REUSE_PORT=on share a port, and one that ends leaves it to the other', async () => {
+  const indexer = await startIndexer();
+  const port = String(await freePort());
+  const settings = { UPSTREAM_URL: indexer.url, PORT: port, REUSE_PORT: 'on' };
+  await using first = await ProxyProcess.start(settings);
+  await using second = await ProxyProcess.start(settings);
+  const target = targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 5 });
+  const get = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+  const answeredBy = async ({ adminUrl }: ProxyProcess) => {
+    const { text } = await ask(adminUrl, '/metrics');
+    return [...text.matchAll(/^toncache_requests_total\{.*\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  };
+  for (let i = 0; i < CONNECTIONS; i++) expect(await exchange(first.url, get)).toMatch(/^HTTP\/1\.1 200 /);
+  const counts = await Promise.all([answeredBy(first), answeredBy(second)]);
+  expect(Math.min(...counts)).toBeGreaterThan(0);
+  expect(counts[0] + counts[1]).toBe(CONNECTIONS);
+
+  first.signal('SIGTERM');
+  await first.ended;
+  for (let i = 0; i < CONNECTIONS; i++) expect(await exchange(second.url, get)).toMatch(/^HTTP\/1\.1 200 /);
+  await indexer.close();
+});
+
+it('a process without REUSE_PORT takes no port that another one has', async () => {
+  const indexer = await startIndexer();
+  await using first = await ProxyProcess.start({ UPSTREAM_URL: indexer.url });
+  const second = new ProxyProcess({ UPSTREAM_URL: indexer.url, PORT: new URL(first.url).port });
+  expect((await second.ended).code).toBe(1);
+  await indexer.close();
+});

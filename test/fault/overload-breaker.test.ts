@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { failed, rateLimited } from '../../src/simulator/faults.ts';
+import { startIndexer } from '../../src/simulator/indexer.ts';
+import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import type { World, WorldProxyOptions } from '../e2e/world.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
+import { expectShed, times } from './shed-requests.ts';
+
+let world: World;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A world whose proxy ends at once, though the indexer never answers. */
+async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise<AsyncDisposable> {
+  const http = { drain: 100, ...overrides?.http };
+  world = await startFaultyWorld({ ...options, overrides: { ...overrides, http } });
+  return world;
+}
+
+const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
+
+/** One question for each operation, never asked before, all with an answer. */
+const misses = () => ({
+  pendingTraces: nothingPending(),
+  adjacentTransactions: parentOfSettled(world),
+  masterchainBlockShards: newestBlock(world),
+});
+
+describe('the circuit breaker', () => {
+  /** Asks for so many keys of pendingTraces and gives the statuses. */
+  const pending = async (count: number) =>
+    (await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())))).map(({ status }) => status);
+
+  it('of an operation that fails opens, and the other operations are served as before', async () => {
+    await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
+    world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
+    expect(await pending(20)).toEqual(Array(20).fill(500));
+    const shedNow = await world.ask(nothingPending());
+    expectShed(shedNow);
+    expect(shedNow.headers['retry-after']).toBe('60');
+    expect(new Set(await pending(30))).toEqual(new Set([503]));
+    expect(world.indexer.requests.count('pendingTraces')).toBe(20);
+    const { adjacentTransactions, masterchainBlockShards } = misses();
+    for (const target of [adjacentTransactions, masterchainBlockShards]) {
+      expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+    }
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
+    expect(await shed('breaker-open')).toBe(31);
+  });
+
+  it('sends a trial after the open duration, and closes with the first success', async () => {
+    await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });
+    const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
+    await pending(20);
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
+    fault.remove();
+    await expect.poll(async () => (await world.ask(nothingPending())).status).toBe(200);
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await pending(20)).toEqual(Array(20).fill(200));
+  });
+
+  it('lets stale answers be served where their class allows it', async () => {
+    const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
+    await using _ = await start({
+      overrides: { lifetimes, breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
+    });
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target);
+    world.advance(2000);
+    world.indexer.faults.inject(failed(500), { operation: 'adjacentTransactions' });
+    // The answer that is stale now was a success.
+    for (let time = 0; time < 19; time++) expect((await world.ask(unknownTransaction())).status).toBe(500);
+    const before = world.forwarded.length;
+    expect(await world.ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
+    expect(world.forwarded).toHaveLength(before);
+  });
+
+  it.each([404, 422, 429])('does not open for %i', async (status) => {
+    await using _ = await start();
+    world.indexer.faults.inject(status === 429 ? rateLimited('json') : failed(status));
+    for (let time = 0; time < 40; time++) {
+      await world.ask(unknownTransaction());
+      world.advance(61_000);
+    }
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await shed('breaker-open')).toBe(0);
+  });
+
+  it('opens for all operations when the indexer cannot be reached, and closes by itself when it is back', async () => {
+    const indexer = await startIndexer();
+    const { port, chain } = indexer;
+    await using proxy = await startProxy({
+      upstreamUrl: indexer.url,
+      overrides: {
+        admission: PATIENT_ADMISSION,
+        breaker: { openDuration: 300, longestOpenDuration: 300 },
+        coalescing: { failureTtl: 0 },
+      },
+    });
+    await indexer.close();
+    for (let time = 0; time < 20; time++) expect([502, 503]).toContain((await proxy.ask(unknownTransaction())).status);
+    expect(await proxy.metric('toncache_breaker_open')).toBeGreaterThanOrEqual(3);
+    const again = await startIndexer({ port, chain });
+    const status = async (target: string) => (await proxy.ask(target)).status;
+    await expect.poll(() => status(nothingPending())).toBe(200);
+    await expect.poll(() => status(unknownTransaction())).toBe(404);
+    const seqno = chain.headSeqno;
+    await expect.poll(() => status(targetOf('masterchainBlockShards', { seqno }))).toBe(200);
+    // Nor is the rest of the API said to be cut off, which is not passed through and so never asked for.
+    expect(await proxy.metric('toncache_breaker_open')).toBe(0);
+    await again.close();
+  });
+});
+
+describe('after the pause of a 429', () => {
+  it('only one trial is sent, and its success lets all others through', async () => {
+    await using _ = await start();
+    world.indexer.faults.inject(rateLimited('text', '5'), { times: 1 });
+    expectShed(await world.ask(newestBlock(world)));
+    world.advance(5000);
+    const gate = world.indexer.hold();
+    const trial = await world.proxy.sendIn(nothingPending());
+    await gate.arrived(1);
+    const others = await Promise.all(Array.from({ length: 10 }, () => world.ask(unknownTransaction())));
+    for (const other of others) expectShed(other);
+    gate.release();
+    expect((await trial.answer).status).toBe(200);
+    expect(world.forwarded).toHaveLength(2);
+    expect((await world.ask(nothingPending())).status).toBe(200);
+  });
+});

@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { failed } from '../../src/simulator/faults.ts';
+import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
+import type { World, WorldProxyOptions } from '../e2e/world.ts';
+import { mostWithin } from '../support/sliding-count.ts';
+import { startFaultyWorld } from './faulty-world.ts';
+import { expectShed } from './shed-requests.ts';
+
+let world: World;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A world whose proxy ends at once, though the indexer never answers. */
+async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise<AsyncDisposable> {
+  const http = { drain: 100, ...overrides?.http };
+  world = await startFaultyWorld({ ...options, overrides: { ...overrides, http } });
+  return world;
+}
+
+const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
+
+describe('UPSTREAM_RPS', () => {
+  it('is kept in any second, and all requests that can be sent in time are answered', async () => {
+    await using _ = await start({ env: { UPSTREAM_RPS: '25', UPSTREAM_TIMEOUT: '30s' } });
+    const arrivals: number[] = [];
+    world.indexer.requests.on('request', () => arrivals.push(performance.now()));
+    const answers = await Promise.all(Array.from({ length: 80 }, () => world.ask(nothingPending())));
+    expect(answers.map(({ status }) => status)).toEqual(Array(80).fill(200));
+    expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(50);
+    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000);
+  });
+
+  it('sheds at once each request that could not be sent in time', async () => {
+    await using _ = await start({ env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '2500ms' } });
+    // One slot a second; half a second after the last slot that comes in time no request is on its way to the indexer.
+    // Requests that come before any waits are accepted; later ones learn the wait and are refused.
+    const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
+    const late = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
+    const answers = [...late, ...(await Promise.all(early.map(({ answer }) => answer)))];
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThanOrEqual(21);
+    for (const answered of refused) expectShed(answered);
+    expect(await shed('rate-limit')).toBeGreaterThan(0);
+    expect(world.forwarded.length).toBeLessThanOrEqual(4);
+  });
+
+  it('below one is refused at the start, because nothing would ever be sent', async () => {
+    await expect(start({ env: { UPSTREAM_RPS: '0.5' } })).rejects.toThrow(/UPSTREAM_RPS/);
+  });
+});
+
+describe('a retry', () => {
+  it('is made once, when the connection was reset', async () => {
+    await using _ = await start();
+    world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
+    expect((await world.ask(nothingPending())).status).toBe(200);
+    expect(world.forwarded).toHaveLength(2);
+    world.indexer.faults.inject({ kind: 'reset' });
+    for (let time = 0; time < 10; time++) await world.ask(newestBlock(world));
+    expect(world.forwarded.length).toBeGreaterThan(12);
+    expect((await world.ask(nothingPending())).status).toBe(502);
+  });
+
+  it.each([
+    ['an answer of 500', failed(500)],
+    ['an answer that was cut', { kind: 'cut', framing: 'content-length' }],
+    ['no answer', { kind: 'hang' }],
+  ] as const)('is not made after %s', async (_name, fault) => {
+    await using _ = await start({ env: { UPSTREAM_TIMEOUT: '200ms' } });
+    world.indexer.faults.inject(fault);
+    expect((await world.ask(newestBlock(world))).status).toBeGreaterThanOrEqual(500);
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it('is made for at most a tenth of the requests, and once a second', async () => {
+    await using _ = await start({ overrides: { breaker: { minimumThroughput: 100_000 } } });
+    world.indexer.faults.inject({ kind: 'reset' });
+    const startedAt = performance.now();
+    for (let time = 0; time < 100; time++) expect((await world.ask(unknownTransaction())).status).toBe(502);
+    const seconds = (performance.now() - startedAt) / 1000;
+    expect(world.forwarded.length).toBeGreaterThanOrEqual(110);
+    expect(world.forwarded.length).toBeLessThanOrEqual(100 + 10 + 1 + Math.ceil(seconds));
+  });
+});

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { nothingPending, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { PATIENT_ADMISSION } from './faulty-world.ts';
+import { expectShed, NEVER, times } from './shed-requests.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('bytes of answers being read', () => {
+  const MIB = 1024 * 1024;
+  const EMPTY = '{"traces":[]}';
+  const KEPT = nothingPending();
+  const answer = (text: string) =>
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`;
+  const whole = `${answer(EMPTY)}\r\n\r\n${EMPTY}`;
+
+  /** An indexer that answers pendingTraces, and whose other answers the test writes; a proxy that reads 1 MiB at once. */
+  async function startReading(maxConcurrency: number, maxQueue: number) {
+    const held: Parameters<Parameters<typeof startScriptedUpstream>[0]>[0][] = [];
+    const upstream: ScriptedUpstream = await startScriptedUpstream((socket, head) => {
+      if (head.includes('pendingTraces')) socket.write(whole);
+      else held.push(socket);
+    });
+    const proxy = await startProxy({
+      upstreamUrl: upstream.url,
+      env: NEVER.env,
+      overrides: {
+        admission: { ...PATIENT_ADMISSION, maxQueue },
+        lifetimes: { empty: times(600_000, 0, 0) },
+        upstream: { maxReading: MIB, maxConcurrency },
+        http: { drain: 100 },
+      },
+    });
+    const body = `{"traces":[],"padding":"${'x'.repeat(4 * MIB)}"}`;
+    return {
+      proxy,
+      upstream,
+      held,
+      /** All but the end of an answer. */
+      writeMost: () => held[0]?.write(`${answer(body)}\r\n\r\n${body.slice(0, -1)}`),
+      writeTail: () => held[0]?.write('}'),
+      [Symbol.asyncDispose]: async () => {
+        await proxy.close();
+        await upstream[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
+    proxy.metric('toncache_shed_total', { reason: 'memory' });
+
+  it('are bounded: above the limit misses are shed and hits served, until they are fewer', async () => {
+    await using reading = await startReading(10, 0);
+    const { proxy, upstream } = reading;
+    expect((await proxy.ask(KEPT)).status).toBe(200);
+    const large = await proxy.sendIn(unknownTransaction());
+    await expect.poll(() => reading.held.length).toBe(1);
+    reading.writeMost();
+    await expect.poll(async () => (await proxy.ask(nothingPending())).status, { interval: 5 }).toBe(503);
+    const sent = upstream.heads.length;
+    expectShed(await proxy.ask(nothingPending()));
+    expect((await proxy.ask(KEPT)).headers['cache-status']).toContain('hit');
+    expect(upstream.heads).toHaveLength(sent);
+    expect(await exhausted(proxy)).toBe(2);
+    reading.writeTail();
+    await large.answer;
+    expect((await proxy.ask(nothingPending())).status).toBe(200);
+  });
+
+  it('are bounded for requests too that had been waiting for a slot', async () => {
+    await using reading = await startReading(2, 1);
+    const { proxy, upstream } = reading;
+    const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];
+    await expect.poll(() => reading.held.length).toBe(2);
+    const waiting = await proxy.sendIn(nothingPending());
+    await expect.poll(() => proxy.metric('toncache_upstream_queued')).toBe(1);
+    reading.writeMost();
+    await expect
+      .poll(
+        async () => {
+          await proxy.ask(nothingPending());
+          return exhausted(proxy);
+        },
+        { interval: 5 },
+      )
+      .toBeGreaterThan(0);
+    reading.held[1]?.write(whole);
+    await holding[1]?.answer;
+    const { status } = await waiting.answer;
+    expect([status, upstream.heads.length]).toEqual([503, 2]);
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, type Mock, vi } from 'vitest';
+import { type PurgeEvent, PurgeLog } from '../../src/purge/purge-log.ts';
+import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../src/purge/purge-records.ts';
+import type { RedisScripting } from '../../src/redis/connect.ts';
+
+export const DAY = 24 * 60 * 60 * 1000;
+export const a: Omit<PurgeRecord, 'at'> = { tag: 'a', soft: false };
+export const all: Omit<PurgeRecord, 'at'> = { tag: EVERY_ENTRY, soft: false };
+
+export interface Instance {
+  readonly onEpoch: Mock;
+  readonly records: PurgeRecords;
+  readonly log: PurgeLog;
+  readonly events: PurgeEvent[];
+  /** While false, Redis is away for this instance. */
+  isReached: boolean;
+  /** While false, Redis executes commands, and its replies are lost. */
+  isAnswered: boolean;
+  onCall: (args: readonly string[]) => void;
+  /** May change it. */
+  onReply: (reply: unknown) => void;
+  now: () => number;
+}
+
+/** One more instance, which exchanges records when its connection changes, and every 20 ms if it polls. */
+export function createInstance(
+  connection: RedisScripting,
+  key: string,
+  { polls = false, usableMs = 0 } = {},
+): Instance {
+  const onEpoch = vi.fn();
+  const records = new PurgeRecords({ onEpoch, now: () => instance.now() });
+  const events: PurgeEvent[] = [];
+  const instance: Instance = {
+    onEpoch,
+    records,
+    events,
+    isReached: true,
+    isAnswered: true,
+    onCall: () => {},
+    onReply: () => {},
+    now: Date.now,
+    log: new PurgeLog({
+      records,
+      shared: {
+        key,
+        runScript: async (...call) => {
+          if (!instance.isReached) throw new Error('away');
+          instance.onCall(call[2]);
+          const reply = await connection.runScript(...call);
+          instance.onReply(reply);
+          if (!instance.isAnswered) throw new Error('lost');
+          return reply;
+        },
+      },
+      usableMs,
+      now: () => instance.now(),
+      report: (event) => void events.push(event),
+      pollEveryMs: polls ? 20 : DAY,
+    }),
+  };
+  return instance;
+}
+
+export async function connect(instance: Instance): Promise<void> {
+  instance.log.onDisconnected();
+  instance.log.onConnected();
+  await expect.poll(() => instance.log.isCurrent).toBe(true);
+}
+
+export const known = ({ records }: Instance) => [...records.all()].toSorted((x, y) => (x.tag < y.tag ? -1 : 1));

@@ -1,0 +1,44 @@
+import type { Socket } from 'node:net';
+import { UpstreamClient, type UpstreamClientOptions } from '../../src/upstream/upstream-client.ts';
+
+export const BODY = '{"blocks":[]}';
+export const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;
+const REQUEST = { operation: 'masterchainBlockShards', query: [['seqno', '7']], headers: [] } as const;
+
+export const answers = (socket: Socket) => void socket.write(`${ANSWER}\r\n${BODY}`);
+
+/** A client that is closed when the test ends. */
+export function clientOf(url: string, options: Partial<UpstreamClientOptions> = {}) {
+  const client = new UpstreamClient({
+    baseUrl: new URL(url),
+    apiKey: undefined,
+    timeoutMs: 20_000,
+    maxForwardConnections: 4,
+    maxConnections: 8,
+    maxBodyBytes: 1024 * 1024,
+    keepAliveMs: 10_000,
+    connectionLifetimeMs: 600_000,
+    now: Date.now,
+    ...options,
+  });
+  return {
+    fetch: (
+      query: readonly (readonly [string, string])[] = REQUEST.query,
+      headers: typeof query = [],
+      atMostMs?: number,
+    ) => client.fetch({ ...REQUEST, query, headers }, atMostMs),
+    close: () => client.close(),
+    get readingBytes() {
+      return client.readingBytes;
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+export const headersOf = (head: string) =>
+  new Map(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line) => [line.split(':')[0]?.toLowerCase(), line.replace(/^[^:]*: */, '')]),
+  );

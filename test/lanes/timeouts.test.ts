@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { PublicServer } from '../../src/http/public-server.ts';
+import { startEchoServer } from './echo-server.ts';
+import { MemorySocket } from './memory-socket.ts';
+
+const HIT = 'GET /api/v3/masterchainBlockShards?hit HTTP/1.1\r\nHost: x\r\n\r\n';
+const MISS = HIT.replace('hit', 'miss');
+/** As the echo server has them, in milliseconds. */
+const HEADER_TIMEOUT = 60_000;
+const KEEP_ALIVE = 65_000;
+
+let server: PublicServer;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  server = startEchoServer({ fastLane: true });
+});
+
+afterEach(async () => {
+  await server.drain(0);
+  vi.useRealTimers();
+});
+
+async function connected(): Promise<MemorySocket> {
+  const socket = new MemorySocket();
+  server.server.emit('connection', socket);
+  await turn();
+  return socket;
+}
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => void setImmediate(resolve));
+}
+
+it('a client that sends nothing is told so and closed after the header timeout', async () => {
+  const socket = await connected();
+  vi.advanceTimersByTime(HEADER_TIMEOUT - 1000);
+  expect(socket.isClosed).toBe(false);
+  vi.advanceTimersByTime(2000);
+  expect(socket.isClosed).toBe(true);
+  expect(socket.text).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+});
+
+it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {
+  const socket = await connected();
+  socket.push(HIT);
+  vi.advanceTimersByTime(KEEP_ALIVE - 1000);
+  socket.push(HIT);
+  vi.advanceTimersByTime(KEEP_ALIVE);
+  expect(socket.isClosed).toBe(false);
+  vi.advanceTimersByTime(3000);
+  expect(socket.isClosed).toBe(true);
+  expect(socket.text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+});
+
+it('a head that is not whole within a second is left to Node, which answers it when it is', async () => {
+  const socket = await connected();
+  socket.push(HIT.slice(0, 40));
+  expect(socket.listenerCount('drain')).toBe(0);
+  vi.advanceTimersByTime(1000);
+  // Node's HTTP server listens for it.
+  expect(socket.listenerCount('drain')).toBeGreaterThan(0);
+  await turn();
+  socket.push(HIT.slice(40));
+  await expect.poll(() => socket.text).toMatch(/^HTTP\/1\.1 200 OK/);
+});
+
+it('a drain closes idle connections, and those that wait after their answers, the last of which says so', async () => {
+  const [idle, fresh, waiting] = [await connected(), await connected(), await connected()];
+  idle.push(HIT);
+  waiting.push(MISS + MISS);
+  const drained = server.drain(1000);
+  expect([idle.isClosed, fresh.isClosed, waiting.isClosed]).toEqual([true, true, false]);
+  await expect.poll(() => waiting.isClosed).toBe(true);
+  const connections = [...waiting.text.matchAll(/^Connection: (.*)\r$/gm)].map(([, value]) => value);
+  expect(connections).toEqual(['keep-alive', 'close']);
+  await drained;
+});

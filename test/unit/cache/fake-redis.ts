@@ -1,0 +1,52 @@
+import type { Entry } from '../../../src/cache/entry.ts';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import type { SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
+import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
+
+export const ASKED_AT = 1_700_000_000_000;
+export const RETRY_MS = 1000;
+export const ENTRY = anEntry({ askedAt: ASKED_AT });
+export const { key } = ENTRY;
+
+/** A Redis that holds entries, loses them or fails, and counts what it is asked. */
+class FakeRedis implements SharedTier {
+  readonly kept = new Map<string, Entry>();
+  failing = false;
+  /** Whether it takes stores. */
+  takes = true;
+  /** Ends the last store that was taken. */
+  onEnd: SharedStore['onEnd'] | undefined;
+  reads = 0;
+  /** Awaited by each read before it answers. */
+  hold: Promise<void> | undefined;
+
+  async get(asked: string): Promise<TierRead> {
+    this.reads++;
+    await this.hold;
+    if (this.failing) return { state: 'failed' };
+    const entry = this.kept.get(asked);
+    return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
+  }
+
+  async delete(deleted: string): Promise<void> {
+    this.kept.delete(deleted);
+  }
+
+  set(entry: Entry, store?: SharedStore): boolean {
+    if (!this.takes) return false;
+    if (!this.failing) this.kept.set(entry.key, entry);
+    this.onEnd = store?.onEnd;
+    return true;
+  }
+}
+
+export function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
+  const clock = { now: startAt };
+  const memory = new MemoryTier({ maxSizeBytes, maxEntries: 1000, now: () => clock.now });
+  const redis = new FakeRedis();
+  const purges: { -readonly [N in keyof Purges]: Purges[N] } = { ...NOTHING_PURGED };
+  const cacheWith = (tier: SharedTier | undefined) =>
+    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges, now: () => clock.now });
+  return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
+}

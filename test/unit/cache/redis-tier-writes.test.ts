@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { encodeEntry } from '../../../src/cache/entry-codec.ts';
+import { STORE } from '../../../src/cache/redis-store.ts';
+import { anEntry, keptForm } from '../../support/entry.ts';
+import { entry, refuses, tierOn } from './redis-tier-on.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: entry.askedAt });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a write', () => {
+  test('stores the entry until its stale windows are over', async () => {
+    const { tier, connection, outcomesOf } = tierOn({});
+    vi.setSystemTime(entry.askedAt + 20_000);
+    tier.set(entry);
+    await tier.idle();
+    expect(connection.runScript).toHaveBeenCalledWith(
+      STORE,
+      [expect.stringMatching(/^toncache:test:\{.+\}$/)],
+      [encodeEntry(entry, keptForm(entry)), 100_000, 0],
+    );
+    expect(outcomesOf('redis-write')).toEqual(['stored']);
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['stored', async () => 'stored', 'stored'],
+    ['older', async () => 'older', 'kept'],
+    ['regressed', async () => 'regressed', 'kept'],
+    ['garbage', async () => 'garbage', 'failed'],
+    ['an error', refuses, 'failed'],
+  ])('ends once, when Redis has answered: %s', async (_, runScript, outcome) => {
+    const { tier } = tierOn({ runScript });
+    const onEnd = vi.fn();
+    expect(tier.set(entry, { purgedUntil: 7, onEnd })).toBe(true);
+    await tier.idle();
+    expect(onEnd.mock.calls).toEqual([[outcome]]);
+  });
+
+  test('of an entry whose stale windows are over is not sent', async () => {
+    const { tier, connection, outcomesOf } = tierOn({});
+    vi.setSystemTime(entry.staleIfErrorUntil);
+    tier.set(entry);
+    await tier.idle();
+    expect(connection.runScript).not.toHaveBeenCalled();
+    expect(outcomesOf('redis-write')).toEqual(['expired']);
+  });
+
+  test('beyond the number that may be pending is dropped', async () => {
+    const writes = Promise.withResolvers<string>();
+    const { tier, outcomesOf } = tierOn({ runScript: () => writes.promise }, { maxPendingWrites: 2 });
+    for (let time = 0; time < 5; time++) tier.set(entry);
+    expect(tier.pendingWrites).toBe(2);
+    expect(outcomesOf('redis-write')).toEqual(['dropped', 'dropped', 'dropped']);
+    writes.resolve('stored');
+    await tier.idle();
+    expect(tier.pendingWrites).toBe(0);
+    tier.set(entry);
+    await tier.idle();
+    expect(outcomesOf('redis-write').slice(3)).toEqual(['stored', 'stored', 'stored']);
+  });
+
+  test('beyond the bytes that may be pending is dropped, until those are written', async () => {
+    const large = anEntry({ askedAt: entry.askedAt, body: Buffer.alloc(600) });
+    const { tier, outcomesOf } = tierOn({}, { maxPendingWriteBytes: 1000 });
+    tier.set(large);
+    tier.set(large);
+    await tier.idle();
+    tier.set(large);
+    await tier.idle();
+    expect(outcomesOf('redis-write')).toEqual(['dropped', 'stored', 'stored']);
+  });
+
+  test('that fails is only reported', async () => {
+    const { tier, outcomesOf } = tierOn({ runScript: refuses });
+    expect(tier.set(entry)).toBe(true);
+    await tier.idle();
+    expect(outcomesOf('redis-write')).toEqual(['failed']);
+  });
+
+  test('added while others are awaited is awaited too', async () => {
+    const writes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let calls = 0;
+    const { tier } = tierOn({ runScript: async () => writes[calls++]?.promise });
+    const isIdle = vi.fn();
+    tier.set(entry);
+    const idle = tier.idle().then(isIdle);
+    tier.set(entry);
+    writes[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isIdle).not.toHaveBeenCalled();
+    writes[1]?.resolve();
+    await idle;
+    expect(tier.pendingWrites).toBe(0);
+  });
+});

@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { HOUR_MS, World } from './clock-world.ts';
+
+const worlds: World[] = [];
+
+function start(hasServer: boolean): World {
+  const world = new World(hasServer);
+  worlds.push(world);
+  return world;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  for (const { clock } of worlds.splice(0)) clock.close();
+  vi.useRealTimers();
+});
+
+describe('with Redis', () => {
+  test('before the server has answered, the time is that of this machine', async () => {
+    const world = start(true);
+    world.serverAheadMs += 5000;
+    world.isAway = true;
+    await world.clock.askServer();
+    expect(world.clock.now()).toBe(world.wallNow);
+    world.wallAheadMs -= HOUR_MS;
+    await world.advance(1000);
+    expect(world.clock.now()).toBe(world.wallNow);
+    expect(world.jumps).toBe(1);
+  });
+
+  test('a server time that differs by more than a second is reported as one jump', async () => {
+    const world = start(true);
+    world.serverAheadMs += 1500;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(1);
+    world.serverAheadMs += 900;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(1);
+    world.serverAheadMs -= 2400;
+    await world.clock.askServer();
+    expect(world.jumps).toBe(2);
+  });
+
+  test('the time of the server is known to half of the round trip, however far the clocks are apart', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: -1e10, max: 1e10 }),
+        fc.integer({ min: 0, max: 500 }),
+        fc.integer({ min: 0, max: 500 }),
+        async (aheadMs, thereMs, backMs) => {
+          const world = Object.assign(start(true), { thereMs, backMs });
+          world.serverAheadMs += aheadMs;
+          await world.clock.askServer();
+          world.clock.close();
+          expect(world.errorMs).toBeLessThanOrEqual((thereMs + backMs) / 2 + 0.01);
+          expect(world.clock.aheadOfWallMs).toBeCloseTo(world.clock.now() - world.wallNow, 3);
+        },
+      ),
+    );
+  });
+
+  test('a slow sample does not replace a better one, and a quick one does', async () => {
+    const world = start(true);
+    world.serverAheadMs += 3000;
+    await world.clock.askServer();
+    const { aheadOfWallMs } = world.clock;
+    Object.assign(world, { thereMs: 90, backMs: 10 });
+    await world.clock.askServer();
+    expect(world.clock.aheadOfWallMs).toBe(aheadOfWallMs);
+    Object.assign(world, { thereMs: 4, backMs: 0 });
+    await world.clock.askServer();
+    expect(world.clock.aheadOfWallMs).not.toBe(aheadOfWallMs);
+    expect(world.errorMs).toBeLessThan(2.01);
+  });
+
+  test('a slow sample is used where it proves that the clock of the server was set', async () => {
+    const world = start(true);
+    await world.clock.askServer();
+    world.serverAheadMs -= 60_000;
+    Object.assign(world, { thereMs: 60, backMs: 40 });
+    await world.clock.askServer();
+    expect(world.errorMs).toBeLessThan(50.01);
+  });
+
+  test.each([-HOUR_MS, HOUR_MS])(
+    'a wall clock that is set by %i ms does not move the time, whether or not the server is asked',
+    async (byMs) => {
+      const world = start(true);
+      await world.clock.askServer();
+      for (const isAway of [false, true]) {
+        world.isAway = isAway;
+        world.wallAheadMs += byMs;
+        const { asked, jumps } = world;
+        await world.advance(1000);
+        expect(world.errorMs).toBeLessThan(1.01);
+        // It may as well have been a suspended machine, so that memory is cleared and the server asked.
+        expect([world.asked - asked, world.jumps - jumps]).toEqual([1, 1]);
+      }
+    },
+  );
+
+  test('after a suspension of the machine the server is asked within a second', async () => {
+    const world = start(true);
+    await world.clock.askServer();
+    world.suspend(HOUR_MS);
+    await world.advance(1000);
+    expect(world.errorMs).toBeLessThan(1.01);
+    expect(world.jumps).toBe(2);
+  });
+
+  test('while the server fails, the last known time continues', async () => {
+    const world = start(true);
+    world.serverAheadMs += 3000;
+    await world.clock.askServer();
+    const { aheadOfWallMs } = world.clock;
+    world.isAway = true;
+    await world.clock.askServer();
+    world.elapsedMs += 60_000;
+    expect(world.clock.aheadOfWallMs).toBe(aheadOfWallMs);
+  });
+
+  test('the server is asked every 10 s until the clock is closed', async () => {
+    const world = start(true);
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(world.asked).toBe(0);
+    await vi.advanceTimersByTimeAsync(20_001);
+    expect(world.asked).toBe(3);
+    world.clock.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(world.asked).toBe(3);
+  });
+});

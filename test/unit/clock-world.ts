@@ -1,0 +1,60 @@
+import { vi } from 'vitest';
+import { Clock } from '../../src/clock.ts';
+
+export const HOUR_MS = 3_600_000;
+
+/** Time as it passes, and three clocks on it: the wall, the monotonic one, and the server's. */
+export class World {
+  elapsedMs = 0;
+  /** What the monotonic clock does not count. */
+  suspendedMs = 0;
+  wallAheadMs = 1_800_000_000_000;
+  serverAheadMs = 1_800_000_000_000;
+  /** How long the next questions and their answers take. */
+  thereMs = 1;
+  backMs = 1;
+  isAway = false;
+  asked = 0;
+  jumps = 0;
+  readonly clock: Clock;
+
+  constructor(hasServer: boolean) {
+    this.clock = new Clock({
+      wall: () => this.wallNow,
+      monotonic: () => this.elapsedMs - this.suspendedMs,
+      onJump: () => this.jumps++,
+    });
+    if (!hasServer) return;
+    this.clock.followServer(async () => {
+      this.asked++;
+      if (this.isAway) throw new Error('not connected to Redis');
+      this.elapsedMs += this.thereMs;
+      const now = this.serverNow;
+      this.elapsedMs += this.backMs;
+      return now;
+    });
+  }
+
+  get wallNow(): number {
+    return this.wallAheadMs + this.elapsedMs;
+  }
+
+  get serverNow(): number {
+    return this.serverAheadMs + this.elapsedMs;
+  }
+
+  get errorMs(): number {
+    return Math.abs(this.clock.now() - this.serverNow);
+  }
+
+  /** Lets time go on, timers included. */
+  async advance(ms: number): Promise<void> {
+    this.elapsedMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  suspend(ms: number): void {
+    this.elapsedMs += ms;
+    this.suspendedMs += ms;
+  }
+}
