@@ -15,10 +15,12 @@ const CONTENT_TYPES = {
   svg: 'image/svg+xml',
 };
 
+const require = createRequire(import.meta.url);
+
 /** Reads the files of the page, once, by the path of each; throws where the installation lacks one. */
 export function readPageFiles(): ReadonlyMap<string, PageFile> {
   const page = (name: string) => new URL(`./page/${name}`, import.meta.url);
-  const uplot = pathToFileURL(createRequire(import.meta.url).resolve('uplot'));
+  const uplot = pathToFileURL(require.resolve('uplot'));
   const file = (path: string, type: keyof typeof CONTENT_TYPES, url: URL): [string, PageFile] => [
     path,
     { contentType: CONTENT_TYPES[type], body: readFileSync(url) },
