@@ -57,9 +57,6 @@ export const AT = {
   stringLengths: 76,
 } as const;
 
-/** Stands between the tags of an entry; tags hold canonical values, and so no such character. */
-const TAG_SEPARATOR = ' ';
-
 /** Magic and checksum: equal for equal bytes only. */
 export const STAMP_BYTES = AT.flags;
 
@@ -78,9 +75,8 @@ export function encodeEntry(
   { coding, body }: { readonly coding: Coding; readonly body: Buffer },
 ): Buffer {
   const { head, completeness } = entry;
-  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass];
-  const tags = entry.tags.join(TAG_SEPARATOR);
-  const strings = [completeness.members, completeness.tentative, ...[...texts, tags].map((text) => Buffer.from(text))];
+  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass, entry.tags];
+  const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
   fixed.writeUInt32BE(MAGIC, AT.magic);
@@ -134,7 +130,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   };
   const fields = {
     key,
-    tags: String(tags).split(TAG_SEPARATOR).filter(Boolean),
+    tags: String(tags),
     etag: String(etag),
     askedAt: bytes.readDoubleBE(AT.askedAt),
     freshUntil: bytes.readDoubleBE(AT.freshUntil),

@@ -77,6 +77,11 @@ export class FormMaker {
     return (await this.#encode(entry, encoding)) ?? this.#stored(forms);
   }
 
+  /** How many bodies are being encoded. */
+  get pending(): number {
+    return this.#encoding.size;
+  }
+
   #stored(forms: Forms): StoredForm {
     const coding = keptEncoding(forms) ?? 'identity';
     return { coding, body: forms[coding] as Buffer };

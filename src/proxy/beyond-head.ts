@@ -18,7 +18,7 @@ export function answerBeyondHeadWith(chainHead: ChainHead, now: () => number): A
     const at = now();
     return {
       key,
-      tags: [],
+      tags: '',
       head: {
         status: 404,
         contentType: 'application/json',

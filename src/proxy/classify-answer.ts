@@ -1,4 +1,4 @@
-import { completenessOf, type Entry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { completenessOf, type Entry, ownedBytes, ownedText, sharedHead } from '../cache/entry.ts';
 import { formsOf } from '../cache/forms.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
@@ -63,7 +63,9 @@ export function classifyAnswer(
   });
   const forms = formsOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
-  const entry = { ...identity, head, etag, forms, ...instants, completeness, regressedSince: undefined };
+  const { key, tags } = identity;
+  const texts = { key: ownedText(key), tags: ownedText(tags), etag: ownedText(etag) };
+  const entry = { ...texts, head, forms, ...instants, completeness, regressedSince: undefined };
   return { entry, showsChainAt, gainsByChainTime };
 }
 

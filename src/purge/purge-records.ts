@@ -17,10 +17,10 @@ export interface PurgeRecord {
   readonly at: number;
 }
 
-/** What a ban is applied to: an entry with the tags of its request, {@link EVERY_ENTRY} not among them. */
+/** What a ban is applied to: an entry with the tags of its request and spaces between them, {@link EVERY_ENTRY} not among them. */
 export interface Purgeable
   extends Pick<Instants, 'askedAt' | 'freshUntil' | 'staleWhileRevalidateUntil' | 'staleIfErrorUntil'> {
-  readonly tags: readonly string[];
+  readonly tags: string;
 }
 
 export interface PurgeRecordsOptions {
@@ -109,7 +109,7 @@ export class PurgeRecords {
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
     if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
-    for (const tag of entry.tags) {
+    for (const tag of entry.tags.split(' ')) {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
@@ -123,7 +123,7 @@ export class PurgeRecords {
   /** What was asked for up to here (epoch ms) with these tags was purged in one way or the other; 0 when nothing was. */
   purgedUntil({ tags }: Pick<Purgeable, 'tags'>): number {
     if (this.#byTag.size === 0) return 0;
-    const purges = [EVERY_ENTRY, ...tags].map((tag) => this.#byTag.get(tag));
+    const purges = [EVERY_ENTRY, ...tags.split(' ')].map((tag) => this.#byTag.get(tag));
     return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
   }
 

@@ -51,12 +51,13 @@ export function parsePurge(body: unknown): PurgeRequest {
   return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
 }
 
-/** What a call names, in the words of a purge: the tags of its entry. */
-export function tagsOf({ request }: Call): readonly string[] {
-  return request.query.flatMap(([name, value]) => {
+/** What a call names, in the words of a purge: the tags of its entry, with spaces between them. No canonical value holds one. */
+export function tagsOf({ request }: Call): string {
+  const tags = request.query.flatMap(([name, value]) => {
     const selector = SELECTOR_OF[name];
     return selector === undefined ? [] : [`${selector}:${value}`];
   });
+  return tags.join(' ');
 }
 
 const READERS: Readonly<Record<Selector, (given: unknown) => number | string | true>> = {

@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { crc32 } from 'node:zlib';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { AT, SCHEMA_VERSION } from '../../src/cache/entry-codec.ts';
 import { accepting, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
 import { parentOfSettled } from './questions.ts';
 import { World } from './world.ts';
@@ -47,4 +50,32 @@ describe('with Redis', () => {
     expect([reply.cache, reply.text]).toMatchObject([{ hit: true, detail: 'redis' }, text]);
     expect(await encoded(other)).toBe(0);
   });
+
+  it('a body that cannot be decoded is asked for again, and replaced', async () => {
+    const target = parentOfSettled(world);
+    const { text } = await world.ask(target);
+    await world.proxy.untilRedisHasAll();
+    await replaceBody(world.network);
+    for (const acceptEncoding of ['identity', 'br']) {
+      const other = await world.addProxy();
+      expect((await world.ask(target, accepting(acceptEncoding), other)).text).toBe(text);
+      await other.untilRedisHasAll();
+    }
+    expect(world.forwarded).toHaveLength(2);
+  });
 });
+
+/** Replaces the encoded body of the one entry of a network in Redis by rubbish, under a checksum that is right. */
+async function replaceBody(network: string): Promise<void> {
+  const redis = new Redis(inject('redisUrl'));
+  const keys = await redis.keys(`toncache:${SCHEMA_VERSION}:${network}:*`);
+  for (const key of keys) {
+    const bytes = await redis.getBuffer(key);
+    const bodyAt = bytes?.indexOf(Buffer.from([0x1f, 0x8b, 0x08])) ?? -1;
+    if (bytes === null || bodyAt < 0) continue;
+    bytes.fill(0x5a, bodyAt);
+    bytes.writeUInt32BE(crc32(bytes.subarray(AT.flags)), AT.checksum);
+    await redis.set(key, bytes, 'KEEPTTL');
+  }
+  redis.disconnect();
+}

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COMMAND = ['-r', './src/require-node-24.cjs', 'src/demo/main.ts'];
+const COMMAND = ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'demo'];
 export const RIGHT = 'Every answer was right, checked against the chain.';
 
 export interface Settings {

@@ -93,24 +93,29 @@ it(`the fast lane answers ${OVER_SOCKETS} streams over real connections as Node 
     const paced = await exchangeBytes(lanes.node, { reads: requestsIn(bytes), isPaced: true, ends: false });
     // The last request may be the body of one before.
     if (!paced.isClosed) continue;
-    const lane = { answers: await exchangeOver(url, reads), isClosed: true };
-    const least = isInPieces(stream.reads) ? 0 : plainRequestsIn(stream.reads.join(''));
-    expect([reads, problemOf(lane, paced, least)]).toEqual([reads, undefined]);
+    const { answers, isReset } = await exchangeOver(url, reads);
+    // The system drops what a client has not read of a connection that is reset.
+    const least = isReset || isInPieces(stream.reads) ? 0 : plainRequestsIn(stream.reads.join(''));
+    const found = problemOf({ answers, isClosed: true }, paced, least);
+    if (found !== undefined) expect.fail(`${found}\n${JSON.stringify([reads, answers, paced.answers]).slice(0, 4000)}`);
   }
 });
 
 /** Sends and waits for the end of the connection. */
-async function exchangeOver(url: string, reads: readonly string[]): Promise<string[]> {
+async function exchangeOver(url: string, reads: readonly string[]): Promise<{ answers: string[]; isReset: boolean }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay(true);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
-  let text = '';
+  let [text, isReset] = ['', false];
   socket.setEncoding('latin1').on('data', (part: string) => (text += part));
   // A connection that is closed with unread bytes on it is reset.
-  socket.on('error', () => {}).on('close', resolve);
+  socket.on('error', () => {
+    isReset = true;
+  });
+  socket.on('close', resolve);
   for (const read of reads) {
     socket.write(read, 'latin1');
     await new Promise((sent) => void setImmediate(sent));
   }
   await closed;
-  return readAnswers(text);
+  return { answers: readAnswers(text), isReset };
 }

@@ -16,7 +16,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {
     key: 'v1 mainnet adjacentTransactions hash=AAAA',
-    tags: [],
+    tags: '',
     etag: '"c29tZSB0YWc"',
     freshUntil: askedAt + 60_000,
     staleWhileRevalidateUntil: askedAt + 70_000,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { cyclesIn } from '../support/import-cycles.ts';
 import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
 import { retiredWordIn } from '../support/retired-words.ts';
 
@@ -137,7 +138,7 @@ describe('src', () => {
   });
 
   it('has no two files that import each other in a circle, not even their types', () => {
-    expect(cycles()).toEqual([]);
+    expect(cyclesIn(source)).toEqual([]);
   });
 
   it('reads the environment in one file of each program', () => {
@@ -242,19 +243,4 @@ function packageOf(specifier: string): string {
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
-}
-
-/** Each cycle of imports, of types too, once, as `a.ts -> b.ts -> a.ts`. */
-function cycles(): string[] {
-  const imports = new Map(source.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]));
-  const done = new Set<string>();
-  const found: string[] = [];
-  const follow = (path: string, trail: readonly string[]): void => {
-    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
-    if (trail.includes(path) || done.has(path)) return;
-    for (const next of imports.get(path) ?? []) follow(next, [...trail, path]);
-    done.add(path);
-  };
-  for (const { path } of source) follow(path, []);
-  return found;
 }

@@ -9,9 +9,11 @@ import { freePort, PinnedProcess } from '../peers/pinned-process.ts';
 import { startToncachePeer } from '../peers/toncache.ts';
 import { fill } from './fill.ts';
 import { settledRss } from './rss.ts';
+import { measureTiers, TIER_HEAD } from './tier.ts';
 
-// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows. Two
-// minutes, everything on 127.0.0.1. Needs Linux.
+// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows; then the
+// same for the memory tier alone, with bodies as they are and with gzip. Some minutes, everything on 127.0.0.1. Needs Linux.
+// `--tier` leaves the first part out.
 
 /** About 200 MB each; `--percent 10` fills a tenth of that. */
 const FILLS = [
@@ -29,7 +31,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FAKE_INDEXER = fileURLToPath(new URL('../peers/fake-indexer.ts', import.meta.url));
 const EVERY_CORE = `0-${availableParallelism() - 1}`;
 
-const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
+const { values } = parseArgs({
+  options: { percent: { type: 'string', default: '100' }, tier: { type: 'boolean', default: false } },
+});
 const percent = Number(values.percent);
 if (!(percent >= 1 && percent <= 1000)) throw new Error('--percent accepts a number from 1 to 1000');
 
@@ -38,11 +42,13 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const machine = describeMachine();
 console.log(`${machine.cpu}, ${machine.system}, Node ${machine.node}, ${new Date().toISOString().slice(0, 10)}\n`);
-const rows: string[][] = [];
-for (const { sizeKb, entries } of FILLS) rows.push(await measure(sizeKb, Math.round((entries * percent) / 100)));
-console.log(
-  markdownTable(['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'], rows),
-);
+if (!values.tier) {
+  const rows: string[][] = [];
+  for (const { sizeKb, entries } of FILLS) rows.push(await measure(sizeKb, Math.round((entries * percent) / 100)));
+  const head = ['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'];
+  console.log(`${markdownTable(head, rows)}\n`);
+}
+console.log(markdownTable(TIER_HEAD, await measureTiers(percent)));
 
 async function measure(sizeKb: number, entries: number): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'toncache-memory-'));

@@ -38,7 +38,9 @@ const body = fc.oneof(
 const entries: fc.Arbitrary<Entry> = fc
   .record({
     key: text,
-    tags: fc.array(fc.stringMatching(/^(seqno|hash|account):[A-Za-z0-9+/=:-]{1,60}$/), { maxLength: 3 }),
+    tags: fc
+      .array(fc.stringMatching(/^(seqno|hash|account):[A-Za-z0-9+/=:-]{1,60}$/), { maxLength: 3 })
+      .map((tags) => tags.join(' ')),
     etag: fc.stringMatching(/^"[\x21\x23-\x7e\x80-\xff]{0,60}"$/),
     forms: fc
       .record({

@@ -120,3 +120,30 @@ describe('a copy in memory', () => {
     expect(tier.peek(anEntry().key)).toBeUndefined();
   });
 });
+
+test('the number of entries is bounded, and the one that was used longest ago goes first', () => {
+  const tier = new MemoryTier({ maxEntries: 3, maxSizeBytes: MIB, now: () => ASKED_AT });
+  for (const key of ['a', 'b', 'c']) tier.set(anEntry({ key }));
+  tier.get('a');
+  tier.set(anEntry({ key: 'd' }));
+  expect(['a', 'b', 'c', 'd'].map((key) => tier.get(key).state)).toEqual(['found', 'absent', 'found', 'found']);
+  expect(tier.count).toBe(3);
+});
+
+test('an entry that is kept in other codings is counted anew, if it is still the one that is kept', () => {
+  const tier = new MemoryTier({ maxEntries: 3, maxSizeBytes: MIB, now: () => ASKED_AT });
+  const entry = anEntry({ body: Buffer.alloc(1000) });
+  tier.set(entry);
+  const before = tier.sizeBytes;
+  entry.forms.gzip = Buffer.alloc(100);
+  tier.resize(entry);
+  expect(tier.sizeBytes).toBe(before + 100);
+  entry.forms.identity = undefined;
+  tier.resize(entry);
+  expect(tier.sizeBytes).toBe(before - 900);
+  tier.resize(anEntry({ body: Buffer.alloc(5000) }));
+  expect(tier.sizeBytes).toBe(before - 900);
+  tier.delete(entry.key);
+  tier.resize(entry);
+  expect(tier.sizeBytes).toBe(0);
+});

@@ -36,7 +36,7 @@ export function classify(call: Call, sent: Sent = {}): ClassifiedAnswer | ProxyE
   };
   const facts = factsOf(call, answer.status, answer.body);
   return classifyAnswer(
-    { key: 'the key', tags: [] },
+    { key: 'the key', tags: '' },
     { ...answer, facts },
     { policies: TABLE, random: () => 0, chainAt },
   );

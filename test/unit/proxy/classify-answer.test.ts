@@ -13,7 +13,7 @@ describe('an answer', () => {
     const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
-      tags: [],
+      tags: '',
       forms: formsOf(Buffer.from(BLOCK_SET)),
       etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url')}"`,
       head: {

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Coding, ENCODINGS, IDENTITY_ONLY } from '../../../src/content-codings.ts';
+import { acceptedCodings } from '../../../src/http/accept-encoding.ts';
+
+const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity'];
+
+/** A member of the list, in one of its spellings. */
+const members = fc.record({
+  name: fc.constantFrom('gzip', 'GZip', 'br', 'zstd', 'identity', '*', 'deflate', 'x-other'),
+  weight: fc.option(fc.integer({ min: 0, max: 1000 }), { nil: undefined }),
+  spaces: fc.constantFrom('', ' ', '\t', '  '),
+});
+
+function written({ name, weight, spaces }: typeof members extends fc.Arbitrary<infer M> ? M : never): string {
+  const q = weight === undefined ? '' : `;${spaces}q=${(weight / 1000).toFixed(3)}`;
+  return `${spaces}${name}${spaces}${q}${spaces}`;
+}
+
+describe('Accept-Encoding', () => {
+  it('gives each coding the weight of RFC 9110 12.5.3, the greatest first', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(members, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }), (list) => {
+        const weights = new Map(list.map(({ name, weight = 1000 }) => [name.toLowerCase(), weight]));
+        const weightOf = (coding: Coding) =>
+          weights.get(coding) ?? weights.get('*') ?? (coding === 'identity' ? Number.MIN_VALUE : 0);
+        const accepted = acceptedCodings(list.map(written).join(','));
+        const all = accepted.flat();
+        const first = Math.max(...CODINGS.map(weightOf));
+        const isIdentityAlone = CODINGS.every((it) => it === 'identity' || weightOf(it) < first) || first === 0;
+        if (isIdentityAlone) {
+          expect(accepted).toBe(IDENTITY_ONLY);
+          return;
+        }
+        expect([...all].sort()).toEqual(CODINGS.filter((coding) => weightOf(coding) > 0).sort());
+        for (const codings of accepted) expect(new Set(codings.map(weightOf)).size).toBe(1);
+        const order = accepted.map(([coding = 'identity']) => weightOf(coding));
+        expect(order).toEqual(order.toSorted((one, other) => other - one));
+      }),
+    );
+  });
+
+  it('never throws, and always leaves something', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(acceptedCodings(text).flat().length).toBeGreaterThan(0);
+      }),
+    );
+  });
+
+  it.each([
+    [undefined, [['identity']]],
+    ['', [['identity']]],
+    ['identity', [['identity']]],
+    ['deflate', [['identity']]],
+    ['gzip', [['gzip'], ['identity']]],
+    ['x-gzip', [['gzip'], ['identity']]],
+    ['gzip, br', [['gzip', 'br'], ['identity']]],
+    ['gzip;q=0.5, br;q=0.8', [['br'], ['gzip'], ['identity']]],
+    ['gzip;q=0', [['identity']]],
+    ['*', [['gzip', 'br', 'zstd', 'identity']]],
+    ['*;q=0', [['identity']]],
+    ['gzip, *;q=0', [['gzip']]],
+    ['identity;q=0', [['identity']]],
+    ['identity;q=0, gzip', [['gzip']]],
+    ['identity;q=0.5, gzip;q=0.1', [['identity']]],
+    ['gzip;q=2, br', [['br'], ['identity']]],
+    ['gzip;level=9', [['identity']]],
+    ['gzip;q=1.0001', [['identity']]],
+    ['gzip;q=0, gzip;q=1', [['gzip'], ['identity']]],
+    [',, gzip ,,', [['gzip'], ['identity']]],
+  ])('%j accepts %j', (given, accepted) => expect(acceptedCodings(given)).toEqual(accepted));
+
+  it('remembers a bounded number of values', () => {
+    for (let number = 0; number < 3000; number++) {
+      expect(acceptedCodings(`gzip, x-${number}`)).toEqual([['gzip'], ['identity']]);
+    }
+  });
+});
