@@ -38,7 +38,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:peers -- --rounds 2 --seconds 1': 'needs other caches, which may not be installed',
   'npm run truth': 'a step of .ci/run',
   'npm run truth -- --minutes 10 --faults all': 'takes ten minutes; .ci/run runs it with fewer',
-  'STREAM_URL=ws://indexer:8085': 'a variable, not a command; docs/settings.md has it',
   'npm run bench:workload': 'takes minutes of the whole machine',
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',

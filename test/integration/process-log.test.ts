@@ -56,7 +56,7 @@ describe('the log', () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, LOG_LEVEL: 'trace' });
     await askInAllWays(started.url);
     indexer.faults.inject(failed(500), { times: 1 });
-    await ask(started.url, '/api/v3/masterchainBlockShards?seqno=1999999999');
+    await ask(started.url, `/api/v3/adjacentTransactions?hash=${'ab'.repeat(32)}`);
     started.signal('SIGTERM');
     await started.ended;
     expect(started.log.length).toBeGreaterThanOrEqual(4);

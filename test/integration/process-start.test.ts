@@ -136,8 +136,9 @@ describe('a start', () => {
     const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
     await using started = await ProxyProcess.start(environment);
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
-    let seqno = 2_000_000_000;
-    const statusOfMiss = async () => (await ask(started.url, `/api/v3/masterchainBlockShards?seqno=${seqno++}`)).status;
+    let asked = 0;
+    const hash = () => (++asked).toString(16).padStart(64, '0');
+    const statusOfMiss = async () => (await ask(started.url, `/api/v3/adjacentTransactions?hash=${hash()}`)).status;
     const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
     const fails = 'Redis circuit breaker opened';
     for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
