@@ -1,44 +1,12 @@
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { freshnessOf } from '../../../src/instants.ts';
-import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
+import { EVERY_ENTRY, PurgeRecords } from '../../../src/purge/purge-records.ts';
 import { anEntry } from '../../support/entry.ts';
-
-const RUNS = { numRuns: 1000 };
-
-function someRecords({ onEpoch = () => {}, now = Date.now } = {}) {
-  return new PurgeRecords({ onEpoch, now });
-}
-
-function withAll(given: readonly PurgeRecord[]): PurgeRecords {
-  const records = someRecords();
-  for (const record of given) records.apply(record);
-  return records;
-}
+import { hard, soft, someRecords, withAll } from './some-purge-records.ts';
 
 /** An entry whose tags are read by this function. */
 function withTags(askedAt: number, tagsOf: () => string) {
   return Object.defineProperty(anEntry({ askedAt }), 'tags', { get: tagsOf });
 }
-
-const hard = (tag: string, at: number): PurgeRecord => ({ tag, soft: false, at });
-const soft = (tag: string, at: number): PurgeRecord => ({ tag, soft: true, at });
-
-const tags = fc.constantFrom('a', 'b', 'c', EVERY_ENTRY);
-const instants = fc.integer({ min: 1, max: 60 });
-const record = fc.record({ tag: tags, soft: fc.boolean(), at: instants });
-const entries = fc
-  .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), instants, fc.nat(30), fc.nat(20), fc.nat(20))
-  .map(([words, askedAt, lifetime, swr, sie]) => {
-    const freshUntil = askedAt + lifetime;
-    return anEntry({
-      tags: words.join(' '),
-      askedAt,
-      freshUntil,
-      staleWhileRevalidateUntil: freshUntil + swr,
-      staleIfErrorUntil: freshUntil + sie,
-    });
-  });
 
 describe('a hard purge', () => {
   test('ends the entries that have its tag and were requested up to its instant, and no others', () => {
@@ -97,75 +65,6 @@ describe('a soft purge', () => {
 
   test('does not weaken a hard purge', () => {
     expect(withAll([hard('a', 100), soft('a', 150)]).applyBans(entry)).toBeUndefined();
-  });
-});
-
-describe('whatever is purged,', () => {
-  test('the result is the same in any order and any number of times', () => {
-    fc.assert(
-      fc.property(fc.array(record), fc.gen(), entries, (given, gen, entry) => {
-        const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
-        expect(withAll(shuffled).applyBans(entry)).toEqual(withAll(given).applyBans(entry));
-        expect(withAll(shuffled).epoch).toBe(withAll(given).epoch);
-        expect([...withAll([...withAll(given).all()]).all()]).toEqual([...withAll(given).all()]);
-      }),
-      RUNS,
-    );
-  });
-
-  test('bans that are applied again leave the same', () => {
-    fc.assert(
-      fc.property(fc.array(record), entries, (given, entry) => {
-        const records = withAll(given);
-        const once = records.applyBans(entry);
-        if (once !== undefined) expect(records.applyBans(once)).toBe(once);
-      }),
-      RUNS,
-    );
-  });
-
-  test('no entry lives longer, and none is fresh after a purge of it', () => {
-    const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
-    fc.assert(
-      fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
-        const remaining = withAll(given).applyBans(entry);
-        const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
-        expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
-        const named = given.filter(
-          ({ tag, soft }) => entry.tags.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
-        );
-        const purged = named.filter(({ at }) => at >= entry.askedAt);
-        if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
-        else if (purged.length === 0) expect(remaining).toBe(entry);
-        else if (purged.every(({ at }) => at <= now)) expect(left).toBeLessThan(3);
-      }),
-      RUNS,
-    );
-  });
-
-  test('an entry that a purge ended or shortened was requested before the last purge of its key', () => {
-    fc.assert(
-      fc.property(fc.array(record), entries, (given, entry) => {
-        const records = withAll(given);
-        if (records.applyBans(entry) !== entry)
-          expect(records.purgedUntil(entry)).toBeGreaterThanOrEqual(entry.askedAt);
-        const named = given.filter(
-          ({ tag, soft }) => entry.tags.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
-        );
-        expect(records.purgedUntil(entry)).toBe(Math.max(0, ...named.map(({ at }) => at)));
-      }),
-      RUNS,
-    );
-  });
-
-  test('one more hard purge never lengthens the life of an entry', () => {
-    fc.assert(
-      fc.property(fc.array(record), tags, instants, entries, (given, tag, at, entry) => {
-        const [before, after] = [withAll(given).applyBans(entry), withAll([...given, hard(tag, at)]).applyBans(entry)];
-        if (after !== undefined) expect(after).toEqual(before);
-      }),
-      RUNS,
-    );
   });
 });
 

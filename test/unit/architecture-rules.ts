@@ -1,0 +1,86 @@
+/** The parts that answer requests, from the ground up. */
+const parts = [
+  'errors.ts',
+  'redis-url.ts',
+  'clock.ts',
+  'instants.ts',
+  'content-codings.ts',
+  'admission',
+  'redis',
+  'coalescing',
+  'cache',
+  'ton',
+  'upstream',
+  'purge',
+  'stream',
+  'proxy',
+  'http',
+];
+
+const typesOf = (part: string) => `${part} (types)`;
+
+/** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
+export const mayImport: Record<string, readonly string[]> = {
+  'errors.ts': [],
+  'redis-url.ts': [],
+  'clock.ts': [],
+  'instants.ts': [],
+  'content-codings.ts': [],
+  admission: [],
+  redis: ['redis-url.ts'],
+  coalescing: ['redis'],
+  cache: ['redis', 'instants.ts', 'content-codings.ts'],
+  ton: ['errors.ts', 'instants.ts'],
+  upstream: ['errors.ts'],
+  purge: ['instants.ts'],
+  stream: ['cache (types)', 'ton (types)'],
+  proxy: [
+    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
+    'stream (types)',
+  ],
+  http: ['errors.ts', 'content-codings.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
+  // What is refused as a setting and what is connected to must be read by one parser.
+  config: ['redis-url.ts', 'content-codings.ts'],
+  telemetry: parts.map(typesOf),
+  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
+  'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-stream.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-proxy.ts': [
+    ...parts,
+    'config',
+    ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts'].map(typesOf),
+  ],
+  'open-public-server.ts': [...parts, ...['config', 'event-hub.ts', 'open-indexer.ts'].map(typesOf)],
+  'app.ts': [
+    ...parts,
+    'event-hub.ts',
+    'open-redis.ts',
+    'open-indexer.ts',
+    'open-stream.ts',
+    'open-proxy.ts',
+    'open-public-server.ts',
+    'config',
+    'telemetry',
+  ],
+  'healthcheck.ts': ['config'],
+  'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
+  simulator: [],
+  demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
+  cli: [...parts, 'config', 'main.ts', 'require-node-24.cjs', 'verify', 'demo'],
+  // An encoder of spellings that shares nothing with the parser it is held against.
+  verify: [...parts, 'config', 'telemetry', 'app.ts', 'simulator', 'demo'],
+};
+
+/** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
+export const packagePlaces: Record<string, readonly string[]> = {
+  ioredis: ['redis/'],
+  undici: ['upstream/', 'stream/socket.ts'],
+  zod: ['config/', 'ton/'],
+  'prom-client': ['telemetry/'],
+  pino: ['telemetry/', 'app.ts'],
+  // Bounded memos add their file here.
+  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
+};
+
+export const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts'];

@@ -1,0 +1,19 @@
+import { type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
+
+/** Records before any purge. */
+export function someRecords({ onEpoch = () => {}, now = Date.now } = {}) {
+  return new PurgeRecords({ onEpoch, now });
+}
+
+/** Records after these purges, in their order. */
+export function withAll(given: readonly PurgeRecord[]): PurgeRecords {
+  const records = someRecords();
+  for (const record of given) records.apply(record);
+  return records;
+}
+
+/** A purge that ends the entries of a tag. */
+export const hard = (tag: string, at: number): PurgeRecord => ({ tag, soft: false, at });
+
+/** A purge that makes the entries of a tag stale. */
+export const soft = (tag: string, at: number): PurgeRecord => ({ tag, soft: true, at });
