@@ -16,6 +16,8 @@ import { openPublicServer } from './open-public-server.ts';
 import { openRedis } from './open-redis.ts';
 import { openStream } from './open-stream.ts';
 import { Purges } from './purge/purges.ts';
+import { StatusPages } from './status/status-pages.ts';
+import { TopKeys } from './status/top-keys.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
@@ -103,9 +105,10 @@ export function createApp(options: AppOptions): App {
     ...{ memory, redis: redis?.tier, purges: bans, now },
     retryRedisMs: settings.redis.retryAfter,
   });
+  const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy({
     ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
-    ...{ now, monotonic, random },
+    ...{ onAsked: topKeys.onAsked, now, monotonic, random },
   });
   const publicServer = openPublicServer({
     ...{ settings, events, cache, forms, handler, indexer },
@@ -115,10 +118,20 @@ export function createApp(options: AppOptions): App {
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
+  const status = new StatusPages({
+    guard,
+    samples: () => metrics.samples(),
+    topKeys,
+    inMemory: (key) => memory.inspect(key),
+    now,
+    monotonic,
+    onBug: events.reportBug,
+  });
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
     purge: createAdminPurge({ guard, purge: purges.purge }),
+    status,
     explain: createAdminExplain({ guard, explain }),
     requestTimeoutMs: http.headerTimeout,
     onBug: events.reportBug,
@@ -126,6 +139,7 @@ export function createApp(options: AppOptions): App {
   const { admission, passThroughAdmission } = indexer;
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,
+    memoryMaxBytes: () => settings.memory.maxSize,
     memoryEntries: () => memory.count,
     requestsInFlight: () => publicServer.requestsInFlight,
     inFlight: () => admission.inFlight + passThroughAdmission.inFlight,
@@ -151,6 +165,7 @@ export function createApp(options: AppOptions): App {
       ready = false;
       // Load balancers learn from /readyz, and still send requests until they have.
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
+      status.close();
       await publicServer.drain(http.drain);
       log.onClosing();
       stream?.close();

@@ -20,6 +20,7 @@ import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
 import { CallMemo } from './ton/call-memo.ts';
+import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
 export interface OpenProxyOptions {
@@ -36,6 +37,8 @@ export interface OpenProxyOptions {
   readonly indexer: OpenIndexer;
   /** Absent where no stream of events is connected to. */
   readonly stream: OpenStream | undefined;
+  /** Called with each request that can be answered. */
+  readonly onAsked: (call: Call, key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -58,6 +61,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
   const chainHead = new ChainHead({
     askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
     monotonic,
+    onNewest: (seqno) => report({ name: 'newest-block', seqno }),
   });
   const chainTime = new ChainTime({
     askHead: async () => (await chainHead.ask())?.at,
@@ -116,7 +120,10 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     isMemoryFull: indexer.isMemoryFull,
     answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: (entry) => bans.applyBans(entry),
-    onAsked: stream?.onAsked,
+    onAsked: (call, key) => {
+      options.onAsked(call, key);
+      stream?.onAsked(call, key);
+    },
     now,
     random,
     report,

@@ -66,6 +66,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
   screen.table([
+    ['status', `${adminUrl}/ (open it in a browser)`],
     ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} is in use` : ''}`],
     ['metrics', `${adminUrl}/metrics`],
     ['indexer', `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`],

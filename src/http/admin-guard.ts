@@ -25,17 +25,17 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Says whether a request may change something through the admin port, or be told what is cached; `undefined` when it may.
- * A web page must not, in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`,
- * any other by `Origin` and `Sec-Fetch-Site`, and a form can send no JSON without a preflight, which is not answered.
- * A GET has no body, and changes nothing.
+ * Says whether a request may read what is shown on the admin port; `undefined` when it may. A web page of another site must
+ * not, in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`
+ * (DNS rebinding), any other by `Origin` and `Sec-Fetch-Site`.
  */
-export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
-  const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
+export function guardReading(
+  options: Pick<AdminGuardOptions, 'allowedHosts'>,
+): (request: IncomingMessage) => Refused | undefined {
   const mayBeAskedAs = (host: string) =>
     isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
   return (request) => {
-    const { host = '', origin, authorization, 'sec-fetch-site': site } = request.headers;
+    const { host = '', origin, 'sec-fetch-site': site } = request.headers;
     const name = nameOf(host);
     const isAmbiguous = (request.headersDistinct['host']?.length ?? 0) > 1 || !request.url?.startsWith('/');
     if (name === undefined || isAmbiguous || !mayBeAskedAs(name)) {
@@ -50,7 +50,22 @@ export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessag
     if (site !== undefined && site !== 'same-origin' && site !== 'none') {
       return { status: 403, error: 'requests of other sites are not accepted' };
     }
-    if (options.token !== undefined && !isBearer(authorization, options.token)) {
+    return undefined;
+  };
+}
+
+/**
+ * Says whether a request may change something through the admin port, or be told what is cached; `undefined` when it may.
+ * Beside what {@link guardReading} refuses, it needs the token, or a port on loopback where none is set. A form can send no
+ * JSON without a preflight, which is not answered. A GET has no body, and changes nothing.
+ */
+export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
+  const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
+  const refusedToRead = guardReading(options);
+  return (request) => {
+    const refused = refusedToRead(request);
+    if (refused !== undefined) return refused;
+    if (options.token !== undefined && !isBearer(request.headers.authorization, options.token)) {
       return {
         status: 401,
         error: 'accepted: Authorization: Bearer with the value of ADMIN_TOKEN',

@@ -1,8 +1,14 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AdminExplain } from './admin-explain.ts';
 import type { AdminPurge } from './admin-purge.ts';
 import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
+
+/** The status page and all that it reads. */
+export interface StatusPages {
+  /** Serves one GET or HEAD; `false`, with nothing done, for a path that is not one of the pages. */
+  serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 export interface AdminServerOptions {
   /** False from the moment the process begins to shut down: load balancers send no more then. */
@@ -10,6 +16,7 @@ export interface AdminServerOptions {
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly purge: AdminPurge;
+  readonly status: StatusPages;
   readonly explain: AdminExplain;
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
@@ -21,7 +28,7 @@ export interface AdminServerOptions {
  * the cache, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(options: AdminServerOptions): Server {
-  const { isReady, metrics, purge, explain, requestTimeoutMs, onBug } = options;
+  const { isReady, metrics, purge, explain, status, requestTimeoutMs, onBug } = options;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -38,10 +45,12 @@ export function createAdminServer(options: AdminServerOptions): Server {
       purge(request, response).catch(fail);
     } else if (path === '/explain') {
       explain(request, response).catch(fail);
-    } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /healthz, /readyz, /metrics, /purge, /explain' });
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
+    } else if (status.serve(path, request, response)) {
+      return;
+    } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
+      sendJson(response, 404, { error: 'accepted: /, /healthz, /readyz, /metrics, /purge, /explain' });
     } else if (path === '/healthz') {
       sendJson(response, 200, { status: 'ok' });
     } else if (path === '/readyz') {

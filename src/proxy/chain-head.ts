@@ -5,6 +5,8 @@ export interface ChainHeadOptions {
   readonly askHead: () => Promise<HeadAnswer | undefined>;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+  /** Told of the newest block that is known, each time that this is another one. */
+  readonly onNewest: (seqno: number) => void;
 }
 
 /**
@@ -43,6 +45,7 @@ export class ChainHead {
   #shown: Seen | undefined;
   #mayAskAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  #newest: number | undefined;
   #asking: Promise<HeadAnswer | undefined> | undefined;
 
   constructor(options: ChainHeadOptions) {
@@ -69,6 +72,7 @@ export class ChainHead {
   learn(seqno: number | undefined): void {
     if (seqno === undefined || seqno <= (this.#shown?.seqno ?? -1)) return;
     this.#shown = { seqno, at: this.#options.monotonic() };
+    this.#reportNewest();
   }
 
   /** The indexer has no block of this seqno. Asks for the head in the background where that would explain it. */
@@ -103,7 +107,15 @@ export class ChainHead {
     const shown = this.#shown;
     if (shown !== undefined && (shown.seqno <= answer.seqno || now - shown.at > SHOWN_HOLDS_MS))
       this.#shown = undefined;
+    this.#reportNewest();
     return answer;
+  }
+
+  #reportNewest(): void {
+    const newest = Math.max(this.#head?.seqno ?? -1, this.#shown?.seqno ?? -1);
+    if (newest === this.#newest) return;
+    this.#newest = newest;
+    this.#options.onNewest(newest);
   }
 
   #furthest({ seqno, at }: Seen): number {

@@ -43,6 +43,8 @@ export type ProxyEvent =
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   /** What came was no answer to the question, whatever its status said. */
   | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
+  /** The newest masterchain block that the indexer is known to have is another one. */
+  | { readonly name: 'newest-block'; readonly seqno: number }
   /** The indexer asked for a pause of so many milliseconds (429), or answered after it. */
   | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly state: 'ended' }

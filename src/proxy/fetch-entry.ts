@@ -45,6 +45,8 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
+  /** The trace of the client whose request began the flight. */
+  readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
   /** What the look-up before had found: too old to be served, but perhaps better than what comes. */
@@ -138,7 +140,7 @@ export class EntryFetcher {
 
   /** One request to the indexer; ends the ticket. */
   async #ask(
-    { call, request, flight, lease }: Fetch,
+    { call, request, flight, lease, traceparent }: Fetch,
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Classified | ProxyError> {
@@ -154,7 +156,7 @@ export class EntryFetcher {
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
-      const answer = await upstream.fetch({ operation, ...call.request }, lease?.remainingMs);
+      const answer = await upstream.fetch({ operation, traceparent, ...call.request }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
       const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);

@@ -16,6 +16,7 @@ import type { Loader } from './last-loads.ts';
 import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
+import { traceparentOf } from './trace-context.ts';
 
 /** A request for one of the operations, not yet looked into. */
 export interface ProxyRequest {
@@ -66,8 +67,8 @@ export interface RequestHandlerOptions {
   readonly isMemoryFull: () => boolean;
   /** What purges leave of an entry. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
-  /** Called with each request that can be answered; absent where nobody has to know what clients poll. */
-  readonly onAsked: ((call: Call, key: string) => void) | undefined;
+  /** Called with each request that can be answered. */
+  readonly onAsked: (call: Call, key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
@@ -90,7 +91,7 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, refreshStale } = this.#options;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#options.onAsked?.(call, key);
+    this.#options.onAsked(call, key);
     const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull, answerBeyondHead } = this.#options;
@@ -98,7 +99,9 @@ export class RequestHandler implements MemoryHits {
       if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
-      return waiter === undefined ? this.#refuse(call, key, 'too-many-waiting') : this.#join(call, key, waiter);
+      return waiter === undefined
+        ? this.#refuse(call, key, 'too-many-waiting')
+        : this.#join(call, key, waiter, traceparentOf(request.headers));
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
@@ -115,7 +118,7 @@ export class RequestHandler implements MemoryHits {
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
     // Only here: a request for which nothing is found comes to `handle`, which counts it.
-    this.#options.onAsked?.(keyed.call, keyed.key);
+    this.#options.onAsked(keyed.call, keyed.key);
     return { entry, form, operation: keyed.call.operation };
   }
 
@@ -141,9 +144,9 @@ export class RequestHandler implements MemoryHits {
     return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
-  async #join(call: Call, key: string, waiter: OpenWait): Promise<Answer> {
+  async #join(call: Call, key: string, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
     const { flights, loader } = this.#options;
-    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true));
+    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request did. A flight that starts now asks after both.
     if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();

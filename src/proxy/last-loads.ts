@@ -47,8 +47,8 @@ export class LastLoads {
   /** The same loader, whose loads are remembered. */
   remembering(loader: Loader): Loader {
     return {
-      load: async (call, key, flight, acceptStale) => {
-        const load = await loader.load(call, key, flight, acceptStale);
+      load: async (call, key, flight, ...how) => {
+        const load = await loader.load(call, key, flight, ...how);
         this.#add(key, load);
         return load;
       },

@@ -39,6 +39,14 @@ export interface EntryLoaderOptions {
   readonly report: Report;
 }
 
+/** What is loaded, and for whom. */
+interface Loaded {
+  readonly call: Call;
+  readonly key: string;
+  readonly flight: Flight;
+  readonly traceparent: string | undefined;
+}
+
 /** What Redis said in the time that was left to it. */
 interface Look {
   readonly found: Lookup;
@@ -55,16 +63,16 @@ export class EntryLoader {
 
   /**
    * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window will do; a
-   * refresh wants a fresh one.
+   * refresh wants a fresh one. A `traceparent` is sent with the request to the indexer, if there comes one.
    */
-  async load(call: Call, key: string, flight: Flight, acceptStale: boolean): Promise<Load> {
+  async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
     let look = await this.#lookUp(call, key);
     for (let isFirst = true; ; isFirst = false) {
       const { found } = look;
       if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
         return { from: found.tier, entry: found.entry };
       }
-      const outcome = await this.#loadOrFollow(call, key, flight, look, isFirst);
+      const outcome = await this.#loadOrFollow({ call, key, flight, traceparent }, look, isFirst);
       if (outcome instanceof ProxyError) return this.#failed(call, key, outcome, found);
       if ('from' in outcome) {
         return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
@@ -81,9 +89,7 @@ export class EntryLoader {
 
   /** Takes the ticket before the lease: a lease holder still queued here would make every instance wait for our queue. */
   async #loadOrFollow(
-    call: Call,
-    key: string,
-    flight: Flight,
+    { call, key, flight, traceparent }: Loaded,
     look: Look,
     isFirst: boolean,
   ): Promise<Fetched | ProxyError | Followed> {
@@ -99,7 +105,7 @@ export class EntryLoader {
     const acquired = await this.#acquire(key, look, isFirst);
     if (acquired === undefined || acquired.state === 'load') {
       const known = 'entry' in look.found ? look.found.entry : undefined;
-      return fetcher.fetch({ call, request, flight, ticket, lease: acquired?.lease, known });
+      return fetcher.fetch({ call, request, flight, traceparent, ticket, lease: acquired?.lease, known });
     }
     ticket.end('unsent');
     if (acquired.state !== 'taken') return acquired;

@@ -4,27 +4,15 @@ import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { StreamEvent } from '../stream/events.ts';
-import type { OperationName } from '../ton/operations.ts';
-import { StreamMetrics, type StreamSources } from './stream-metrics.ts';
+import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import { StreamMetrics } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
 
-/** What is so now; read each time the page is asked for. */
-export interface GaugeSources {
-  readonly memoryBytes: () => number;
-  readonly memoryEntries: () => number;
-  /** Requests whose answers have not been sent to their clients yet. */
-  readonly requestsInFlight: () => number;
-  /** Requests at the indexer. */
-  readonly inFlight: () => number;
-  /** Requests that wait for a slot at the indexer. */
-  readonly waiting: () => number;
-  readonly limit: () => number;
-  /** How long a miss of an operation would wait for a slot. */
-  readonly expectedWaitMs: (operation: OperationName) => number;
-  readonly redisWritesPending: () => number;
-  readonly redisClockOffsetMs: () => number;
-  /** Absent where no stream is connected to. */
-  readonly stream: StreamSources | undefined;
+/** One line of the page. */
+export interface MetricSample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
 }
 
 export interface MetricsOptions {
@@ -39,8 +27,13 @@ export interface MetricsOptions {
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
+
+/**
+ * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
+ * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
+ */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
 export class Metrics {
@@ -91,6 +84,12 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #newestBlock = new Gauge({
+    name: 'toncache_newest_masterchain_seqno',
+    help: 'The newest masterchain block that the indexer is known to have; 0 while none is known.',
+    registers: [this.#registry],
+  });
+
   readonly #paused = new Gauge({
     name: 'toncache_upstream_paused',
     help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
@@ -105,6 +104,7 @@ export class Metrics {
 
   constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
@@ -121,31 +121,7 @@ export class Metrics {
 
   /** Adds the gauges to the page: once, when the components exist whose state they show. */
   readGauges(sources: GaugeSources): void {
-    this.#gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
-    this.#gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
-    this.#gauge(
-      'requests_in_flight',
-      'Requests that were read from clients and whose answers have not been sent yet.',
-      sources.requestsInFlight,
-    );
-    this.#gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
-    this.#gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
-    this.#gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
-    new Gauge({
-      name: 'toncache_upstream_expected_wait_seconds',
-      help: 'How long a miss that came now would wait for a slot at the indexer.',
-      labelNames: ['operation'],
-      registers: [this.#registry],
-      collect() {
-        for (const operation of OPERATIONS) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
-      },
-    });
-    this.#gauge(
-      'redis_clock_offset_seconds',
-      "How far the clock of Redis is ahead of this machine's.",
-      () => sources.redisClockOffsetMs() / 1000,
-    );
-    this.#gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+    addGauges(this.#registry, sources);
     if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
@@ -179,6 +155,9 @@ export class Metrics {
         break;
       case 'breaker':
         this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
+        break;
+      case 'newest-block':
+        this.#newestBlock.set(event.seqno);
         break;
       case 'pause':
         this.#paused.set(event.state === 'begun' ? 1 : 0);
@@ -217,6 +196,17 @@ export class Metrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
+  /** The same numbers one by one. */
+  async samples(): Promise<MetricSample[]> {
+    const metrics = await this.#registry.getMetricsAsJSON();
+    return metrics.flatMap(({ name, values }) =>
+      values.map(({ value, labels, ...sample }): MetricSample => {
+        const own = 'metricName' in sample ? sample.metricName : undefined;
+        return { name: typeof own === 'string' ? own : name, labels, value };
+      }),
+    );
+  }
+
   #tally(name: string, help: string, labelNames: readonly string[]): Tally {
     return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
   }
@@ -228,16 +218,5 @@ export class Metrics {
   /** What happens rarely. */
   #counter(name: string, help: string): Counter {
     return new Counter({ name: `toncache_${name}`, help, registers: [this.#registry] });
-  }
-
-  #gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name: `toncache_${name}`,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.set(read());
-      },
-    });
   }
 }

@@ -33,6 +33,8 @@ export interface UpstreamRequest {
   readonly operation: string;
   readonly query: Pairs;
   readonly headers: Pairs;
+  /** The trace that the request belongs to (W3C Trace Context), passed on as it is. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What the indexer answered, whatever the status. */
@@ -196,8 +198,10 @@ export class UpstreamClient {
   }
 
   /** In the flat form, which undici reads without making an object of it. */
-  #headers({ headers }: UpstreamRequest): readonly string[] {
-    return headers.length === 0 ? this.#fixedHeaders : [...this.#fixedHeaders, ...headers.flat()];
+  #headers({ headers, traceparent }: UpstreamRequest): readonly string[] {
+    if (headers.length === 0 && traceparent === undefined) return this.#fixedHeaders;
+    const trace = traceparent === undefined ? [] : ['traceparent', traceparent];
+    return [...this.#fixedHeaders, ...headers.flat(), ...trace];
   }
 }
 

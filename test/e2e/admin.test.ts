@@ -53,7 +53,7 @@ describe('the admin port', () => {
   });
 
   it('serves neither the API nor any other method', async () => {
-    for (const target of ['/', newestBlock(world), '/healthz/x']) {
+    for (const target of ['/status', newestBlock(world), '/healthz/x']) {
       expect((await world.proxy.askAdmin(target)).status).toBe(404);
     }
     const { status, headers } = await world.proxy.askAdmin('/healthz', { method: 'DELETE' });

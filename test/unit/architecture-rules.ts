@@ -42,6 +42,7 @@ export const mayImport: Record<string, readonly string[]> = {
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
+  status: ['http', 'ton', ...['proxy', 'cache', 'telemetry'].map(typesOf)],
   'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
   'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
   'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
@@ -62,6 +63,7 @@ export const mayImport: Record<string, readonly string[]> = {
     'open-public-server.ts',
     'config',
     'telemetry',
+    'status',
   ],
   'healthcheck.ts': ['config'],
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],

@@ -78,3 +78,15 @@ test('the six ways through the source name files that exist, at most six each', 
     expect(files.size, way).toBeGreaterThan(2);
   }
 });
+
+test('docs/operations.md says what to do about every detail of Cache-Status', () => {
+  const section = /## When an answer has this detail[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
+  const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);
+  const codes = [...readPage('src/errors.ts').matchAll(/^ {2}\| '([a-z-]+)'/gm)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(15);
+  const notStored = [...readPage('docs/answers.md').matchAll(/detail=([a-z-]+)/g)].map(([, detail]) => detail);
+  // Nobody reads the answer to a client that left.
+  const details = new Set([...codes, ...notStored, 'redis', 'expired', 'purged']);
+  details.delete('client-left');
+  expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
+});

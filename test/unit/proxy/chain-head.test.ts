@@ -9,16 +9,19 @@ let now: number;
 let named: number | undefined;
 let asks: number;
 let head: ChainHead;
+/** What it has said is the newest block, oldest first. */
+let newest: number[];
 
 beforeEach(() => {
   now = 5_000_000;
   named = HEAD;
   asks = 0;
+  newest = [];
   const askHead = async () => {
     asks++;
     return named === undefined ? undefined : { at: undefined, seqno: named, apiVersion: '1.2.3' };
   };
-  head = new ChainHead({ askHead, monotonic: () => now });
+  head = new ChainHead({ askHead, monotonic: () => now, onNewest: (seqno) => newest.push(seqno) });
 });
 
 /** Until what was begun in the background has ended. */
@@ -120,4 +123,13 @@ describe('the head is asked for in the background', () => {
     await Promise.all([head.ask(), head.ask(), head.ask()]);
     expect(asks).toBe(1);
   });
+});
+
+test('the newest block is told each time that it is another one', async () => {
+  head.learn(HEAD - 5);
+  head.learn(HEAD - 7);
+  await head.ask();
+  await head.ask();
+  head.learn(HEAD + 1);
+  expect(newest).toEqual([HEAD - 5, HEAD, HEAD + 1]);
 });

@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Entry } from '../cache/entry.ts';
+import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin-guard.ts';
+import type { StatusPages as ServedPages } from '../http/admin-server.ts';
+import { sendJson } from '../http/send-json.ts';
+import type { MetricSample } from '../telemetry/metrics.ts';
+import { shortListKey } from '../ton/short-list.ts';
+import { StatusFeed } from './feed.ts';
+import { readNumbers } from './numbers.ts';
+import { readPageFiles } from './page-files.ts';
+import { Scrape } from './scrape.ts';
+import type { TopKeys } from './top-keys.ts';
+
+export interface StatusPagesOptions {
+  readonly guard: AdminGuardOptions;
+  readonly samples: () => Promise<readonly MetricSample[]>;
+  readonly topKeys: TopKeys;
+  /** What memory holds of a key, without a use of it. */
+  readonly inMemory: (key: string) => Entry | undefined;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** One of the keys that are asked for most. */
+interface ShownKey {
+  /** What is asked for: the key without network and epoch. */
+  readonly request: string;
+  readonly share: number;
+  readonly answerClass?: string;
+  /** Milliseconds, negative when stale; absent where memory holds nothing. */
+  readonly freshForMs?: number;
+}
+
+const EVERY_MS = 1000;
+const WINDOW_SCRAPES = 11;
+const SHOWN_KEYS = 15;
+const LONGEST_REQUEST = 300;
+
+/** A page that nothing from elsewhere gets into, that sends nothing elsewhere and that stands in no frame. */
+const PAGE_HEADERS = [
+  'Content-Security-Policy',
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Cache-Control',
+  'no-cache',
+];
+
+/**
+ * The status page at `/`, its files, and `/status/events`, which it reads. The numbers are those of `/metrics`, and whoever
+ * may read those may read these; keys hold addresses that clients ask about, and are for those who may purge.
+ */
+export class StatusPages implements ServedPages {
+  readonly #options: StatusPagesOptions;
+  readonly #files = readPageFiles();
+  readonly #feed: StatusFeed;
+  readonly #refusedToRead: ReturnType<typeof guardReading>;
+  readonly #refusedKeys: ReturnType<typeof guardAdmin>;
+  /** Of the last 10 s while somebody looks. */
+  #scrapes: Scrape[] = [];
+
+  constructor(options: StatusPagesOptions) {
+    this.#options = options;
+    this.#refusedToRead = guardReading(options.guard);
+    this.#refusedKeys = guardAdmin(options.guard);
+    this.#feed = new StatusFeed({ read: (isFirst) => this.#read(isFirst), everyMs: EVERY_MS, onBug: options.onBug });
+  }
+
+  serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const file = this.#files.get(path);
+    if (file !== undefined) {
+      const { contentType, body } = file;
+      const headers = ['Content-Type', contentType, 'Content-Length', String(body.byteLength)];
+      response.writeHead(200, [...headers, ...PAGE_HEADERS]).end(request.method === 'HEAD' ? undefined : body);
+      return true;
+    }
+    if (path !== '/status/events') return false;
+    const refused = this.#refusedToRead(request);
+    if (refused !== undefined) {
+      sendJson(response, refused.status, { error: refused.error }, refused.headers);
+    } else if (request.method === 'HEAD') {
+      sendJson(response, 405, { error: 'accepted: GET' }, ['Allow', 'GET']);
+    } else if (!this.#feed.hasRoom) {
+      sendJson(response, 503, { error: 'too many look at this instance, or it ends' }, ['Retry-After', '5']);
+    } else {
+      this.#feed.add(response, this.#refusedKeys(request) === undefined, ['X-Content-Type-Options', 'nosniff']);
+    }
+    return true;
+  }
+
+  /** Ends what is sent to those who look. */
+  close(): void {
+    this.#feed.close();
+  }
+
+  async #read(isFirst: boolean): Promise<{ numbers: object; secrets: object }> {
+    const { samples, monotonic, now } = this.#options;
+    if (isFirst) this.#scrapes = [];
+    const newest = new Scrape(await samples(), monotonic());
+    const [oldest = newest, ...others] = [...this.#scrapes, newest].slice(-WINDOW_SCRAPES);
+    const scrapes: [Scrape, ...Scrape[]] = [oldest, ...others];
+    this.#scrapes = scrapes;
+    return { numbers: { at: now(), ...readNumbers(scrapes) }, secrets: { keys: this.#shownKeys() } };
+  }
+
+  #shownKeys(): ShownKey[] {
+    const { topKeys, inMemory, now } = this.#options;
+    return topKeys.top(SHOWN_KEYS).map(({ call, key, share }) => {
+      const shortKey = shortListKey(call, key);
+      const entry = inMemory(key) ?? (shortKey === undefined ? undefined : inMemory(shortKey));
+      return {
+        request: key.split(' ').slice(2).join(' ').slice(0, LONGEST_REQUEST),
+        share,
+        ...(entry && { answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() }),
+      };
+    });
+  }
+}

@@ -1,0 +1,67 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { OperationName } from '../ton/operations.ts';
+import type { StreamSources } from './stream-metrics.ts';
+
+/** What is so now; read each time the page is asked for. */
+export interface GaugeSources {
+  readonly memoryBytes: () => number;
+  /** The most that the memory tier may hold, in the same measure as `memoryBytes`. */
+  readonly memoryMaxBytes: () => number;
+  readonly memoryEntries: () => number;
+  /** Requests whose answers have not been sent to their clients yet. */
+  readonly requestsInFlight: () => number;
+  /** Requests at the indexer. */
+  readonly inFlight: () => number;
+  /** Requests that wait for a slot at the indexer. */
+  readonly waiting: () => number;
+  readonly limit: () => number;
+  /** How long a miss of an operation would wait for a slot. */
+  readonly expectedWaitMs: (operation: OperationName) => number;
+  readonly redisWritesPending: () => number;
+  readonly redisClockOffsetMs: () => number;
+  /** Absent where no stream is connected to. */
+  readonly stream: StreamSources | undefined;
+}
+
+/** What is cached. */
+export const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+
+/** Adds what is so now to the page, read each time it is asked for. */
+export function addGauges(registry: Registry, sources: GaugeSources): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `toncache_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
+  gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', sources.memoryMaxBytes);
+  gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
+  gauge(
+    'requests_in_flight',
+    'Requests that were read from clients and whose answers have not been sent yet.',
+    sources.requestsInFlight,
+  );
+  gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
+  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
+  gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
+  new Gauge({
+    name: 'toncache_upstream_expected_wait_seconds',
+    help: 'How long a miss that came now would wait for a slot at the indexer.',
+    labelNames: ['operation'],
+    registers,
+    collect() {
+      for (const operation of OPERATIONS) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
+    },
+  });
+  gauge(
+    'redis_clock_offset_seconds',
+    "How far the clock of Redis is ahead of this machine's.",
+    () => sources.redisClockOffsetMs() / 1000,
+  );
+  gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+}

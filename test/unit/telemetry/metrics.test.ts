@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+const ALERTS = read('config/prometheus/alerts.yml');
+const ALERT_TESTS = read('config/prometheus/alerts.test.yaml');
+const DASHBOARD = read('config/grafana/toncache.json');
+
+/** Every series of a page on which nothing has happened yet. */
+async function seriesOfPage(): Promise<Set<string>> {
+  const metrics = new Metrics({ usesRedis: true, usesStream: true, logLinesDropped: () => 0 });
+  const zero = () => 0;
+  metrics.readGauges({
+    memoryBytes: zero,
+    memoryMaxBytes: zero,
+    memoryEntries: zero,
+    requestsInFlight: zero,
+    inFlight: zero,
+    waiting: zero,
+    limit: zero,
+    expectedWaitMs: zero,
+    redisWritesPending: zero,
+    redisClockOffsetMs: zero,
+    stream: { isConnected: () => false, isStretching: () => false, watches: zero, addresses: zero },
+  });
+  const { body } = await metrics.page();
+  const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  return new Set(
+    types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
+    ),
+  );
+}
+
+function seriesNamedIn(text: string): string[] {
+  return [...new Set(text.match(/\btoncache_\w+/g))];
+}
+
+describe('the metrics page', () => {
+  it.each([
+    'toncache_requests_total',
+    'toncache_request_failures_total',
+    'toncache_shed_total',
+    'toncache_upstream_requests_total',
+    'toncache_upstream_request_seconds_bucket',
+    'toncache_upstream_concurrency_limit',
+    'toncache_upstream_in_flight',
+    'toncache_upstream_queued',
+    'toncache_upstream_expected_wait_seconds',
+    'toncache_upstream_paused',
+    'toncache_newest_masterchain_seqno',
+    'toncache_stream_connected',
+    'toncache_memory_bytes',
+    'toncache_memory_max_bytes',
+    'toncache_redis_available',
+    'toncache_redis_call_seconds_bucket',
+    'toncache_breaker_open',
+    'toncache_nodejs_eventloop_lag_p99_seconds',
+    'toncache_nodejs_heap_size_used_bytes',
+    'toncache_process_resident_memory_bytes',
+  ])('has %s', async (name) => expect(await seriesOfPage()).toContain(name));
+
+  it('has the buckets of a latency from 0.5 ms to 10 s', async () => {
+    const metrics = new Metrics({ usesRedis: false, usesStream: false, logLinesDropped: () => 0 });
+    metrics.onProxyEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
+    const { body } = await metrics.page();
+    const bounds = [...body.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
+    expect([bounds[0], bounds.at(-2), bounds.at(-1)]).toEqual(['0.0005', '10', '+Inf']);
+  });
+
+  it.each([
+    ['the alerts', ALERTS],
+    ['the tests of the alerts', ALERT_TESTS],
+    ['the dashboard', DASHBOARD],
+  ])('has every series that %s name', async (_, text) => {
+    const named = seriesNamedIn(text);
+    expect(named.length).toBeGreaterThan(5);
+    const series = await seriesOfPage();
+    expect(named.filter((name) => !series.has(name))).toEqual([]);
+  });
+
+  it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
+    const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+    expect(alerts.length).toBe(6);
+    const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
+    for (const alert of alerts) {
+      expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
+      expect(headings).toContain(`### ${alert}`);
+      expect(ALERTS).toContain(`runbook: docs/operations.md#${alert.toLowerCase()}\n`);
+    }
+  });
+});
