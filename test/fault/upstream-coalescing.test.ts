@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { newestBlock, nothingPending, parentOfSettled, unknownTransaction, parentOfSettled } from '../e2e/questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
 import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
