@@ -6,13 +6,12 @@ import type { MemoryHits, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
 import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
-import { ALLOWED_METHODS } from './cors.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
 import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
-import { preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
+import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export interface PublicServerOptions {

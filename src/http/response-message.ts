@@ -1,8 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CacheStatus } from '../proxy/answer.ts';
-import { renderCacheStatus } from './cache-status.ts';
-import { CORS_HEADERS, preflightHeaders } from './cors.ts';
 import { writeInSlices } from './send-body.ts';
+
+/** Methods of the public port. */
+export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+
+/** On every answer: browser wallets read answers from any origin. A flat list, as `writeHead` takes it. */
+const CORS_HEADERS: readonly string[] = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  'Cache-Status, Age, ETag, Retry-After, X-API-Version, X-Request-Id',
+];
 
 /** An answer as HTTP: the same for a client whose connection Node's HTTP server reads and for one in the fast lane. */
 export interface ResponseMessage {
@@ -52,4 +61,30 @@ export function sendMessage(
   if (body === undefined || request.method === 'HEAD') response.end();
   else if (typeof body === 'string') response.end(body);
   else writeInSlices(response, body, (slice) => response.end(slice));
+}
+
+/** Renders `Cache-Status` (RFC 9211; a structured field by RFC 8941: all our details are tokens). */
+function renderCacheStatus(status: CacheStatus): string {
+  let text = 'toncache';
+  if (status.hit === true) text += '; hit';
+  if (status.fwd !== undefined) text += `; fwd=${status.fwd}`;
+  if (status.fwdStatus !== undefined) text += `; fwd-status=${status.fwdStatus}`;
+  if (status.stored === true) text += '; stored';
+  if (status.collapsed === true) text += '; collapsed';
+  if (status.ttl !== undefined) text += `; ttl=${status.ttl}`;
+  if (status.detail !== undefined) text += `; detail=${status.detail}`;
+  return text;
+}
+
+/** On the answer to a preflight (Fetch standard 3.2.2); what is passed through also takes bodies. */
+function preflightHeaders(passesThrough: boolean): readonly string[] {
+  return [
+    ...CORS_HEADERS,
+    'Access-Control-Allow-Methods',
+    passesThrough ? `${ALLOWED_METHODS}, POST` : ALLOWED_METHODS,
+    'Access-Control-Allow-Headers',
+    `X-Api-Key, X-Actions-Version, X-No-Address-Book, X-No-Metadata, If-None-Match${passesThrough ? ', Content-Type' : ''}`,
+    'Access-Control-Max-Age',
+    '86400',
+  ];
 }

@@ -66,8 +66,8 @@ export function objectOf(shapes: Readonly<Record<string, Shape>>): Shape {
 /**
  * What `JSON.parse` would make of a text, as far as the shape names it; `undefined` for what `JSON.parse` refuses, and for
  * more than 10 000 elements in the lists and maps that the shape names. Never throws, whatever the bytes. What is not
- * named is checked byte by byte and makes no objects: that takes half of the time of `JSON.parse`, 0.1 s for the slowest
- * megabyte, and nesting takes no stack (measured). As in `JSON.parse`, the last of two members with one name counts, and
+ * named is checked byte by byte and makes no objects: that takes 0.6 of the time of `JSON.parse` for a real answer of 11 KB and
+ * about the same for dense rows of short values, 0.1 s for the slowest megabyte, and nesting takes no stack (measured). As in `JSON.parse`, the last of two members with one name counts, and
  * names and strings may hold escapes.
  */
 export function readJson(text: Buffer, shape: Shape): Json | undefined {

@@ -39,7 +39,7 @@ async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
 async function works(redisUrl: string): Promise<void> {
   await using fleet = await Fleet.start(answersOf(150), {
     redisUrl,
-    env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000' },
+    env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000', UPSTREAM_TIMEOUT: '60s' },
   });
   const targets = Array.from({ length: KEYS }, (_, index) => parentOf(1, index));
   const replies = await Promise.all(targets.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
