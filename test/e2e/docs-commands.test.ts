@@ -30,6 +30,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm test -- test/unit/ton': 'the folder exists (below)',
   'npm run test:slow': 'a step of .ci/run (below)',
   'npm run check': 'a step of .ci/run (below)',
+  'curl -i "$UPSTREAM_URL/api/v3/masterchainInfo"': 'asks an indexer of the reader',
   'npm run docs': 'test/unit/config/render-docs.test.ts compares what it writes',
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
@@ -39,7 +40,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:peers -- --rounds 2 --seconds 1': 'needs other caches, which may not be installed',
   'npm run truth': 'a step of .ci/run',
   'npm run truth -- --minutes 10 --faults all': 'takes ten minutes; .ci/run runs it with fewer',
-  'curl -i "$UPSTREAM_URL/api/v3/masterchainInfo"': 'asks the indexer, not toncache',
   'npm run bench:workload': 'takes minutes of the whole machine',
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',

@@ -137,7 +137,7 @@ describe('npm run demo', () => {
     expect(await demo.exitCode).toBe(0);
   });
 
-  it('refuses unknown flags with its usage', async () => {
+  it('refuses unknown flags, and says where its usage is', async () => {
     const refused: readonly [args: string[], problem: RegExp][] = [
       [['--for', '10'], /^--for must be 100ms to 24h, written like/],
       [['--fro', '10s'], /^Unknown option '--fro'/],

@@ -55,8 +55,8 @@ describe('the log', () => {
   it('is JSON lines with level, time and message, and nothing is written elsewhere', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, LOG_LEVEL: 'trace' });
     await askInAllWays(started.url);
-    indexer.faults.inject(failed(500), { times: 1 });
-    await ask(started.url, `/api/v3/adjacentTransactions?hash=${'ab'.repeat(32)}`);
+    indexer.faults.inject(failed(500), { operation: 'adjacentTransactions', times: 1 });
+    await ask(started.url, `/api/v3/adjacentTransactions?hash=${'c0'.repeat(32)}`);
     started.signal('SIGTERM');
     await started.ended;
     expect(started.log.length).toBeGreaterThanOrEqual(4);

@@ -137,8 +137,10 @@ describe('a start', () => {
     await using started = await ProxyProcess.start(environment);
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
     let asked = 0;
-    const hash = () => (++asked).toString(16).padStart(64, '0');
-    const statusOfMiss = async () => (await ask(started.url, `/api/v3/adjacentTransactions?hash=${hash()}`)).status;
+    const statusOfMiss = async () => {
+      const hash = `${asked++}`.padStart(64, '0');
+      return (await ask(started.url, `/api/v3/adjacentTransactions?hash=${hash}`)).status;
+    };
     const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
     const fails = 'Redis circuit breaker opened';
     for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);

@@ -36,8 +36,8 @@ describe('the status page in Chromium', () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  async function load(samples: number): Promise<void> {
-    for (let sample = 0; sample < samples; sample++) {
+  async function load(times: number): Promise<void> {
+    for (let time = 0; time < times; time++) {
       await Promise.all(Array.from({ length: 8 }, () => world.ask(newestBlock(world))));
       await world.ask(unknownTransaction());
     }
