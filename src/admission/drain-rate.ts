@@ -4,7 +4,10 @@ const MOST_STARTS = 1024;
 const WINDOW_MS = 1000;
 /** With fewer starts than this the rate is not known. */
 const FEWEST_STARTS = 16;
-/** A backlog younger than this has seen too little: the first answers come in clumps. */
+/**
+ * So long after its first start a backlog has seen too little: the first answers come in clumps, and late where
+ * connections are opened and code is cold.
+ */
 const SHORTEST_MS = 100;
 
 /**
@@ -21,6 +24,7 @@ export class DrainRate {
   #oldest = 0;
   #next = 0;
   #beganAt = 0;
+  #firstStartAt = 0;
 
   /** A backlog begins. */
   begin(now: number): void {
@@ -31,6 +35,7 @@ export class DrainRate {
 
   /** One who waited was started. */
   add(now: number): void {
+    if (this.#next === 0) this.#firstStartAt = now;
     this.#startedAt[this.#next % MOST_STARTS] = now;
     this.#next++;
     if (this.#next - this.#oldest > MOST_STARTS) this.#oldest++;
@@ -44,8 +49,8 @@ export class DrainRate {
   perMs(now: number, patienceMs: number): number | undefined {
     this.#forgetOld(now);
     const starts = this.#next - this.#oldest;
-    const ageMs = now - this.#beganAt;
-    const isKnown = ageMs >= (starts >= FEWEST_STARTS ? SHORTEST_MS : patienceMs);
+    const isKnown =
+      starts >= FEWEST_STARTS ? now - this.#firstStartAt >= SHORTEST_MS : now - this.#beganAt >= patienceMs;
     return isKnown ? starts / (now - this.#windowBegin(now, starts)) : undefined;
   }
 

@@ -169,8 +169,8 @@ describe('a refresh that a client begins to wait for', () => {
     const refresh = driven.join('refresh', 'refresh');
     while (driven.backlog.size > 1) driven.start();
     driven.backlog.raise(refresh);
-    driven.joinMany(2 * SHORT_MS * PER_MS);
-    driven.work(SHORT_MS);
+    driven.joinMany(3 * SHORT_MS * PER_MS);
+    driven.work(SHORT_MS + 1);
     driven.joinMany(2 * SHORT_MS * PER_MS);
     expect(driven.refusal()?.reason).toBe('expected-wait');
     driven.startAll();

@@ -25,10 +25,16 @@ function perSecond(drain: DrainRate, now: number): number | undefined {
 }
 
 describe('the drain rate is not known', () => {
-  test('in the first 100 ms of a backlog, however many requests start: the first answers come in clumps', () => {
+  test('in the first 100 ms after its first start, however many requests start: the first answers come in clumps', () => {
     const drain = startedAt(steady(1000, 0, 99));
-    expect(perSecond(drain, 99)).toBeUndefined();
-    expect(perSecond(drain, 100)).toBe(990);
+    expect(perSecond(drain, 100)).toBeUndefined();
+    expect(perSecond(drain, 101)).toBe(980);
+  });
+
+  test('for as much longer as the first start took: connections are opened, and code is cold', () => {
+    const drain = startedAt(steady(1000, 150, 99));
+    expect(perSecond(drain, 250)).toBeUndefined();
+    expect(perSecond(drain, 251)).toBe(394);
   });
 
   test('before 16 starts', () => {
@@ -81,7 +87,7 @@ describe('the drain rate', () => {
   });
 
   test('of many starts within one millisecond admits all, and falls from then on', () => {
-    const drain = startedAt(Array.from({ length: 5000 }, () => 1000));
+    const drain = startedAt([500, ...Array.from({ length: 5000 }, () => 1000)]);
     expect(perSecond(drain, 1000)).toBe(Number.POSITIVE_INFINITY);
     expect(perSecond(drain, 1500)).toBe(2048);
   });
