@@ -16,7 +16,8 @@ describe('the status page in Chromium', () => {
   beforeAll(async () => {
     const executablePath = await debianProgram('chromium', 'chromium');
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-  });
+    // Chromium may have to be installed first.
+  }, 600_000);
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
