@@ -76,7 +76,7 @@ export const FINGERPRINT_BYTES = 8;
 /** No fingerprints: most answers list nothing that could be added to, and share this one buffer. */
 export const NO_MEMBERS = Buffer.alloc(0);
 
-/** A hash of TON in the indexer's spelling: as good as any other SHA-256, and hashed again it would cost a microsecond. */
+/** A hash of TON in the indexer's spelling. It is a SHA-256 already: hashing it again would cost a microsecond for nothing. */
 const CELL_HASH = /^[A-Za-z0-9+/]{43}=$/;
 
 const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_RANK + 1 }, (_, rank) => ({

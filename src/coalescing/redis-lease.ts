@@ -54,7 +54,7 @@ const POLLS_MS = [25, 50, 100];
  * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last: it renews only what is A's, and
  *   that lease is gone.
  * - End after takeover. 1. A's lease has expired and is C's. 2. A releases, fails or stores. The end compares tokens and
- *   leaves C's lease alone; A's store follows the rule of precedence, as any other.
+ *   leaves C's lease alone; the rule of precedence decides whether A's answer stays.
  * - Acquisition reply lost. 1. A's script is executed, its reply is lost. 2. A loads without knowing of its lease. 3. A
  *   renews and ends it as if the reply had come.
  * - End lost. 1. A's end of the lease is lost with its connection. 2. A repeats it on the next one, as long as the lease

@@ -14,7 +14,7 @@ const HEX: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
 const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encoded' };
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
 const NON_BOUNCEABLE: Spelling = { ...BASE64URL, address: 'nonBounceableUrl' };
-/** As few clients write, and as right as any other. */
+/** A spelling that is allowed and that few clients use. */
 export const LOUD: Spelling = { ...HEX, hash: 'hexPrefixed', style: 'loud' };
 
 // In these the standard form of base64 differs from the one for URLs.

@@ -8,6 +8,7 @@ export const GOOD_AFTER_MS = 2000;
  * that answers garbage each connection breaks at its first command, and would be made anew every 10 ms for ever.
  */
 export function rememberAttempts(client: Redis): void {
+  // The cast: `retryAttempts` is private in the types of ioredis, and there is no public way to it.
   const inside = client as unknown as { retryAttempts: number };
   let attempts = 0;
   let lasting: NodeJS.Timeout | undefined;

@@ -63,12 +63,14 @@ export function patchIoredis(): void {
     surviveLateErrors(require(`ioredis/built/connectors/${name}`).default.prototype);
   }
   checkPrimary(require('ioredis/built/connectors/SentinelConnector').default.prototype);
+  // The cast: the members that are replaced are private in the types of ioredis.
   endWhileWaiting(Redis.prototype as unknown as WaitingClient);
   checkReplies();
 }
 
 function endConnectionAtGarbage(handler: DataHandler): void {
-  // What a reply leads to is thrown through the decoder, to whom it called with the bytes, and so to `returnFatalError`.
+  // An error that a reply causes passes through the decoder to the caller that gave it the bytes, which calls
+  // `returnFatalError`.
   handler.dispatch = (deliver) => deliver();
   handler.returnFatalError = function (error) {
     this.redis.stream.destroy(new Error(`Redis broke the protocol: ${error.message}`));

@@ -137,7 +137,7 @@ function stretched(copy: Entry & { readonly watched: { readonly mark: number } }
   };
 }
 
-/** Known to be out of date, it is served only where the indexer fails or the request is shed, as any stale entry. */
+/** An entry that an event made stale: from `now` on it is served only where the indexer fails or a request is shed. */
 function ended(entry: Entry, now: number): Entry {
   const freshUntil = Math.min(entry.freshUntil, now);
   return { ...entry, freshUntil, staleWhileRevalidateUntil: freshUntil };
