@@ -39,8 +39,8 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
     }
   }
   const among = `${transactions.length} transactions of ${searched}`;
-  if (found.in === 0) run.report.skip('adjacent', 'parents', `no parent among ${among}`);
-  if (found.out === 0) run.report.skip('adjacent', 'children', `no children among ${among}`);
+  if (found.in === 0) run.report.notAsked('adjacent', 'parents', `no parent among ${among}`);
+  if (found.out === 0) run.report.notAsked('adjacent', 'children', `no children among ${among}`);
 }
 
 /** Another child can always still come, so nobody may keep the list of them as if it were final. */
@@ -51,7 +51,7 @@ function settledProblems({ headers }: Answer): readonly string[] {
 /** What is pending for accounts that were busy just now, which can be nothing: never for clients to keep. */
 export async function checkPending(run: Run, samples: number): Promise<void> {
   const { accounts, searched } = await busyAccounts(run.indexer, samples);
-  if (accounts.length === 0) run.report.skip('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
+  if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
   for (const account of accounts) {
     await examine(run, {
       check: 'pending',

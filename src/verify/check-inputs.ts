@@ -63,7 +63,7 @@ async function refusal(run: Run, target: string, named: string): Promise<Omit<Fi
 /** What no document allows, and every indexer answers all the same: as the indexer answers it. */
 export async function checkOddInput(run: Run, { seqnos: [seqno], transactions, searched }: ChainSample): Promise<void> {
   const [first] = transactions;
-  if (first === undefined) run.report.skip('odd input', 'adjacentTransactions', `no transaction in ${searched}`);
+  if (first === undefined) run.report.notAsked('odd input', 'adjacentTransactions', `no transaction in ${searched}`);
   const hash = encodeURIComponent(first?.hash ?? '');
   const around = `adjacentTransactions?hash=${hash}`;
   const blocks = `masterchainBlockShards?seqno=${seqno}`;

@@ -21,7 +21,7 @@ export async function checkSpellings(run: Run, { transactions, searched }: Chain
   // One with a parent, so that there is an answer to compare.
   const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
   if (chosen === undefined) {
-    run.report.skip('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
+    run.report.notAsked('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
     return;
   }
   const { hash, account } = chosen;

@@ -50,8 +50,8 @@ export class Report {
     this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
   }
 
-  /** Nothing could be asked, for this reason. */
-  skip(check: string, asked: string, reason: string): void {
+  /** The check could not be made, for this reason: it counts as unclear, and so the run as incomplete. */
+  notAsked(check: string, asked: string, reason: string): void {
     this.add({ check, asked, problems: [], detail: reason, unclear: true });
   }
 
