@@ -27,6 +27,7 @@ const KNOWN_HEADERS = [
   'content-type',
   'date',
   'etag',
+  'keep-alive',
   'retry-after',
   'vary',
   'x-api-version',

@@ -108,7 +108,9 @@ describe('headers', () => {
       ...{ 'x-kept': '1', 'cache-control': 'private', 'x-request-id': 'ours', 'access-control-allow-origin': '*' },
     });
     expect(headers['cache-status']).toBe('toncache; fwd=bypass; fwd-status=201');
-    for (const name of ['set-cookie', 'x-named', 'keep-alive', 'proxy-authenticate']) {
+    // Its own, not the indexer's.
+    expect(headers['keep-alive']).toBe('timeout=65');
+    for (const name of ['set-cookie', 'x-named', 'proxy-authenticate']) {
       expect(headers).not.toHaveProperty(name);
     }
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startProxy } from '../support/start-proxy.ts';
 import { messagesOf, openEvents, type StatusMessage } from '../support/status-events.ts';
-import { newestBlock } from './questions.ts';
+import { newestBlock, parentOfSettled } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 describe('the status page', () => {
@@ -43,6 +43,18 @@ describe('the status page', () => {
     expect(second.keys).toEqual([
       { request: target.replace('/api/v3/', ''), share: 1, answerClass: 'final', freshForMs: expect.any(Number) },
     ]);
+    events.destroy();
+  });
+
+  it('counts the hits that the fast lane answers among the keys asked for most', async () => {
+    await world.ask(parentOfSettled(world));
+    const polled = newestBlock(world);
+    // Of 400 requests at least 12 are in the sample. The first two do not pass the fast lane's look-up.
+    for (let time = 0; time < 400; time++) await world.ask(polled);
+    const events = await openEvents(world.proxy.adminUrl);
+    const { keys }: StatusMessage = (await messagesOf(events).next()).value;
+    expect(keys?.[0]?.request).toBe(polled.replace('/api/v3/', ''));
+    expect(keys?.[0]?.share).toBeGreaterThan(0.9);
     events.destroy();
   });
 

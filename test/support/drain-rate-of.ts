@@ -6,7 +6,7 @@ export function drainRateOf(
   const ageMs = now - beganAt;
   const sixteenthNewest = starts.at(-16);
   if (sixteenthNewest === undefined) return ageMs >= patienceMs ? starts.length / ageMs : undefined;
-  if (ageMs < 100) return undefined;
+  if (now - (starts[0] ?? now) < 100) return undefined;
   const inWindow = starts.filter((at, index) => at >= now - 1000 || index >= starts.length - 16);
   return inWindow.length / (now - Math.max(beganAt, Math.min(now - 1000, sixteenthNewest)));
 }
