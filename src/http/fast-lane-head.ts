@@ -41,8 +41,11 @@ const OPERATIONS = new Map(
 /** Headers of the operations that change their answers. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
-/** Headers that are read. One that comes twice is left to Node. */
-const READ = new Set([...OF_OPERATIONS, 'accept-encoding', 'if-none-match', 'x-request-id']);
+/** Headers that are read, and with which a hit is what it is without them: its encoding is chosen by `accepted`. */
+const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
+
+/** All headers that are read, here or by who answers. One that comes twice is left to Node. */
+const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
 
 /** Node drops the fields after the 1000th. */
 const MOST_FIELDS = 200;
@@ -119,7 +122,7 @@ export function readFields(text: string): RequestFields | undefined {
     }
   }
   if (hosts !== 1 || connections > 1) return undefined;
-  const isPlain = Object.keys(headers).every((name) => name === 'x-request-id' || name === 'accept-encoding');
+  const isPlain = Object.keys(headers).every((name) => PLAIN.has(name));
   return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
 }
 
