@@ -1,45 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Chain } from '../../../src/simulator/chain.ts';
-import type { Dialect } from '../../../src/simulator/dialect.ts';
-import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
-import type { Trace } from '../../../src/simulator/trace.ts';
 import { ask } from './ask-indexer.ts';
-import { closeClients, connectTo } from './stream-clients.ts';
+import { START, StreamingWorld, subscribe } from './streaming-world.ts';
 
-const START = 1_800_000_000_000;
-const PENDING = { min_finality: 'pending' };
+let world: StreamingWorld;
 
-let now = START;
-let indexer: Indexer;
-
-async function start(dialect: Dialect = '1.2'): Promise<void> {
-  now = START;
-  const chain = new Chain({ startAt: START, messagesPerBlock: 0, lateShare: 0 });
-  indexer = await startIndexer({ dialect, chain, now: () => now });
-}
-
-beforeEach(() => start());
-
-afterEach(async () => {
-  closeClients();
-  await indexer.close();
+beforeEach(async () => {
+  world = await StreamingWorld.start();
 });
-
-const connect = (query?: string) => connectTo(indexer, query);
-
-/** The server has published what the chain got on by, and it has arrived. */
-async function settle(client: Awaited<ReturnType<typeof connect>>): Promise<void> {
-  indexer.streaming.look();
-  await client.say({ operation: 'ping' });
-}
-
-function sent(): Trace {
-  const trace = indexer.chain.trace(indexer.chain.send(indexer.chain.accounts.wallets[0]));
-  if (trace === undefined) throw new Error('it was sent');
-  return trace;
-}
-
-const subscribe = (message: object) => ({ operation: 'subscribe', id: '1', ...PENDING, ...message });
+afterEach(() => world.close());
 
 describe('operations', () => {
   const [account = ''] = new Chain({ startAt: START }).accounts.wallets.map(({ address }) => address);
@@ -73,35 +42,35 @@ describe('operations', () => {
       },
     ],
   ])('answers %j as the real server does', async (message, reply) => {
-    expect(await (await connect()).say(message)).toEqual(reply);
+    expect(await (await world.connect()).say(message)).toEqual(reply);
   });
 
   it('survives a message that is no JSON', async () => {
-    const client = await connect();
+    const client = await world.connect();
     expect(await client.say('{')).toMatchObject({ error: expect.stringMatching(/^invalid request envelope: /) });
     expect(await client.say({ operation: 'ping' })).toEqual({ status: 'pong' });
   });
 
   it('refuses more addresses than allowed, and keeps the subscription before', async () => {
-    indexer.streaming.faults.maxAddresses = 2;
-    const client = await connect();
+    world.indexer.streaming.faults.maxAddresses = 2;
+    const client = await world.connect();
     await client.say(subscribe({ types: ['transactions'], addresses: [account] }));
-    const addresses = indexer.chain.accounts.wallets.slice(1, 4).map(({ address }) => address);
+    const addresses = world.indexer.chain.accounts.wallets.slice(1, 4).map(({ address }) => address);
     expect(await client.say(subscribe({ types: ['transactions'], addresses }))).toEqual({
       id: '1',
       error: 'address limit exceeded: current 0 + new 3 > max 2',
     });
-    expect([...indexer.streaming.subscribed]).toEqual([account]);
+    expect([...world.indexer.streaming.subscribed]).toEqual([account]);
   });
 
   it('replaces addresses and hashes by a subscription, and keeps min_finality', async () => {
-    const client = await connect();
-    const { externalHash } = sent();
+    const client = await world.connect();
+    const { externalHash } = world.sent();
     await client.say(subscribe({ types: ['trace'], trace_external_hash_norms: [externalHash] }));
     await client.say({ operation: 'subscribe', types: ['transactions'], addresses: [account] });
-    expect([...indexer.streaming.subscribed]).toEqual([account]);
-    now += 200;
-    await settle(client);
+    expect([...world.indexer.streaming.subscribed]).toEqual([account]);
+    world.now += 200;
+    await world.settle(client);
     expect(client.events()).toEqual(['transactions:pending']);
   });
 });
@@ -109,8 +78,8 @@ describe('operations', () => {
 describe('faults', () => {
   /** A client of one account, and a step of a trace of that account that is about to come. */
   async function watching() {
-    const client = await connect();
-    const trace = sent();
+    const client = await world.connect();
+    const trace = world.sent();
     const address = trace.transactions[0]?.account.address ?? '';
     await client.say(subscribe({ types: ['transactions'], addresses: [address] }));
     return { client, trace, address };
@@ -118,69 +87,69 @@ describe('faults', () => {
 
   it('cut connections without a close frame, forget the subscription and refuse new ones', async () => {
     const { client } = await watching();
-    indexer.streaming.faults.refusesConnections = true;
-    indexer.streaming.cut();
+    world.indexer.streaming.faults.refusesConnections = true;
+    world.indexer.streaming.cut();
     expect(await client.closed).toBe(1006);
-    expect(indexer.streaming.subscribed.size).toBe(0);
-    await expect(connect()).rejects.toBeDefined();
+    expect(world.indexer.streaming.subscribed.size).toBe(0);
+    await expect(world.connect()).rejects.toBeDefined();
   });
 
   it('refuse a connection beyond the limit with an error and a TCP end', async () => {
-    await connect();
-    indexer.streaming.faults.maxConnections = 1;
-    const second = await connect();
+    await world.connect();
+    world.indexer.streaming.faults.maxConnections = 1;
+    const second = await world.connect();
     expect(await second.closed).toBe(1006);
     expect(second.frames).toEqual([{ error: 'connection limit reached: 1 active connections' }]);
   });
 
   it('refuse a wrong key', async () => {
-    indexer.streaming.faults.apiKey = 'secret';
-    await expect(connect('?api_key=wrong')).rejects.toBeDefined();
-    await expect(connect('?api_key=secret')).resolves.toBeDefined();
+    world.indexer.streaming.faults.apiKey = 'secret';
+    await expect(world.connect('?api_key=wrong')).rejects.toBeDefined();
+    await expect(world.connect('?api_key=secret')).resolves.toBeDefined();
   });
 
   it('stall: pongs come, events do not, and then all at once', async () => {
     const { client, trace } = await watching();
-    indexer.streaming.faults.stalled = true;
-    now = trace.emulatedAt;
-    await settle(client);
+    world.indexer.streaming.faults.stalled = true;
+    world.now = trace.emulatedAt;
+    await world.settle(client);
     expect(client.events()).toEqual([]);
-    indexer.streaming.faults.stalled = false;
-    await settle(client);
+    world.indexer.streaming.faults.stalled = false;
+    await world.settle(client);
     expect(client.events()).toEqual(['transactions:pending']);
   });
 
   it('lose events without a sign', async () => {
     const { client, trace } = await watching();
-    indexer.streaming.faults.lostShare = 1;
-    now = trace.goneAt;
-    await settle(client);
+    world.indexer.streaming.faults.lostShare = 1;
+    world.now = trace.goneAt;
+    await world.settle(client);
     expect(client.events()).toEqual([]);
   });
 
   it('send events twice', async () => {
     const { client, trace } = await watching();
-    indexer.streaming.faults.duplicatedShare = 1;
-    now = trace.emulatedAt;
-    await settle(client);
+    world.indexer.streaming.faults.duplicatedShare = 1;
+    world.now = trace.emulatedAt;
+    await world.settle(client);
     expect(client.events()).toEqual(['transactions:pending', 'transactions:pending']);
   });
 
   it('flood an account', async () => {
     const { client, address } = await watching();
-    indexer.streaming.flood(address, 100);
-    await settle(client);
+    world.indexer.streaming.flood(address, 100);
+    await world.settle(client);
     expect(client.frames[99]?.transactions?.[0]?.account).toBe(address);
   });
 
   it('drop a trace from the answer of one account without an event', async () => {
     const { client, trace, address } = await watching();
-    now = trace.emulatedAt;
-    await settle(client);
-    indexer.chain.dropFromAccount(trace.externalHash, address);
-    await settle(client);
+    world.now = trace.emulatedAt;
+    await world.settle(client);
+    world.indexer.chain.dropFromAccount(trace.externalHash, address);
+    await world.settle(client);
     expect(client.frames).toHaveLength(1);
-    const { text } = await ask(indexer, `/api/v3/pendingTraces?account=${address}`);
+    const { text } = await ask(world.indexer, `/api/v3/pendingTraces?account=${address}`);
     expect(JSON.parse(text)).toMatchObject({ traces: null });
   });
 });
