@@ -90,3 +90,13 @@ test('docs/operations.md says what to do about every detail of Cache-Status', ()
   details.delete('client-left');
   expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
 });
+
+test('the map of the source names files and folders that exist', () => {
+  const folders = 'http|proxy|ton|cache|coalescing|admission|purge|upstream|redis|stream|status|telemetry|config|cli';
+  const named = new RegExp(`\\b(?:${folders})/[a-z0-9-]+`, 'g');
+  const names = [...new Set(readPage('src/README.md').match(named))];
+  expect(names.length).toBeGreaterThan(40);
+  expect(names.filter((name) => !['', '.ts'].some((end) => existsSync(new URL(`src/${name}${end}`, ROOT))))).toEqual(
+    [],
+  );
+});
