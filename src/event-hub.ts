@@ -6,7 +6,7 @@ import type { EvictionProblem } from './redis/ask-server.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 import type { StreamEvent } from './stream/events.ts';
 
-/** One kind of event: who reports it does not know who listens. */
+/** One kind of event. Reporters and listeners do not know each other. */
 class Topic<E> {
   readonly #listeners: ((event: E) => void)[] = [];
 

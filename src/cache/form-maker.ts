@@ -9,7 +9,7 @@ const LASTING_MS = 10_000;
 /** The most bodies that are encoded at once: beyond it answers go out as they are. */
 const MOST_AT_ONCE = 64;
 
-/** What a `FormMaker` tells of its work. */
+/** What a `FormMaker` reports. */
 export interface FormEvent {
   readonly name: 'encoded';
   readonly encoding: Encoding;
@@ -61,7 +61,7 @@ export class FormMaker {
       isMade ||= best !== undefined;
       if (best === undefined && codings.includes('identity')) break;
     }
-    // Sent until the encoding is there, it was not asked for.
+    // It is sent only until the encoding is made, so it does not count as asked for, and is not kept for that.
     const { identity } = entry.forms;
     if (identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity', identity);
     return this.#identity(entry);
@@ -105,7 +105,7 @@ export class FormMaker {
     if (canBeEncoded(entry.forms) && (wasAsked || entry.lifetime >= LASTING_MS)) void this.#encode(entry, encoding);
   }
 
-  /** One encoding of an entry at a time; `undefined` when it came to nothing. Another one is made when it is asked for again. */
+  /** Makes one encoding of an entry at a time; `undefined` when it failed or made the body no smaller. */
   #encode(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
     const { forms } = entry;
     const underWay = this.#encoding.get(forms);

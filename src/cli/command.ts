@@ -1,7 +1,7 @@
 /** What a command writes to: a stream of the process, or a text in a test. */
 export interface Output {
   write(text: string): unknown;
-  /** Only on a terminal lines are drawn over. */
+  /** Whether this is a terminal, where lines can be overwritten. */
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
@@ -11,7 +11,7 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Aborted when the user ends the command. Who reads it handles the signals of the process from then on. */
+  /** Aborted when the user ends the command. Reading it once takes over the signals of the process. */
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ export interface Command {
   run(args: readonly string[], context: Context): Promise<number>;
 }
 
-/** What the process says by its end. Those above 1 are of sysexits.h. */
+/** Exit codes. Those above 1 are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
   /** The command did its work, and what it found is bad. */

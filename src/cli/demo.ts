@@ -3,7 +3,7 @@ import { duration } from '../config/values.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
 import { expectNoMore, readOptions } from './options.ts';
 
-/** npm passes Ctrl-C on to a process that has it from the terminal already: only a later one is a second one. */
+/** npm passes on a Ctrl-C that the terminal has already sent to this process: two signals closer than this are one. */
 const SAME_SIGNAL_MS = 1000;
 
 export const demo: Command = {

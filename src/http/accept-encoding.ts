@@ -30,7 +30,7 @@ function parse(acceptEncoding: string): Accepted {
     const [, given, weight = '1'] = MEMBER.exec(member) ?? [];
     if (given === undefined) continue;
     const lowered = given.toLowerCase();
-    // RFC 9110 8.4.1.3: to be taken for the same.
+    // RFC 9110 8.4.1.3: `x-gzip` means gzip.
     const name = lowered === 'x-gzip' ? 'gzip' : lowered;
     weights.set(name, Math.max(weights.get(name) ?? 0, Number(weight)));
   }

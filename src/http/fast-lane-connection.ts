@@ -34,7 +34,7 @@ export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #parts: FastLaneParts;
   readonly #writer: FastLaneWriter;
-  /** Whether anything came. */
+  /** Whether the client has sent a byte. */
   wasUsed = false;
   /** An incomplete head, or what must not be looked at yet. */
   #unread = NO_BYTES;
@@ -51,7 +51,7 @@ export class FastLaneConnection {
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
-    // What comes of it is `close`.
+    // It is followed by `close`, where the connection is forgotten.
     socket.on('error', onError);
     socket.on('timeout', onTimeout);
   }
@@ -149,7 +149,7 @@ export class FastLaneConnection {
 
   readonly #onAnswered = (): void => {
     if (this.#isLeaving) this.#goOn();
-    // The other connections have their turn before.
+    // In a later turn, so that other connections are served before.
     else if (this.connection.isHeld) setImmediate(this.#goOn);
   };
 

@@ -19,7 +19,7 @@ const TARGET = /^GET \/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*/;
 /** What can stand at the end of a part of the fields. */
 const PART_OF_FIELD = /^(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?::[\t\x20-\x7e]*\r?)?|\r)?$/;
 
-/** Fields that say more of the connection, or of a body, than the fast lane knows. */
+/** Fields that concern the connection or a body in ways that the fast lane does not handle. */
 const NOT_UNDERSTOOD = new Set([
   'content-length',
   'expect',
@@ -41,10 +41,10 @@ const OPERATIONS = new Map(
 /** Headers of the operations that change their answers. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
-/** Headers that are read, and with which a hit is what it is without them: its encoding is chosen by `accepted`. */
+/** Headers that are read and do not change the bytes of a hit, once its encoding was chosen by `accepted`. */
 const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
 
-/** All headers that are read, here or by who answers. One that comes twice is left to Node. */
+/** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
 
 /** Node drops the fields after the 1000th. */

@@ -5,7 +5,7 @@ import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { ResponseMessage } from './response-message.ts';
 import { isOneSlice, writeInSlices } from './send-body.ts';
 
-/** Its callback tells that what was written before it has left. */
+/** Written for its callback, which is called when all bytes before it have left. */
 const NOTHING = Buffer.alloc(0);
 
 /** What the writers of all connections share. */

@@ -17,16 +17,16 @@ export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'coarseNow
 
 const LOOK_EVERY_MS = 1000;
 
-/** So much longer than it says does Node's HTTP server keep an idle connection, for the requests that are on their way. */
+/** Node's HTTP server keeps an idle connection this much longer than `Keep-Alive` says, for requests that are on their way. */
 const KEEP_ALIVE_BUFFER_MS = 1000;
 
 /** How Node's HTTP server answers a client that has sent nothing for too long. */
 const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
 
 /**
- * Answers plain requests for the operations from the socket itself: half of a hit's CPU time is Node's HTTP server. Each
- * connection of the public port begins here. One on which anything comes that this does not understand to the byte goes
- * to the HTTP server, with all that is not answered, for good.
+ * Answers plain requests for the operations from the socket itself, because Node's HTTP server costs half of the CPU time
+ * of a hit. Each connection of the public port begins here. When bytes come that this does not understand completely, the
+ * connection goes to the HTTP server for good, with all bytes that are not answered yet.
  */
 export class FastLane {
   readonly #options: FastLaneOptions;
@@ -83,7 +83,7 @@ export class FastLane {
     socket.resume();
   }
 
-  /** Node looks after those whose requests it reads; here are those that have sent nothing, or nothing more. */
+  /** Enforces the timeouts of connections that have sent nothing, or nothing more. Node enforces its own. */
   #look(): void {
     const { headerTimeoutMs, keepAliveMs, stallMs } = this.#options;
     const now = performance.now();

@@ -93,7 +93,7 @@ export class HitsInBytes {
     try {
       return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
     } catch {
-      // It cannot be sent at all, which whoever answers instead finds out and reports.
+      // This head cannot be sent. The ordinary way, which is taken instead, fails as well and reports it.
       return undefined;
     }
   }

@@ -24,7 +24,7 @@ export interface OperationAnswersOptions {
   readonly connections: ClientConnections;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Told of what should never happen. */
+  /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
 
@@ -65,7 +65,7 @@ export class OperationAnswers {
       .then((landed) => this.#message(landed, asked, client, mayAskAgain));
   }
 
-  /** The message for a failure; one that is no {@link ProxyError} is a bug, and told of. */
+  /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */
   failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
     const isKnown = error instanceof ProxyError;
     if (!isKnown) this.#options.onBug(error);
