@@ -1,4 +1,4 @@
-import { type Accepted, type Coding, type Encoding, etagOf, IDENTITY_ONLY } from '../content-codings.ts';
+import { type Accepted, type Coding, type Encoding, IDENTITY_ONLY } from '../content-codings.ts';
 import { decodeBody, encodeBody } from './content-coding.ts';
 import type { Entry } from './entry.ts';
 import { ask, canBeEncoded, type Form, type Forms, giveUpEncoding, isAsked, keep, keptEncoding } from './forms.ts';
@@ -53,10 +53,13 @@ export class FormMaker {
     if (accepted === IDENTITY_ONLY || !this.#mayBeEncoded(entry.forms)) return this.#identity(entry);
     let isMade = false;
     for (const codings of accepted) {
-      const wanted = this.#options.encodings.filter((encoding) => codings.includes(encoding));
-      const kept = wanted.find((encoding) => entry.forms[encoding] !== undefined);
-      if (kept !== undefined) return this.#kept(entry, kept);
-      const [best] = wanted;
+      let best: Encoding | undefined;
+      // Without lists of its own: this is on the way of each hit.
+      for (const encoding of this.#options.encodings) {
+        if (!codings.includes(encoding)) continue;
+        if (entry.forms[encoding] !== undefined) return this.#kept(entry, encoding);
+        best ??= encoding;
+      }
       if (best !== undefined && !isMade) this.#want(entry, best);
       isMade ||= best !== undefined;
       if (best === undefined && codings.includes('identity')) break;
@@ -96,8 +99,8 @@ export class FormMaker {
     return this.#form(entry, coding, entry.forms[coding] as Buffer);
   }
 
-  #form({ etag, forms }: Entry, coding: Coding, body: Buffer): Form {
-    return { coding, body, etag: etagOf(etag, coding), varies: this.#mayBeEncoded(forms) };
+  #form({ forms }: Entry, coding: Coding, body: Buffer): Form {
+    return { coding, body, varies: this.#mayBeEncoded(forms) };
   }
 
   #want(entry: Entry, encoding: Encoding): void {
