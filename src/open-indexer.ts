@@ -47,52 +47,65 @@ export interface OpenIndexerOptions {
 
 /** Builds it; nothing is connected before the first request. */
 export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
-  const { settings, now, monotonic, events } = options;
+  const { settings, now, monotonic, random, events } = options;
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(settings, now);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
-  const pause = new Pause({
-    defaultMs: upstream.pause,
-    longestMs: upstream.longestPause,
-    now: monotonic,
-    wallNow: now,
-    onTransition: (transition) => report({ name: 'pause', ...transition }),
-  });
+  const pause = new Pause(
+    {
+      now: monotonic,
+      wallNow: now,
+      onTransition: (transition) => report({ name: 'pause', ...transition }),
+    },
+    { defaultMs: upstream.pause, longestMs: upstream.longestPause },
+  );
   const breakers = openBreakers(options);
-  const pathBreakers = new PathBreakers(breakerOptions(options), ({ state }) =>
-    report({ name: 'breaker', operation: 'passThrough', state }),
+  const pathBreakers = new PathBreakers(
+    {
+      now: monotonic,
+      random,
+      onTransition: ({ state }) => report({ name: 'breaker', operation: 'passThrough', state }),
+    },
+    breakerOptions(settings),
   );
   // A client may spend half of its time in the backlog; the other half is for the answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
     rate: openRateLimit(options),
-    patienceMs,
-    holdAfterTimeoutMs: admission.holdAfterTimeout,
     now: monotonic,
   };
+  const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
   const openBacklog = () =>
-    new Backlog({
-      patienceMs,
-      shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-      maxWaiting: admission.maxQueue,
-      now: monotonic,
-    });
+    new Backlog(
+      { now: monotonic },
+      {
+        patienceMs,
+        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+        maxWaiting: admission.maxQueue,
+      },
+    );
   return {
-    admission: new Admission({
-      ...shared,
-      slots: new Slots({ max: upstream.maxConcurrency, shares: admission.shares, now: monotonic }),
-      backlog: openBacklog(),
-      guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
-    }),
-    passThroughAdmission: new Admission({
-      ...shared,
-      slots: new Slots({ max: passThrough.maxConcurrency, shares: {}, now: monotonic }),
-      backlog: openBacklog(),
-      guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
-    }),
+    admission: new Admission(
+      {
+        ...shared,
+        slots: new Slots({ now: monotonic }, { max: upstream.maxConcurrency, shares: admission.shares }),
+        backlog: openBacklog(),
+        guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
+      },
+      admissionOptions,
+    ),
+    passThroughAdmission: new Admission(
+      {
+        ...shared,
+        slots: new Slots({ now: monotonic }, { max: passThrough.maxConcurrency, shares: {} }),
+        backlog: openBacklog(),
+        guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
+      },
+      admissionOptions,
+    ),
     client,
     answerBodies,
     isMemoryFull: () => processGuard.isFull,
@@ -119,29 +132,32 @@ function openClient({ upstream, passThrough }: Settings, now: () => number): Ups
   });
 }
 
-function breakerOptions({ settings: { breaker }, monotonic, random }: OpenIndexerOptions): BreakerOptions {
+function breakerOptions({ breaker }: Settings): BreakerOptions {
   return {
     failureRate: breaker.failureRate,
     minimumThroughput: breaker.minimumThroughput,
     windowMs: breaker.window,
     openMs: breaker.openDuration,
     longestOpenMs: breaker.longestOpenDuration,
-    now: monotonic,
-    random,
   };
 }
 
 /** One for each operation. An indexer that cannot be reached is a failure of all of them. */
 function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly Guard[]> {
+  const { settings, monotonic, random, events } = options;
   const all = new Map<OperationName, readonly [Breaker]>();
-  const countForAll = (key: string) => {
+  const onUnreachable = (key: string) => {
     for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
   };
   for (const operation of OPERATION_NAMES) {
     const breaker = new Breaker(
-      breakerOptions(options),
-      ({ state }) => options.events.proxy.report({ name: 'breaker', operation, state }),
-      countForAll,
+      {
+        now: monotonic,
+        random,
+        onTransition: ({ state }) => events.proxy.report({ name: 'breaker', operation, state }),
+        onUnreachable,
+      },
+      breakerOptions(settings),
     );
     all.set(operation, [breaker]);
   }
@@ -154,14 +170,18 @@ function openRateLimit({ settings, scripting, monotonic, events }: OpenIndexerOp
   if (perSecond === undefined) return undefined;
   const shared =
     scripting &&
-    new SharedRate({
-      key: `toncache:rate:${network}`,
-      runScript: scripting.runScript,
-      budgetMs: redis.budget,
-      failuresToOpen: redis.failuresToOpen,
-      openMs: redis.retryAfter,
-      now: monotonic,
-      onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
-    });
-  return new RateLimit({ perSecond, reserveShared: shared?.reserve, now: monotonic });
+    new SharedRate(
+      {
+        runScript: scripting.runScript,
+        now: monotonic,
+        onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
+      },
+      {
+        key: `toncache:rate:${network}`,
+        budgetMs: redis.budget,
+        failuresToOpen: redis.failuresToOpen,
+        openMs: redis.retryAfter,
+      },
+    );
+  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic }, { perSecond });
 }

@@ -61,7 +61,10 @@ async function sharedRate(key: string): Promise<SharedRate> {
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return new SharedRate({ key, runScript, budgetMs: 5000, failuresToOpen: 3, openMs: 1000, now, onShared: () => {} });
+  return new SharedRate(
+    { runScript, now, onShared: () => {} },
+    { key, budgetMs: 5000, failuresToOpen: 3, openMs: 1000 },
+  );
 }
 
 const LONGEST_WAIT_MS = 60_000;
@@ -82,7 +85,7 @@ test.each([
   [25, 50],
 ])('the indexer never gets more than %i requests in a second', { timeout: 60_000 }, async (perSecond, count) => {
   const ending = new AbortController();
-  instance(new RateLimit({ perSecond, now }), ending.signal);
+  instance(new RateLimit({ now }, { perSecond }), ending.signal);
   await indexer.requests.arrived(count);
   ending.abort();
   expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(mostIn(1, perSecond));
@@ -99,7 +102,7 @@ test.each([
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
       const { reserve } = await sharedRate(key);
-      instance(new RateLimit({ perSecond, reserveShared: reserve, now }), ending.signal);
+      instance(new RateLimit({ reserveShared: reserve, now }, { perSecond }), ending.signal);
     }
     await indexer.requests.arrived(count);
     ending.abort();
