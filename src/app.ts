@@ -127,15 +127,17 @@ export function createApp(options: AppOptions): App {
     monotonic,
     onBug: events.reportBug,
   });
-  const adminServer = createAdminServer({
-    isReady: () => ready,
-    metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard, purge: purges.purge }),
-    status,
-    explain: createAdminExplain({ guard, explain }),
-    requestTimeoutMs: http.headerTimeout,
-    onBug: events.reportBug,
-  });
+  const adminServer = createAdminServer(
+    {
+      isReady: () => ready,
+      metrics: () => metrics.page(),
+      purge: createAdminPurge(purges.purge, guard),
+      status,
+      explain: createAdminExplain(explain, guard),
+      onBug: events.reportBug,
+    },
+    { requestTimeoutMs: http.headerTimeout },
+  );
   const { admission, passThroughAdmission } = indexer;
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,

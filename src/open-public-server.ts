@@ -27,38 +27,43 @@ export interface OpenPublicServerOptions {
 export function openPublicServer(options: OpenPublicServerOptions): PublicServer {
   const { settings, events, cache, forms, handler, now } = options;
   const { http, upstream } = settings;
-  return new PublicServer({
-    passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
-    handle: (request) => handler.handle(request),
-    hits: http.fastLane ? handler : undefined,
-    formOf: (entry, accepted) => forms.of(entry, accepted),
-    discard: (entry) => cache.discard(entry),
-    waitMs: upstream.timeout,
-    maxWaiting: http.maxWaiting,
-    maxHeaderBytes: http.maxHeaderSize,
-    headerTimeoutMs: http.headerTimeout,
-    keepAliveMs: http.keepAlive,
-    maxConnections: http.maxConnections,
-    slowReaderMs: http.slowReader,
-    now,
-    onBug: events.reportBug,
-  });
+  return new PublicServer(
+    {
+      passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
+      handle: (request) => handler.handle(request),
+      hits: http.fastLane ? handler : undefined,
+      formOf: (entry, accepted) => forms.of(entry, accepted),
+      discard: (entry) => cache.discard(entry),
+      now,
+      onBug: events.reportBug,
+    },
+    {
+      waitMs: upstream.timeout,
+      maxWaiting: http.maxWaiting,
+      maxHeaderBytes: http.maxHeaderSize,
+      headerTimeoutMs: http.headerTimeout,
+      keepAliveMs: http.keepAlive,
+      maxConnections: http.maxConnections,
+      slowReaderMs: http.slowReader,
+    },
+  );
 }
 
 function openPassThrough(options: OpenPublicServerOptions): PassThroughServer {
   const { settings, events, indexer, monotonic, random } = options;
   const { passThrough, upstream } = settings;
-  return new PassThroughServer({
-    passThrough: new PassThrough({
-      admission: indexer.passThroughAdmission,
-      upstream: indexer.client,
-      maxTransfers: passThrough.maxTransfers,
-      random,
-      monotonic,
-      report: events.proxy.report,
-    }),
-    bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
-    ourKey: upstream.apiKey,
-    sharesOurKey: passThrough.sharedKey,
-  });
+  return new PassThroughServer(
+    {
+      passThrough: new PassThrough({
+        admission: indexer.passThroughAdmission,
+        upstream: indexer.client,
+        maxTransfers: passThrough.maxTransfers,
+        random,
+        monotonic,
+        report: events.proxy.report,
+      }),
+      bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+    },
+    { ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
+  );
 }
