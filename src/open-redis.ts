@@ -46,14 +46,15 @@ export interface OpenRedisOptions {
 export function openRedis({ settings, forms, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
-  const connection = connectRedis({
-    url: redis.url,
-    tlsCa: redis.tlsCaFile,
-    connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.commandTimeout,
-    onTransition: events.redisTransitions.report,
-    onEvictionProblem: events.evictionProblems.report,
-  });
+  const connection = connectRedis(
+    {
+      url: redis.url,
+      tlsCa: redis.tlsCaFile,
+      connectTimeoutMs: redis.connectTimeout,
+      commandTimeoutMs: redis.commandTimeout,
+    },
+    { onTransition: events.redisTransitions.report, onEvictionProblem: events.evictionProblems.report },
+  );
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
     connection,

@@ -166,16 +166,17 @@ export class RedisTier implements SharedTier {
 
 function reportedBreaker(operation: 'read' | 'write', options: RedisTierOptions): CircuitBreaker {
   const { breaker, monotonic, report } = options;
-  return new CircuitBreaker({
-    failuresToOpen: breaker.faults,
-    openMs: breaker.openMs,
-    now: monotonic,
-    onTransition: (transition) => {
-      const error = transition.state === 'open' ? transition.error : undefined;
-      const reason = error instanceof Error ? error.message : undefined;
-      report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
+  return new CircuitBreaker(
+    {
+      now: monotonic,
+      onTransition: (transition) => {
+        const error = transition.state === 'open' ? transition.error : undefined;
+        const reason = error instanceof Error ? error.message : undefined;
+        report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
+      },
     },
-  });
+    { failuresToOpen: breaker.faults, openMs: breaker.openMs },
+  );
 }
 
 async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {

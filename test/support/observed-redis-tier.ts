@@ -13,15 +13,14 @@ const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 /** A connection that is known to work, for tests that are not about its beginning. */
 export async function connectedRedis(url: string, options: Partial<ConnectRedisOptions> = {}): Promise<ConnectedRedis> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis({
-    ...TIMEOUTS,
-    ...options,
-    url,
-    onTransition: (transition) => {
-      if (transition.state === 'connected') resolve();
-      options.onTransition?.(transition);
+  const connection = connectRedis(
+    { ...TIMEOUTS, ...options, url },
+    {
+      onTransition: (transition) => {
+        if (transition.state === 'connected') resolve();
+      },
     },
-  });
+  );
   await promise;
   return connection;
 }
@@ -40,11 +39,10 @@ export class ObservedRedisTier implements AsyncDisposable {
 
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
   constructor(url: string, options: Partial<RedisTierOptions> = {}) {
-    this.#connection = connectRedis({
-      ...TIMEOUTS,
-      url,
-      onTransition: (transition) => this.connectionTransitions.push(transition),
-    });
+    this.#connection = connectRedis(
+      { ...TIMEOUTS, url },
+      { onTransition: (transition) => this.connectionTransitions.push(transition) },
+    );
     this.tier = new RedisTier({
       connection: this.#connection,
       redisKey: redisKeyFor(this.keyPrefix),
