@@ -87,13 +87,10 @@ export function createApp(options: AppOptions): App {
   events.redisTransitions.subscribe(({ state }) => {
     if (state === 'connected') void clock.askServer();
   });
-  const purges = new Purges({
-    onEpoch: () => memory.clear(),
-    shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
-    usableMs: longestUseMs(settings.lifetimes),
-    now,
-    report: events.purges.report,
-  });
+  const purges = new Purges(
+    { onEpoch: () => memory.clear(), runScript: redis?.connection.runScript, now, report: events.purges.report },
+    { key: `toncache:purges:${network}`, usableMs: longestUseMs(settings.lifetimes) },
+  );
   events.redisTransitions.subscribe(purges.onRedisTransition);
   events.clockJumps.subscribe(() => purges.onClockJump());
 
