@@ -103,11 +103,13 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     report,
   });
   const loader = lastLoads.remembering(entryLoader);
-  const flights = new SingleFlight<Load>({
-    collapseWindowMs: coalescing.collapseWindow,
-    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
-    now: monotonic,
-  });
+  const flights = new SingleFlight<Load>(
+    {
+      failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
+      now: monotonic,
+    },
+    { collapseWindowMs: coalescing.collapseWindow },
+  );
   const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({

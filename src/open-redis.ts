@@ -68,18 +68,22 @@ export function openRedis({ settings, forms, now, monotonic, events }: OpenRedis
     monotonic,
     report: events.redisCalls.report,
   });
-  const leases = new RedisLease({
-    redis: connection,
-    redisKey,
-    leaseMs: LEASE_MS,
-    renewEveryMs: RENEW_EVERY_MS,
-    // A load that waits for the rate and then for the indexer ends within it.
-    longestMs: upstream.timeout + LEASE_SPARE_MS,
-    collapseWindowMs: coalescing.collapseWindow,
-    failureTtlMs: coalescing.failureTtl,
-    pollBudgetMs: redis.budget,
-    now: monotonic,
-  });
+  const leases = new RedisLease(
+    {
+      redis: connection,
+      redisKey,
+      now: monotonic,
+    },
+    {
+      leaseMs: LEASE_MS,
+      renewEveryMs: RENEW_EVERY_MS,
+      // A load that waits for the rate and then for the indexer ends within it.
+      longestMs: upstream.timeout + LEASE_SPARE_MS,
+      collapseWindowMs: coalescing.collapseWindow,
+      failureTtlMs: coalescing.failureTtl,
+      pollBudgetMs: redis.budget,
+    },
+  );
   return {
     connection,
     tier,
