@@ -119,17 +119,19 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
 }
 
 function openClient({ upstream, passThrough }: Settings, now: () => number): UpstreamClient {
-  return new UpstreamClient({
-    baseUrl: new URL(upstream.url),
-    apiKey: upstream.apiKey,
-    timeoutMs: upstream.timeout,
-    maxConnections: upstream.maxConcurrency,
-    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
-    maxBodyBytes: upstream.maxBodySize,
-    keepAliveMs: upstream.keepAlive,
-    connectionLifetimeMs: upstream.connectionLifetime,
-    now,
-  });
+  return new UpstreamClient(
+    { now },
+    {
+      baseUrl: new URL(upstream.url),
+      apiKey: upstream.apiKey,
+      timeoutMs: upstream.timeout,
+      maxConnections: upstream.maxConcurrency,
+      maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+      maxBodyBytes: upstream.maxBodySize,
+      keepAliveMs: upstream.keepAlive,
+      connectionLifetimeMs: upstream.connectionLifetime,
+    },
+  );
 }
 
 function breakerOptions({ breaker }: Settings): BreakerOptions {

@@ -83,7 +83,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
-    retries: new RetryBudget({ now: monotonic }),
+    retries: new RetryBudget(monotonic),
     pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
     policies: settings.lifetimes,

@@ -34,17 +34,19 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
-  const client = new UpstreamClient({
-    baseUrl: new URL(indexer.url),
-    apiKey: undefined,
-    timeoutMs: 30_000,
-    maxConnections: 16,
-    maxForwardConnections: 1,
-    maxBodyBytes: 1024 * 1024,
-    keepAliveMs: 4000,
-    connectionLifetimeMs: 300_000,
-    now: Date.now,
-  });
+  const client = new UpstreamClient(
+    { now: Date.now },
+    {
+      baseUrl: new URL(indexer.url),
+      apiKey: undefined,
+      timeoutMs: 30_000,
+      maxConnections: 16,
+      maxForwardConnections: 1,
+      maxBodyBytes: 1024 * 1024,
+      keepAliveMs: 4000,
+      connectionLifetimeMs: 300_000,
+    },
+  );
   connections.defer(() => client.close());
   const keepAsking = async () => {
     while ((await rateLimit.take(signal, LONGEST_WAIT_MS)) === 'go') {

@@ -33,7 +33,7 @@ export class GuardedUpstream implements AsyncDisposable {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
     this.#opened = openIndexer({ settings, scripting: undefined, now, monotonic: now, random: () => 0, events });
-    this.#budget = new RetryBudget({ now });
+    this.#budget = new RetryBudget(now);
   }
 
   get pauseMs(): number {
