@@ -73,15 +73,13 @@ export function createApp(options: AppOptions): App {
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
   const now = options.now ?? clock.now;
   const { memory: bounds, compression } = settings;
-  const memory = new MemoryTier({ maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries, now });
+  const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   // Dated by another clock, a 404 could be served for hours longer than it is true.
   events.clockJumps.subscribe(() => memory.clear());
-  const forms = new FormMaker({
-    encodings: compression.encodings,
-    minBytes: compression.minSize,
-    onChange: (entry) => memory.resize(entry),
-    report: events.forms.report,
-  });
+  const forms = new FormMaker(
+    { onChange: (entry) => memory.resize(entry), report: events.forms.report },
+    { encodings: compression.encodings, minBytes: compression.minSize },
+  );
   const redis = openRedis({ settings, forms, now, monotonic, events });
   if (redis !== undefined) clock.followServer(redis.serverTime);
   events.redisTransitions.subscribe(({ state }) => {
@@ -98,10 +96,10 @@ export function createApp(options: AppOptions): App {
   const stream = openStream({ settings, events, now, monotonic, random });
   events.clockJumps.subscribe(() => stream?.onClockJump());
   const bans = stream?.applyTo(purges) ?? purges;
-  const cache = new TieredCache({
-    ...{ memory, redis: redis?.tier, purges: bans, now },
-    retryRedisMs: settings.redis.retryAfter,
-  });
+  const cache = new TieredCache(
+    { memory, redis: redis?.tier, purges: bans, now },
+    { retryRedisMs: settings.redis.retryAfter },
+  );
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy({
     ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },

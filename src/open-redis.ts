@@ -56,18 +56,22 @@ export function openRedis({ settings, forms, now, monotonic, events }: OpenRedis
     { onTransition: events.redisTransitions.report, onEvictionProblem: events.evictionProblems.report },
   );
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
-  const tier = new RedisTier({
-    connection,
-    redisKey,
-    toStore: (entry) => forms.toStore(entry),
-    budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
-    maxPendingWrites: redis.maxPendingWrites,
-    maxPendingWriteBytes: redis.maxPendingWriteSize,
-    now,
-    monotonic,
-    report: events.redisCalls.report,
-  });
+  const tier = new RedisTier(
+    {
+      connection,
+      redisKey,
+      toStore: (entry) => forms.toStore(entry),
+      now,
+      monotonic,
+      report: events.redisCalls.report,
+    },
+    {
+      budgetMs: redis.budget,
+      breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+      maxPendingWrites: redis.maxPendingWrites,
+      maxPendingWriteBytes: redis.maxPendingWriteSize,
+    },
+  );
   const leases = new RedisLease(
     {
       redis: connection,

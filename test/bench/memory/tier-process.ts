@@ -28,13 +28,11 @@ const BLOCKS = 600;
 
 const { lifetimes } = settingsSchema.parse({ upstream: { url: 'http://127.0.0.1:1' } });
 const now = Date.now();
-const memory = new MemoryTier({ maxSizeBytes: 64 * 1024 ** 3, maxEntries: count, now: () => now });
-const forms = new FormMaker({
-  encodings: ['gzip'],
-  minBytes: 1,
-  onChange: (entry) => memory.resize(entry),
-  report: () => {},
-});
+const memory = new MemoryTier({ now: () => now }, { maxSizeBytes: 64 * 1024 ** 3, maxEntries: count });
+const forms = new FormMaker(
+  { onChange: (entry) => memory.resize(entry), report: () => {} },
+  { encodings: ['gzip'], minBytes: 1 },
+);
 
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: FIRST_SEQNO, historyBlocks: BLOCKS });
 chain.advanceTo(STARTED_AT + BLOCKS * 400);
