@@ -67,41 +67,44 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
-      shareChainTime({
-        key: chainTimeKey(network, upstream.url),
-        runScript: redis.connection.runScript,
-        budgetMs: settings.redis.budget,
-      }),
+      shareChainTime(
+        { runScript: redis.connection.runScript },
+        { key: chainTimeKey(network, upstream.url), budgetMs: settings.redis.budget },
+      ),
     now,
   });
   const lookups = new CallCache(cache);
-  const fetcher = new EntryFetcher({
-    cache,
-    lookups,
-    chainTime,
-    chainHead,
-    admission,
-    upstream: client,
-    bodies: indexer.answerBodies,
-    retries: new RetryBudget(monotonic),
-    pushed: stream?.freshness,
-    pauseMs: indexer.pauseMs,
-    policies: settings.lifetimes,
-    random,
-    monotonic,
-    report,
-  });
+  const fetcher = new EntryFetcher(
+    {
+      cache,
+      lookups,
+      chainTime,
+      chainHead,
+      admission,
+      upstream: client,
+      bodies: indexer.answerBodies,
+      retries: new RetryBudget(monotonic),
+      pushed: stream?.freshness,
+      pauseMs: indexer.pauseMs,
+      random,
+      monotonic,
+      report,
+    },
+    settings.lifetimes,
+  );
   const lastLoads = new LastLoads(now);
-  const entryLoader = new EntryLoader({
-    cache: lookups,
-    admission,
-    fetcher,
-    leases: redis?.leases,
-    redisBudgetMs: settings.redis.budget,
-    random,
-    monotonic,
-    report,
-  });
+  const entryLoader = new EntryLoader(
+    {
+      cache: lookups,
+      admission,
+      fetcher,
+      leases: redis?.leases,
+      random,
+      monotonic,
+      report,
+    },
+    { redisBudgetMs: settings.redis.budget },
+  );
   const loader = lastLoads.remembering(entryLoader);
   const flights = new SingleFlight<Load>(
     {
@@ -110,7 +113,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     },
     { collapseWindowMs: coalescing.collapseWindow },
   );
-  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
+  const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({
     calls: new CallMemo(network, epoch),
@@ -130,7 +133,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     random,
     report,
   });
-  return { handler, explain: explainWith({ network, epoch, policies: settings.lifetimes, cache, lastLoads, now }) };
+  return { handler, explain: explainWith({ epoch, cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
 }
 
 /** One for each indexer: of two on one chain, one may be hours behind. */

@@ -54,14 +54,16 @@ function openPassThrough(options: OpenPublicServerOptions): PassThroughServer {
   const { passThrough, upstream } = settings;
   return new PassThroughServer(
     {
-      passThrough: new PassThrough({
-        admission: indexer.passThroughAdmission,
-        upstream: indexer.client,
-        maxTransfers: passThrough.maxTransfers,
-        random,
-        monotonic,
-        report: events.proxy.report,
-      }),
+      passThrough: new PassThrough(
+        {
+          admission: indexer.passThroughAdmission,
+          upstream: indexer.client,
+          random,
+          monotonic,
+          report: events.proxy.report,
+        },
+        { maxTransfers: passThrough.maxTransfers },
+      ),
       bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
     },
     { ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },

@@ -73,7 +73,7 @@ function entryOf(number: number, body: Buffer): Entry {
     ...{ askedAt: now, receivedAt: now, body, facts: { ...facts, etag: facts.etag || `"${number}"` } },
   };
   const identity = { key: cacheKey('mainnet', 0, call), tags: tagsOf(call) };
-  const classified = classifyAnswer(identity, answer, { policies: lifetimes, random: () => 0.5, chainAt: undefined });
+  const classified = classifyAnswer(identity, answer, { policies: lifetimes, chainAt: undefined }, () => 0.5);
   if (classified instanceof Error) throw classified;
   return classified.entry;
 }
