@@ -63,11 +63,10 @@ export function createApp(options: AppOptions): App {
 
   const events = new EventHub();
   const log = new EventLog(logger);
-  const metrics = new Metrics({
-    usesRedis: settings.redis.url !== undefined,
-    usesStream: settings.stream.url !== undefined,
-    logLinesDropped,
-  });
+  const metrics = new Metrics(
+    { logLinesDropped },
+    { usesRedis: settings.redis.url !== undefined, usesStream: settings.stream.url !== undefined },
+  );
   subscribe(events, log, metrics);
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
@@ -113,15 +112,17 @@ export function createApp(options: AppOptions): App {
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
-  const status = new StatusPages({
+  const status = new StatusPages(
+    {
+      samples: () => metrics.samples(),
+      topKeys,
+      inMemory: (key) => memory.inspect(key),
+      now,
+      monotonic,
+      onBug: events.reportBug,
+    },
     guard,
-    samples: () => metrics.samples(),
-    topKeys,
-    inMemory: (key) => memory.inspect(key),
-    now,
-    monotonic,
-    onBug: events.reportBug,
-  });
+  );
   const adminServer = createAdminServer(
     {
       isReady: () => ready,

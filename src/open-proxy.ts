@@ -116,7 +116,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({
-    calls: new CallMemo(network, epoch),
+    calls: new CallMemo(epoch, network),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
