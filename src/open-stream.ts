@@ -61,13 +61,15 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
   let refresh: Refresh = async () => {};
   const ticks = new Ticks();
   const trust = new Trust({ monotonic, report });
-  const watches = new Watches({
-    maxAddresses,
-    ticks,
-    accountsOf: accountsAskedFor,
-    onNames: () => subscription.changed(),
-    monotonic,
-  });
+  const watches = new Watches(
+    {
+      ticks,
+      accountsOf: accountsAskedFor,
+      onNames: () => subscription.changed(),
+      monotonic,
+    },
+    { maxAddresses },
+  );
   const subscription = new Subscription({
     wanted: () => watches.names(),
     send: (message) => connection.send(message),
@@ -75,17 +77,19 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
     onLimit: (limit) => watches.limit(limit),
     report,
   });
-  const freshness = new PushedFreshness({
-    watches,
-    ticks,
-    stretchedMs: settings.lifetimes.pendingWatched,
-    sinceOf: (name) => subscription.sinceOf(name),
-    isTrusted: () => trust.isGiven,
-    onMissed: () => trust.missed(),
-    refresh: (call, key) => refresh(call, key),
-    now,
-    monotonic,
-  });
+  const freshness = new PushedFreshness(
+    {
+      watches,
+      ticks,
+      sinceOf: (name) => subscription.sinceOf(name),
+      isTrusted: () => trust.isGiven,
+      onMissed: () => trust.missed(),
+      refresh: (call, key) => refresh(call, key),
+      now,
+      monotonic,
+    },
+    { stretchedMs: settings.lifetimes.pendingWatched },
+  );
   const onFrame = (frame: Exclude<Frame, { kind: 'bad' }>) => {
     if (frame.kind !== 'event') {
       subscription.take(frame);
