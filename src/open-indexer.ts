@@ -34,8 +34,7 @@ export interface OpenIndexer {
   close(): Promise<void>;
 }
 
-export interface OpenIndexerOptions {
-  readonly settings: Settings;
+export interface OpenIndexerDependencies {
   /** Where instances share a rate; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
   /** Epoch milliseconds. */
@@ -46,11 +45,11 @@ export interface OpenIndexerOptions {
 }
 
 /** Builds it; nothing is connected before the first request. */
-export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
-  const { settings, now, monotonic, random, events } = options;
+export function openIndexer(dependencies: OpenIndexerDependencies, settings: Settings): OpenIndexer {
+  const { now, monotonic, random, events } = dependencies;
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
-  const client = openClient(settings, now);
+  const client = openClient(now, settings);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
   const pause = new Pause(
@@ -61,7 +60,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
     },
     { defaultMs: upstream.pause, longestMs: upstream.longestPause },
   );
-  const breakers = openBreakers(options);
+  const breakers = openBreakers(dependencies, breakerOptions(settings));
   const pathBreakers = new PathBreakers(
     {
       now: monotonic,
@@ -74,7 +73,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
-    rate: openRateLimit(options),
+    rate: openRateLimit(dependencies, settings),
     now: monotonic,
   };
   const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
@@ -118,7 +117,7 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   };
 }
 
-function openClient({ upstream, passThrough }: Settings, now: () => number): UpstreamClient {
+function openClient(now: () => number, { upstream, passThrough }: Settings): UpstreamClient {
   return new UpstreamClient(
     { now },
     {
@@ -145,8 +144,10 @@ function breakerOptions({ breaker }: Settings): BreakerOptions {
 }
 
 /** One for each operation. An indexer that cannot be reached is a failure of all of them. */
-function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly Guard[]> {
-  const { settings, monotonic, random, events } = options;
+function openBreakers(
+  { monotonic, random, events }: OpenIndexerDependencies,
+  options: BreakerOptions,
+): ReadonlyMap<string, readonly Guard[]> {
   const all = new Map<OperationName, readonly [Breaker]>();
   const onUnreachable = (key: string) => {
     for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
@@ -159,15 +160,17 @@ function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly
         onTransition: ({ state }) => events.proxy.report({ name: 'breaker', operation, state }),
         onUnreachable,
       },
-      breakerOptions(settings),
+      options,
     );
     all.set(operation, [breaker]);
   }
   return all;
 }
 
-function openRateLimit({ settings, scripting, monotonic, events }: OpenIndexerOptions): RateLimit | undefined {
-  const { upstream, redis, network } = settings;
+function openRateLimit(
+  { scripting, monotonic, events }: OpenIndexerDependencies,
+  { upstream, redis, network }: Settings,
+): RateLimit | undefined {
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
   const shared =

@@ -23,8 +23,7 @@ import { CallMemo } from './ton/call-memo.ts';
 import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
-export interface OpenProxyOptions {
-  readonly settings: Settings;
+export interface OpenProxyDependencies {
   readonly events: EventHub;
   readonly cache: TieredCache;
   readonly forms: FormMaker;
@@ -53,8 +52,8 @@ export interface OpenProxy {
 }
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
-export function openProxy(options: OpenProxyOptions): OpenProxy {
-  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
+export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
+  const { events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = dependencies;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -126,7 +125,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
-      options.onAsked(call, key);
+      dependencies.onAsked(call, key);
       stream?.onAsked(call, key);
     },
     now,

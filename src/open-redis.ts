@@ -33,8 +33,7 @@ export interface SharedRedis {
   close(): Promise<void>;
 }
 
-export interface OpenRedisOptions {
-  readonly settings: Settings;
+export interface OpenRedisDependencies {
   readonly forms: FormMaker;
   /** Epoch milliseconds: what instants are written in. */
   readonly now: () => number;
@@ -43,7 +42,10 @@ export interface OpenRedisOptions {
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, forms, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
+export function openRedis(
+  { forms, now, monotonic, events }: OpenRedisDependencies,
+  settings: Settings,
+): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis(

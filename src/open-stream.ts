@@ -41,8 +41,7 @@ export interface OpenStream {
 /** Asks the indexer anew for a key. Resolves when that ended, in any way. */
 type Refresh = (call: Call, key: string) => Promise<void>;
 
-export interface OpenStreamOptions {
-  readonly settings: Settings;
+export interface OpenStreamDependencies {
   readonly events: EventHub;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -53,8 +52,8 @@ export interface OpenStreamOptions {
 }
 
 /** Builds it; `undefined` where no stream is set. */
-export function openStream(options: OpenStreamOptions): OpenStream | undefined {
-  const { settings, events, now, monotonic, random } = options;
+export function openStream(dependencies: OpenStreamDependencies, settings: Settings): OpenStream | undefined {
+  const { events, now, monotonic, random } = dependencies;
   const { report } = events.stream;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
@@ -99,7 +98,7 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
     freshness.onEvent(frame.names, frame.type === 'trace_invalidated');
   };
   const connection = new StreamConnection({
-    open: options.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
+    open: dependencies.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
     onUp: () => watches.begin(),
     onDown: () => {
