@@ -23,6 +23,7 @@ export function tierOn(
 ) {
   const connection = {
     getBuffer: vi.fn(answers.getBuffer ?? (async () => undefined)),
+    getStart: vi.fn(answers.getStart ?? (async () => Buffer.alloc(0))),
     set: async () => {},
     runScript: vi.fn(answers.runScript ?? (async () => 'stored')),
     close: async () => {},
