@@ -61,14 +61,14 @@ export interface AdmissionOptions {
  */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
-  readonly #options: AdmissionOptions;
+  readonly #patienceMs: number;
   readonly #waiters = new Map<EntryRequest, Waiter>();
   readonly #heldSlots: HeldSlots;
   #inFlight = 0;
 
   constructor(dependencies: AdmissionDependencies, options: AdmissionOptions) {
     this.#dependencies = dependencies;
-    this.#options = options;
+    this.#patienceMs = options.patienceMs;
     const release = (operation: string) => this.#release(operation);
     this.#heldSlots = new HeldSlots({ release }, { holdMs: options.holdAfterTimeoutMs });
   }
@@ -134,10 +134,9 @@ export class Admission {
 
   #longWait(request: EntryRequest): Refusal | undefined {
     const { backlog } = this.#dependencies;
-    const { patienceMs } = this.#options;
     const { operation, priority } = request;
     const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
-    if (rateWaitMs > patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
+    if (rateWaitMs > this.#patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
     if (this.hasFree(operation)) return undefined;
     const refused = backlog.refuse(operation, priority);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
@@ -214,7 +213,7 @@ export class Admission {
     if (rate === undefined) return this.#takePasses(request);
     const closed = this.#closedDoor(request);
     if (closed !== undefined) return closed;
-    const taken = await rate.take(request.signal, this.#options.patienceMs);
+    const taken = await rate.take(request.signal, this.#patienceMs);
     if (taken === 'abandoned') return taken;
     if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
     const passes = this.#takePasses(request);
