@@ -15,14 +15,17 @@ export interface FormEvent {
   readonly encoding: Encoding;
 }
 
+export interface FormMakerDependencies {
+  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
+  readonly onChange: (entry: Entry) => void;
+  readonly report: (event: FormEvent) => void;
+}
+
 export interface FormMakerOptions {
   /** The encodings that may be sent. Of several that a client likes equally well, the first is made. */
   readonly encodings: readonly Encoding[];
   /** A shorter body is never encoded. */
   readonly minBytes: number;
-  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
-  readonly onChange: (entry: Entry) => void;
-  readonly report: (event: FormEvent) => void;
 }
 
 /** The codings of a body to be stored in Redis. */
@@ -37,11 +40,13 @@ export interface StoredForm {
  * accept an encoding, in that alone.
  */
 export class FormMaker {
+  readonly #dependencies: FormMakerDependencies;
   readonly #options: FormMakerOptions;
   readonly #encoding = new Map<Forms, Promise<StoredForm | undefined>>();
   readonly #decoding = new Map<Forms, Promise<Form | undefined>>();
 
-  constructor(options: FormMakerOptions) {
+  constructor(dependencies: FormMakerDependencies, options: FormMakerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -123,7 +128,7 @@ export class FormMaker {
 
   async #encodeNow(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
     const { forms } = entry;
-    const { onChange, report } = this.#options;
+    const { onChange, report } = this.#dependencies;
     const { coding, body } = this.#stored(forms);
     const identity = forms.identity ?? (coding === 'identity' ? body : await decodeBody(coding, body, forms.bytes));
     if (identity === undefined) return undefined;
@@ -159,7 +164,7 @@ export class FormMaker {
     if (identity === undefined) return undefined;
     ask(entry.forms, 'identity');
     keep(entry.forms, 'identity', identity);
-    this.#options.onChange(entry);
+    this.#dependencies.onChange(entry);
     return this.#kept(entry, 'identity');
   }
 }
