@@ -35,6 +35,20 @@ const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
+/**
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client ends neither
+ * its observer of garbage collections, which keeps the registry and all that it reads alive, nor its timer of 10 ms.
+ */
+let processRegistry: Registry | undefined;
+
+function registryOfProcess(): Registry {
+  if (processRegistry !== undefined) return processRegistry;
+  processRegistry = new Registry();
+  collectDefaultMetrics({ register: processRegistry, prefix: 'toncache_' });
+  for (const name of MISNAMED) processRegistry.removeSingleMetric(`toncache_${name}`);
+  return processRegistry;
+}
+
 /** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -103,8 +117,7 @@ export class Metrics {
   readonly #stream: StreamMetrics | undefined;
 
   constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
-    for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
+    for (const metric of registryOfProcess().getMetricsAsArray()) this.#registry.registerMetric(metric);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
