@@ -10,7 +10,8 @@ import { dockerAnswers } from './redis-container.ts';
  * installation of redis-tools, announced on stderr. Rejects, with what to install, where no step leads to a Redis.
  */
 export function findRedisServer(): Promise<string | undefined> {
-  return (found ??= findOnce());
+  found ??= findOnce();
+  return found;
 }
 
 /** It is looked for once in a process: each look runs programs to ask for their version. */
