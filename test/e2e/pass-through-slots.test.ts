@@ -38,7 +38,7 @@ async function untilNoticed(): Promise<void> {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('the slots of pass-through', () => {
-  const LARGE = 32 * MIB;
+  const LARGE = 16 * MIB;
   /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
   const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });

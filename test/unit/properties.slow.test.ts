@@ -1,0 +1,11 @@
+import { runEveryCase } from '../support/property-runs.ts';
+
+// The properties that are slow to try, with five times as many cases as in the fast suite.
+runEveryCase();
+await import('./http/pass-through-target.test.ts');
+await import('./purge/purge-properties.test.ts');
+await import('./ton/cache-key.test.ts');
+await import('./ton/finality.test.ts');
+await import('./ton/hostile-requests.test.ts');
+await import('./ton/purge-selector.test.ts');
+await import('./ton/read-json.test.ts');
