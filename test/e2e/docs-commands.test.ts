@@ -38,7 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',
-  'docker build -t toncache .': 'needs Docker; test/integration/healthcheck.slow.test.ts and the tests of production files',
+  'docker build -t toncache .':
+    'needs Docker; test/integration/healthcheck.slow.test.ts and the tests of production files',
   'docker run -e UPSTREAM_URL=http://indexer:8081 -e REDIS_URL=redis://redis:6379 -e NETWORK=mainnet -p 8080:8080 toncache':
     'needs Docker; its variables and its port exist (test/unit/docs-examples.test.ts)',
 };
