@@ -20,12 +20,15 @@ import { StatusPages } from './status/status-pages.ts';
 import { TopKeys } from './status/top-keys.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 
 /** What an app is made of. */
 export interface AppOptions {
   readonly settings: Settings;
   readonly logger: Logger;
+  /** Closed with the app; without it no spans are made. */
+  readonly tracing?: OpenTelemetry | undefined;
   /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
@@ -58,7 +61,7 @@ export interface App {
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(options: AppOptions): App {
   const { settings, logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = options;
-  const { logLinesDropped = () => 0 } = options;
+  const { logLinesDropped = () => 0, tracing } = options;
   const { http, network } = settings;
 
   const events = new EventHub();
@@ -107,11 +110,11 @@ export function createApp(options: AppOptions): App {
   });
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy({
-    ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+    ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream, tracing },
     ...{ onAsked: topKeys.onAsked, now, monotonic, random },
   });
   const publicServer = openPublicServer({
-    ...{ settings, events, cache, forms, handler, indexer },
+    ...{ settings, events, cache, forms, handler, indexer, tracing },
     ...{ now, monotonic, random },
   });
   publicServer.server.on('drop', metrics.onConnectionRefused);
@@ -173,7 +176,7 @@ export function createApp(options: AppOptions): App {
       clock.close();
       await indexer.close();
       // What the last requests learned is still worth having.
-      await redis?.close();
+      await Promise.all([redis?.close(), tracing?.close()]);
       adminServer.close();
       adminServer.closeAllConnections();
     },

@@ -19,6 +19,7 @@ import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
+import type { Tracing } from './proxy/tracing.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
@@ -39,6 +40,8 @@ export interface OpenProxyOptions {
   readonly stream: OpenStream | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
+  /** Absent where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -85,6 +88,7 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     bodies: indexer.answerBodies,
     retries: new RetryBudget({ now: monotonic }),
     pushed: stream?.freshness,
+    tracing: options.tracing,
     pauseMs: indexer.pauseMs,
     policies: settings.lifetimes,
     random,

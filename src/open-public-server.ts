@@ -8,6 +8,7 @@ import { PublicServer } from './http/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
 import { PassThrough } from './proxy/pass-through.ts';
+import type { Tracing } from './proxy/tracing.ts';
 
 export interface OpenPublicServerOptions {
   readonly settings: Settings;
@@ -17,6 +18,8 @@ export interface OpenPublicServerOptions {
   readonly handler: RequestHandler;
   /** The way of what is passed through. */
   readonly indexer: OpenIndexer;
+  /** Absent where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -33,6 +36,7 @@ export function openPublicServer(options: OpenPublicServerOptions): PublicServer
     hits: http.fastLane ? handler : undefined,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     discard: (entry) => cache.discard(entry),
+    tracing: options.tracing,
     waitMs: upstream.timeout,
     maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,

@@ -128,7 +128,7 @@ export class FastLaneConnection {
     const asked = readSpelling(spelling);
     if (asked === undefined) return false;
     const send = this.#writer.inTurn();
-    this.#parts.answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
+    this.#parts.answers.answer({ method: 'GET', ...asked, headers: fields.headers }, this.connection.socket, send);
     return true;
   }
 

@@ -22,6 +22,7 @@ export interface PublicServerOptions {
   readonly hits?: MemoryHits | undefined;
   readonly formOf: OperationAnswersOptions['formOf'];
   readonly discard: OperationAnswersOptions['discard'];
+  readonly tracing?: OperationAnswersOptions['tracing'];
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -61,8 +62,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
-    const { handle, formOf, discard } = options;
-    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
+    const { handle, formOf, discard, tracing } = options;
+    this.#answers = new OperationAnswers({ handle, formOf, discard, tracing, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Also of requests that Node answers by itself, such as one without Host.
@@ -167,7 +168,7 @@ export class PublicServer {
       this.#refuse(request, response, operation.vary, error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
-      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send);
+      this.#answers.answer({ method, operation, rawQuery: target.rawQuery, headers }, request.socket, send);
     }
   }
 

@@ -21,6 +21,7 @@ import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
+import type { Tracing } from './tracing.ts';
 
 export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly cache: TieredCache;
@@ -33,6 +34,8 @@ export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly retries: RetryBudget;
   /** Absent where no stream of events is connected to. */
   readonly pushed: PushedFreshness | undefined;
+  /** Absent where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** Monotonic milliseconds. */
@@ -45,7 +48,7 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** The trace of the client whose request began the flight. */
+  /** The span that the client's request belongs to whose request began the flight. */
   readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
@@ -144,7 +147,7 @@ export class EntryFetcher {
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Classified | ProxyError> {
-    const { upstream, bodies, retries, monotonic, report } = this.#options;
+    const { upstream, bodies, retries, tracing, monotonic, report } = this.#options;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -155,8 +158,11 @@ export class EntryFetcher {
     const mark = this.#options.pushed?.mark() ?? 0;
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
+    const span = tracing?.startUpstream(call, traceparent);
+    const sent = { operation, traceparent: span?.traceparent ?? traceparent, ...call.request };
     try {
-      const answer = await upstream.fetch({ operation, traceparent, ...call.request }, lease?.remainingMs);
+      const answer = await upstream.fetch(sent, lease?.remainingMs);
+      span?.end(answer.status);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
       const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
@@ -164,7 +170,9 @@ export class EntryFetcher {
       return result;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
+      const { code, cause } = error;
+      span?.end(code);
+      report({ name: 'upstream-failed', operation, code, ms: monotonic() - startedAt, cause });
       outcome = outcomeOf(error);
       return error;
     } finally {

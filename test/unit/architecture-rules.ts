@@ -81,6 +81,13 @@ export const packagePlaces: Record<string, readonly string[]> = {
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
+  ...Object.fromEntries(
+    ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map((name) => [
+      `@opentelemetry/${name}`,
+      // Loaded only where traces are exported.
+      ['telemetry/open-telemetry.ts'],
+    ]),
+  ),
   // Bounded memos add their file here.
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
 };
