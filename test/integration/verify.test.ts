@@ -90,7 +90,7 @@ describe('verify', () => {
     expect(others).toMatchObject({ unclear: 0, violation: 0, indexer: url, requests: requests.total, notChecked: [] });
     expect(lines).toHaveLength(Number(ok));
     for (const line of lines) expect(line).toMatchObject({ result: 'ok', problems: [] });
-    expect(new Set(lines.map(({ check }) => check))).toEqual(new Set(CHECKS));
+    expect(lines.map(({ check }) => check)).toEqual(expect.arrayContaining(CHECKS));
   });
 
   it('explains itself and its exit codes', async () => {
