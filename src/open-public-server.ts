@@ -57,6 +57,7 @@ function openPassThrough(options: OpenPublicServerOptions): PassThroughServer {
       admission: indexer.passThroughAdmission,
       upstream: indexer.client,
       maxTransfers: passThrough.maxTransfers,
+      tracing: options.tracing,
       random,
       monotonic,
       report: events.proxy.report,

@@ -46,7 +46,7 @@ export class OperationAnswers {
    */
   answer(received: Received, client: Socket, respond: (message: ResponseMessage) => void): void {
     const { operation, headers } = received;
-    const span = this.#startSpan(received);
+    const span = this.startSpan(received.method, `/api/v3/${operation.name}`, headers);
     const asked: Asked = span === undefined ? received : { ...received, span };
     const send = span === undefined ? respond : endingSpan(span, respond);
     const fail = (error: unknown) => send(this.failure(error, operation.vary, headers));
@@ -59,9 +59,9 @@ export class OperationAnswers {
     }
   }
 
-  #startSpan({ method, operation: { name }, headers }: Received): RequestSpan | undefined {
-    const { tracing } = this.#options;
-    return tracing?.startRequest({ method, operation: name, traceparent: traceparentOf(headers) });
+  /** Begins the span of a request; `undefined` where no traces are exported. */
+  startSpan(method: string, route: string, headers: RequestHeaders, path = route): RequestSpan | undefined {
+    return this.#options.tracing?.startRequest({ method, route, path, traceparent: traceparentOf(headers) });
   }
 
   #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
@@ -129,7 +129,8 @@ type Asked = Omit<ProxyRequest, 'openWait'>;
 /** A request as it came. */
 type Received = Omit<Asked, 'span'> & { readonly method: string };
 
-function endingSpan(span: RequestSpan, respond: (message: ResponseMessage) => void) {
+/** The same, after the span is ended with the message. */
+export function endingSpan(span: RequestSpan, respond: (message: ResponseMessage) => void) {
   return (message: ResponseMessage): void => {
     const { status, headers } = message;
     span.end(status, headers[headers.indexOf('Cache-Status') + 1] ?? '');

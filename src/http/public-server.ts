@@ -4,11 +4,12 @@ import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { MemoryHits, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
+import { PASSED_ROUTE } from '../proxy/tracing.ts';
 import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
-import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
+import { endingSpan, OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
@@ -179,9 +180,12 @@ export class PublicServer {
       wait = this.#answers.openWait(socket);
       return wait;
     };
+    const span = this.#answers.startSpan(request.method ?? '', PASSED_ROUTE, headers, target.path);
+    const respond = (message: ResponseMessage) => this.#send(request, response, message);
+    const fail = span === undefined ? respond : endingSpan(span, respond);
     server
-      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers) })
-      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
+      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers), span })
+      .catch((error: unknown) => fail(this.#answers.failure(error, '', headers)))
       .finally(() => this.#answers.closeWait(wait, socket));
   }
 

@@ -1,5 +1,4 @@
 import type { ErrorCode } from '../errors.ts';
-import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 
 /**
@@ -11,14 +10,28 @@ export interface Tracing {
   startRequest(request: TracedRequest): RequestSpan;
   /** Begins the span of a request to the indexer, under the span that `traceparent` names; without one, a new trace. */
   startUpstream(call: Call, traceparent: string | undefined): UpstreamSpan;
+  /** The same for a request that is passed through; its query may hold a client's key, and is not exported. */
+  startForward(request: ForwardedRequest, traceparent: string | undefined): UpstreamSpan;
 }
 
 /** What is known of a client's request when it begins. */
 export interface TracedRequest {
   readonly method: string;
-  readonly operation: OperationName;
+  /** The path as it is written in lists: one for all that is passed through. */
+  readonly route: string;
+  readonly path: string;
   readonly traceparent: string | undefined;
 }
+
+/** What is sent for a request that is passed through. */
+export interface ForwardedRequest {
+  readonly method: string;
+  readonly route: string;
+  readonly path: string;
+}
+
+/** The route of all that is passed through. */
+export const PASSED_ROUTE = '/api/v3/*';
 
 /** The span of a client's request. */
 export interface RequestSpan {

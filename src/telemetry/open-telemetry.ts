@@ -21,7 +21,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../errors.ts';
-import type { RequestSpan, TracedRequest, Tracing, UpstreamSpan } from '../proxy/tracing.ts';
+import type { ForwardedRequest, RequestSpan, TracedRequest, Tracing, UpstreamSpan } from '../proxy/tracing.ts';
 import type { Call } from '../ton/parse-call.ts';
 
 export interface OpenTelemetryOptions {
@@ -71,20 +71,30 @@ export class OpenTelemetry implements Tracing {
   }
 
   startUpstream({ operation: { name }, request }: Call, traceparent: string | undefined): UpstreamSpan {
-    const { href, hostname, port, protocol } = this.#upstream;
     const query = request.query.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&');
+    const route = `/api/v3/${name}`;
+    // Of the canonical call: no key of a client can be in it.
+    return this.#startClient({ method: 'GET', route, target: `${route}?${query}` }, traceparent);
+  }
+
+  startForward({ method, route, path }: ForwardedRequest, traceparent: string | undefined): UpstreamSpan {
+    return this.#startClient({ method, route, target: path }, traceparent);
+  }
+
+  #startClient(
+    { method, route, target }: { method: string; route: string; target: string },
+    traceparent: string | undefined,
+  ): UpstreamSpan {
+    const { href, hostname, port, protocol } = this.#upstream;
+    const attributes = {
+      'http.request.method': method,
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      'url.full': href.replace(/\/$/, '') + target,
+    };
     const span = this.#tracer.startSpan(
-      `GET /api/v3/${name}`,
-      {
-        kind: SpanKind.CLIENT,
-        attributes: {
-          'http.request.method': 'GET',
-          'server.address': hostname,
-          'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-          // Of the canonical call: no key of a client can be in it.
-          'url.full': `${href.replace(/\/$/, '')}/api/v3/${name}?${query}`,
-        },
-      },
+      `${method} ${route}`,
+      { kind: SpanKind.CLIENT, attributes },
       contextOf(traceparent),
     );
     return {
@@ -132,11 +142,10 @@ class LazyRequestSpan implements RequestSpan {
 
   #made(): Span {
     if (this.#span !== undefined) return this.#span;
-    const { method, operation, traceparent } = this.#request;
-    const path = `/api/v3/${operation}`;
-    const attributes = { 'http.request.method': method, 'http.route': path, 'url.path': path, 'url.scheme': 'http' };
+    const { method, route, path, traceparent } = this.#request;
+    const attributes = { 'http.request.method': method, 'http.route': route, 'url.path': path, 'url.scheme': 'http' };
     this.#span = this.#tracer.startSpan(
-      `${method} ${path}`,
+      `${method} ${route}`,
       { kind: SpanKind.SERVER, startTime: this.#startTime, attributes },
       contextOf(traceparent),
     );

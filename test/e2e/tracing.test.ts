@@ -118,6 +118,31 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(refresh?.traceId).not.toBe(TRACE_ID);
   });
 
+  it('what is passed through has spans too, without the query, and the indexer is sent the second', async () => {
+    await world[Symbol.asyncDispose]();
+    world = await aWorld({ PASSTHROUGH: 'on' });
+    const { headers } = await world.ask('/api/v3/blocks?limit=1&api_key=secret', { headers: { traceparent: TRACE } });
+    await world.ask('/api/v3/a//b');
+    const [server, refused] = await spansOf(SERVER);
+    const [client, ...others] = await spansOf(CLIENT);
+    expect(server).toMatchObject({ name: 'GET /api/v3/*', traceId: TRACE_ID, parentSpanId: CLIENTS_SPAN });
+    expect(attributesOf(server as ExportedSpan)).toMatchObject({
+      'http.route': '/api/v3/*',
+      'toncache.cache_status': headers['cache-status'],
+      'url.path': '/api/v3/blocks',
+    });
+    expect(client).toMatchObject({ name: 'GET /api/v3/*', parentSpanId: server?.spanId });
+    expect(attributesOf(client as ExportedSpan)['url.full']).toBe(`${world.indexer.url}/api/v3/blocks`);
+    expect(attributesOf(refused as ExportedSpan)).toMatchObject({
+      'http.response.status_code': 400,
+      'toncache.cache_status': 'toncache; detail=bad-request',
+    });
+    expect(others).toEqual([]);
+    const [sent] = world.indexer.requests.recent.filter(({ target }) => target.startsWith('/api/v3/blocks'));
+    expect(sent?.headers['traceparent']).toBe(`00-${TRACE_ID}-${client?.spanId}-01`);
+    expect(JSON.stringify(collector.spans)).not.toContain('secret');
+  });
+
   it('failures are errors of their spans, refused input is none', async () => {
     world.indexer.faults.inject(failed(500), { times: 1 });
     await world.ask(newestBlock(world));

@@ -17,7 +17,7 @@ it('logs when the collector stops to take spans and when it takes them again, on
     collector.status = status;
     // So many are exported at once, without waiting for more.
     for (let count = 0; count < 512; count++) {
-      const request = { method: 'GET', operation: 'pendingTraces', traceparent: undefined } as const;
+      const request = { method: 'GET', route: '/x', path: '/x', traceparent: undefined };
       tracing.startRequest(request).end(200, 'toncache; fwd=miss');
     }
     const posts = collector.paths.length;
