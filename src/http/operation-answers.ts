@@ -46,7 +46,8 @@ export class OperationAnswers {
    */
   answer(received: Received, client: Socket, respond: (message: ResponseMessage) => void): void {
     const { operation, headers } = received;
-    const span = this.startSpan(received.method, `/api/v3/${operation.name}`, headers);
+    const { tracing } = this.#options;
+    const span = tracing && this.startSpan(received.method, `/api/v3/${operation.name}`, headers);
     const asked: Asked = span === undefined ? received : { ...received, span };
     const send = span === undefined ? respond : endingSpan(span, respond);
     const fail = (error: unknown) => send(this.failure(error, operation.vary, headers));

@@ -7,33 +7,15 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace';
-import type { Logger } from 'pino';
+import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { ErrorCode } from '../errors.ts';
 import type { ForwardedRequest, RequestSpan, TracedRequest, Tracing, UpstreamSpan } from '../proxy/tracing.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { openSpanExport, type SpanExportOptions } from './span-export.ts';
 
-export interface OpenTelemetryOptions {
-  /** The collector, without `/v1/traces`. */
-  readonly endpoint: string;
-  /** A name of `OTEL_TRACES_SAMPLER`. */
-  readonly sampler: string;
-  /** For the samplers by ratio, 0 to 1. */
-  readonly sampledShare: number;
+export interface OpenTelemetryOptions extends SpanExportOptions {
   /** The indexer's address, without `/api/v3`. */
   readonly upstreamUrl: string;
-  readonly logger: Logger;
 }
 
 /** How long the last spans may take at the end of the process, in milliseconds. */
@@ -43,27 +25,18 @@ const LAST_SPANS_MS = 1000;
 const FROM_MEMORY = /^toncache; hit;.* detail=memory$/;
 
 /**
- * Tracing by the official SDK, which exports in the background and drops what the collector does not take; no
- * request waits for it. The SDK itself reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and the other
- * `OTEL_EXPORTER_OTLP_*` variables from the environment. Attributes are those of the semantic conventions for HTTP 1.23 and later.
+ * Tracing by the official SDK; no request waits for an export. Attributes are those of the semantic conventions for HTTP
+ * (OpenTelemetry 1.23 and later).
  */
 export class OpenTelemetry implements Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
   readonly #upstream: URL;
 
-  constructor({ endpoint, sampler, sampledShare, upstreamUrl, logger }: OpenTelemetryOptions) {
-    const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
-    const named = resourceFromAttributes({ 'service.name': 'toncache' });
-    this.#provider = new TracerProvider({
-      resource: defaultResource()
-        .merge(named)
-        .merge(detectResources({ detectors: [envDetector] })),
-      sampler: samplerOf(sampler, sampledShare),
-      spanProcessors: [new BatchSpanProcessor({ exporter: logged(exporter, logger) })],
-    });
+  constructor(options: OpenTelemetryOptions) {
+    this.#provider = openSpanExport(options);
     this.#tracer = this.#provider.getTracer('toncache');
-    this.#upstream = new URL(upstreamUrl);
+    this.#upstream = new URL(options.upstreamUrl);
   }
 
   startRequest(request: TracedRequest): RequestSpan {
@@ -174,37 +147,4 @@ function contextOf(traceparent: string | undefined): Context {
 function traceparentOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
-}
-
-function samplerOf(name: string, share: number): Sampler {
-  const [, isParentBased, kind] = /^(parentbased_)?(.*)$/.exec(name) ?? [];
-  const root =
-    kind === 'traceidratio'
-      ? new TraceIdRatioBasedSampler(share)
-      : kind === 'always_off'
-        ? new AlwaysOffSampler()
-        : new AlwaysOnSampler();
-  return isParentBased === undefined ? root : new ParentBasedSampler({ root });
-}
-
-/** The same exporter, which logs when the collector stops to take spans, and when it takes them again. */
-function logged(exporter: SpanExporter, logger: Logger): SpanExporter {
-  let exports = true;
-  return {
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        const { error } = result;
-        const succeeded = error === undefined && result.code === 0;
-        if (succeeded && !exports) logger.info('traces are exported again');
-        if (!succeeded && exports) {
-          logger.warn(
-            { reason: error?.message },
-            'traces are not exported: spans are dropped until the collector takes them',
-          );
-        }
-        exports = succeeded;
-        done(result);
-      }),
-    shutdown: () => exporter.shutdown(),
-  };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
@@ -47,7 +47,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   const paths: string[] = [];
   const spans: ExportedSpan[] = [];
   let resource: readonly Attribute[] = [];
-  const server = createServer(async (request, response) => {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { resourceSpans } = (await json(request)) as Exported;
     paths.push(request.url ?? '');
     for (const from of resourceSpans) {
@@ -55,7 +55,8 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       if (collector.status === 200) spans.push(...from.scopeSpans.flatMap((scope) => scope.spans));
     }
     if (collector.status > 0) response.writeHead(collector.status, { 'Content-Type': 'application/json' }).end('{}');
-  });
+  };
+  const server = createServer((request, response) => void take(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const collector = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
