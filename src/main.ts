@@ -19,7 +19,7 @@ const output = new LogDestination({ fd: process.stdout.fd });
 process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
 const tracing = await openTracing({ ...settings.tracing, upstreamUrl: settings.upstream.url, logger });
-const app = createApp({ settings, logger, tracing, logLinesDropped: () => output.dropped });
+const app = createApp({ logger, tracing, logLinesDropped: () => output.dropped }, settings);
 
 let endingSince: number | undefined;
 process.on('SIGTERM', onSignal);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import type { HitBytes } from './hit-bytes.ts';
+import type { JointWrites } from './joint-write.ts';
 import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { ResponseMessage } from './response-message.ts';
 import { isOneSlice, writeInSlices } from './send-body.ts';
@@ -9,15 +10,19 @@ import { isOneSlice, writeInSlices } from './send-body.ts';
 const NOTHING = Buffer.alloc(0);
 
 /** What the writers of all connections share. */
-export interface Writing {
+export interface FastLaneWriterDependencies {
   readonly connections: ClientConnections;
-  readonly keepAliveMs: number;
-  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
-  readonly stallMs: number;
+  readonly jointWrites: JointWrites;
   /** Whether the process ends: the last answer of a connection closes it. */
   readonly isDraining: () => boolean;
   /** Milliseconds that only go forward, accurate to a second. */
   readonly coarseNow: () => number;
+}
+
+export interface FastLaneWriterOptions {
+  readonly keepAliveMs: number;
+  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
+  readonly stallMs: number;
 }
 
 /** The place of an answer among those of its connection. */
@@ -31,7 +36,8 @@ interface Turn {
 export class FastLaneWriter {
   readonly #connection: ClientConnection;
   readonly #socket: Socket;
-  readonly #writing: Writing;
+  readonly #dependencies: FastLaneWriterDependencies;
+  readonly #options: FastLaneWriterOptions;
   readonly #onAnswered: () => void;
   readonly #turns: Turn[] = [];
   #isWriting = false;
@@ -40,10 +46,16 @@ export class FastLaneWriter {
   answeredAt: number;
 
   /** `onAnswered` is called when an answer that did not leave at once has left. */
-  constructor(connection: ClientConnection, writing: Writing, onAnswered: () => void) {
+  constructor(
+    connection: ClientConnection,
+    dependencies: FastLaneWriterDependencies,
+    options: FastLaneWriterOptions,
+    onAnswered: () => void,
+  ) {
     this.#connection = connection;
     this.#socket = connection.socket;
-    this.#writing = writing;
+    this.#dependencies = dependencies;
+    this.#options = options;
     this.#onAnswered = onAnswered;
     this.answeredAt = performance.now();
   }
@@ -61,11 +73,11 @@ export class FastLaneWriter {
   writeHit(hit: HitBytes): void {
     this.#socket.write(hit.bytes);
     if (this.#socket.writableLength === 0) {
-      this.answeredAt = this.#writing.coarseNow();
+      this.answeredAt = this.#dependencies.coarseNow();
       return;
     }
     hit.pendingWrites++;
-    this.#writing.connections.begin(this.#connection);
+    this.#dependencies.connections.begin(this.#connection);
     this.#beginToWait();
     this.#socket.write(NOTHING, () => {
       hit.pendingWrites--;
@@ -77,7 +89,7 @@ export class FastLaneWriter {
   inTurn(): (message: ResponseMessage) => void {
     const turn: Turn = { head: undefined, body: undefined };
     this.#turns.push(turn);
-    this.#writing.connections.begin(this.#connection);
+    this.#dependencies.connections.begin(this.#connection);
     return (message) => {
       turn.head = messageHead(message);
       turn.body = message.body;
@@ -102,17 +114,19 @@ export class FastLaneWriter {
 
   #write(head: string, body: Buffer | string | undefined): void {
     const socket = this.#socket;
-    const { isDraining, keepAliveMs } = this.#writing;
+    const { isDraining, jointWrites } = this.#dependencies;
+    const { keepAliveMs } = this.#options;
     const isLast = isDraining() && this.#turns.length === 0;
-    const isWhole = typeof body === 'string' || body === undefined || isOneSlice(body);
-    socket.cork();
-    socket.write(head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs)), 'latin1');
-    if (isWhole && body !== undefined) socket.write(body);
-    socket.uncork();
-    if (!isWhole) {
+    const wholeHead = head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
+    const bytes = typeof body === 'string' ? Buffer.from(body) : (body ?? NOTHING);
+    if (!isOneSlice(bytes)) {
+      socket.write(wholeHead, 'latin1');
       this.#beginToWait();
-      writeInSlices(socket, body, (slice) => socket.write(slice, this.#onWritten));
-    } else if (socket.writableLength === 0) {
+      writeInSlices(socket, bytes, (slice) => socket.write(slice, this.#onWritten));
+      return;
+    }
+    jointWrites.write(socket, wholeHead, bytes);
+    if (socket.writableLength === 0) {
       this.#onLeft();
     } else {
       this.#beginToWait();
@@ -122,7 +136,7 @@ export class FastLaneWriter {
 
   #beginToWait(): void {
     this.#isWriting = true;
-    this.#socket.setTimeout(this.#writing.stallMs);
+    this.#socket.setTimeout(this.#options.stallMs);
   }
 
   readonly #onWritten = (): void => {
@@ -133,7 +147,7 @@ export class FastLaneWriter {
   };
 
   #onLeft(): void {
-    const { connections, coarseNow, isDraining } = this.#writing;
+    const { connections, coarseNow, isDraining } = this.#dependencies;
     connections.end(this.#connection);
     this.answeredAt = coarseNow();
     if (isDraining() && this.#turns.length === 0) this.#socket.destroySoon();

@@ -16,7 +16,7 @@ import { errorMessage } from './error-message.ts';
 import { requestId } from './parse-request.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
-export interface OperationAnswersOptions {
+export interface OperationAnswersDependencies {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
@@ -34,10 +34,10 @@ export interface OperationAnswersOptions {
 
 /** Turns a request for an operation into the message that answers it, whichever way its client is connected. */
 export class OperationAnswers {
-  readonly #options: OperationAnswersOptions;
+  readonly #dependencies: OperationAnswersDependencies;
 
-  constructor(options: OperationAnswersOptions) {
-    this.#options = options;
+  constructor(dependencies: OperationAnswersDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -46,7 +46,7 @@ export class OperationAnswers {
    */
   answer(received: Received, client: Socket, respond: (message: ResponseMessage) => void): void {
     const { operation, headers } = received;
-    const { tracing } = this.#options;
+    const { tracing } = this.#dependencies;
     const span = tracing && this.startSpan(received.method, `/api/v3/${operation.name}`, headers);
     const asked: Asked = span === undefined ? received : { ...received, span };
     const send = span === undefined ? respond : endingSpan(span, respond);
@@ -62,7 +62,7 @@ export class OperationAnswers {
 
   /** Begins the span of a request; `undefined` where no traces are exported. */
   startSpan(method: string, route: string, headers: RequestHeaders, path = route): RequestSpan | undefined {
-    return this.#options.tracing?.startRequest({ method, route, path, traceparent: traceparentOf(headers) });
+    return this.#dependencies.tracing?.startRequest({ method, route, path, traceparent: traceparentOf(headers) });
   }
 
   #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
@@ -71,7 +71,7 @@ export class OperationAnswers {
       wait = this.openWait(client);
       return wait;
     };
-    const answer = this.#options.handle({ ...asked, openWait });
+    const answer = this.#dependencies.handle({ ...asked, openWait });
     if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
     return answer
       .finally(() => this.closeWait(wait, client))
@@ -81,7 +81,7 @@ export class OperationAnswers {
   /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */
   failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
     const isKnown = error instanceof ProxyError;
-    if (!isKnown) this.#options.onBug(error);
+    if (!isKnown) this.#dependencies.onBug(error);
     const failure = isKnown ? error : new ProxyError('internal', 'internal error', { cause: error });
     const context = { cacheStatus: { detail: failure.code }, vary, requestId: requestId(headers) };
     return errorMessage(failure, context);
@@ -89,15 +89,15 @@ export class OperationAnswers {
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
   openWait(client: Socket): Wait | undefined {
-    const wait = this.#options.waits.open();
-    if (wait !== undefined) this.#options.connections.endWithClient(wait, client);
+    const wait = this.#dependencies.waits.open();
+    if (wait !== undefined) this.#dependencies.connections.endWithClient(wait, client);
     return wait;
   }
 
   closeWait(wait: Wait | undefined, client: Socket): void {
     if (wait === undefined) return;
     wait.close();
-    this.#options.connections.forget(wait, client);
+    this.#dependencies.connections.forget(wait, client);
   }
 
   #message(
@@ -106,7 +106,7 @@ export class OperationAnswers {
     client: Socket,
     mayAskAgain: boolean,
   ): ResponseMessage | Promise<ResponseMessage> {
-    const { formOf, discard, now } = this.#options;
+    const { formOf, discard, now } = this.#dependencies;
     const { operation, headers } = asked;
     const { cacheStatus } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';

@@ -38,7 +38,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
   const tracing = await openTracing({ ...settings.tracing, upstreamUrl, logger });
-  const app = createApp({ settings: withOverrides(settings, overrides), logger, tracing, ...clocks, random });
+  const app = createApp({ logger, tracing, ...clocks, random }, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 
