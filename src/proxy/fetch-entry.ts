@@ -12,31 +12,27 @@ import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { CallCache } from './call-cache.ts';
 import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
 import { type ClassifiedAnswer, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
+import { type FetchTracedDependencies, fetchTraced } from './fetch-traced.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
-import type { Tracing } from './tracing.ts';
 
-export interface EntryFetcherDependencies {
+export interface EntryFetcherDependencies extends FetchTracedDependencies {
   readonly cache: TieredCache;
   readonly lookups: CallCache;
   readonly chainTime: ChainTime;
   readonly chainHead: ChainHead;
   readonly admission: Admission;
-  readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
   /** Absent where no stream of events is connected to. */
   readonly pushed: PushedFreshness | undefined;
-  /** Absent where no traces are exported. */
-  readonly tracing: Tracing | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** 0 to 1, for jitter. */
@@ -152,7 +148,7 @@ export class EntryFetcher {
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Classified | ProxyError> {
-    const { upstream, bodies, retries, tracing, monotonic, report } = this.#dependencies;
+    const { bodies, retries, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -163,11 +159,8 @@ export class EntryFetcher {
     const mark = this.#dependencies.pushed?.mark() ?? 0;
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
-    const span = tracing?.startUpstream(call, traceparent);
-    const sent = { operation, traceparent: span?.traceparent ?? traceparent, ...call.request };
     try {
-      const answer = await upstream.fetch(sent, lease?.remainingMs);
-      span?.end(answer.status);
+      const answer = await fetchTraced(this.#dependencies, call, traceparent, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
       const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
@@ -176,7 +169,6 @@ export class EntryFetcher {
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       const { code, cause } = error;
-      span?.end(code);
       report({ name: 'upstream-failed', operation, code, ms: monotonic() - startedAt, cause });
       outcome = outcomeOf(error);
       return error;

@@ -78,21 +78,6 @@ describe('verify', () => {
     },
   );
 
-  it('prints a line of JSON for each check, and one for the run, with --json', async () => {
-    const { url, requests } = await start('1.3');
-    const { exitCode, stdout } = await verify([url, ...QUICKLY, '--json']);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line): Record<string, unknown> => JSON.parse(line));
-    const { ok, ...others } = lines.pop() ?? {};
-    expect(exitCode).toBe(0);
-    expect(others).toMatchObject({ unclear: 0, violation: 0, indexer: url, requests: requests.total, notChecked: [] });
-    expect(lines).toHaveLength(Number(ok));
-    for (const line of lines) expect(line).toMatchObject({ result: 'ok', problems: [] });
-    expect(lines.map(({ check }) => check)).toEqual(expect.arrayContaining(CHECKS));
-  });
-
   it('explains itself and its exit codes', async () => {
     const { exitCode, stdout, stderr } = await verify(['--help']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
