@@ -5,15 +5,9 @@ import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { StreamEvent } from '../stream/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
-
-/** One line of the page. */
-export interface MetricSample {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string | number | undefined>>;
-  readonly value: number;
-}
 
 export interface MetricsDependencies {
   /** A number that only grows. */

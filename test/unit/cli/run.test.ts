@@ -47,6 +47,8 @@ describe('toncache', () => {
     ['warm', '--from-seqno', '5', '--to-seqno', '6', '--rps', '0'],
     ['warm', '--from-seqno', '5', '--to-seqno', '99999999999'],
     ['top', '--interval', '0'],
+    ['top', '--count', '0'],
+    ['top', '--once', '--count', '2'],
     ['start', 'now'],
     ['demo', '10s'],
   ])('exits 64 for %s %s %s %s %s', async (...args) => {
