@@ -13,7 +13,7 @@ export type AdminPurge = (request: IncomingMessage, response: ServerResponse) =>
 
 const MAX_BODY_BYTES = 4096;
 
-/** `POST /purge`: who may ask is the guard's matter, what may be asked that of {@link parsePurge}. */
+/** `POST /purge`. The guard decides who may purge, {@link parsePurge} what can be purged. */
 export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminPurge {
   const refusalOf = guardAdmin(guard);
   return async (request, response) => {
@@ -59,7 +59,7 @@ async function readPurge(request: IncomingMessage): Promise<PurgeRequest | Unfit
   }
 }
 
-/** How long it may take is bound by the server's `requestTimeout`. `undefined` when it did not come whole. */
+/** The server's `requestTimeout` bounds the time. `undefined` when the body did not arrive whole. */
 async function readBody(request: IncomingMessage): Promise<string | 'too-large' | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -34,12 +34,15 @@ export interface ClientConnection {
 export class ClientConnections {
   readonly #open = new Map<Socket, ClientConnection>();
   readonly #maxUnanswered: number;
-  /** Those that are open, read anew by each iteration. */
+  /** The sockets that are open when it is iterated. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
   #unanswered = 0;
   #heldBytes = 0;
 
-  /** `maxUnanswered`: when so many requests are unanswered in all, each connection is read one by one. */
+  /**
+   * `maxUnanswered`: while so many requests are unanswered in all, a connection is read no further once two of its own
+   * are.
+   */
   constructor(maxUnanswered: number) {
     this.#maxUnanswered = maxUnanswered;
   }
@@ -63,7 +66,7 @@ export class ClientConnections {
     };
     this.#open.set(socket, connection);
     cutAtHeads(socket, {
-      // The fast lane finds the heads by itself; what it did not read may be left to Node's parser.
+      // The fast lane finds the heads by itself. What comes while it is held may go to Node's parser, and so is cut.
       isCut: () => connection.isParsedByNode || connection.isHeld,
       onHeld: (bytes) => this.#countHeld(connection, connection.setAsideBytes + socket.readableLength + bytes),
     });

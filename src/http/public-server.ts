@@ -24,7 +24,7 @@ export interface PublicServerDependencies {
   readonly discard: OperationAnswersDependencies['discard'];
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Told of what should never happen. */
+  /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
 
@@ -41,7 +41,7 @@ export interface PublicServerOptions {
   readonly slowReaderMs: number;
 }
 
-/** How long the answers of those who were given up have to leave the process. */
+/** How long the 503s that end a drain have to leave the process, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
@@ -71,7 +71,7 @@ export class PublicServer {
     this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
-        // Also of requests that Node answers by itself, such as one without Host.
+        // Counts also the requests that Node answers by itself, such as one without Host.
         ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
           constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
@@ -153,7 +153,7 @@ export class PublicServer {
     if (this.#draining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
-      // Where its body ends is not to be trusted, and so what follows it.
+      // Nobody can tell where its body ends, and so what follows it.
       this.#refused.add(request.socket);
       response.shouldKeepAlive = false;
       this.#refuse(request, response, '', refused);

@@ -18,7 +18,7 @@ export interface ResponseMessage {
   readonly status: number;
   /** Names and values in turn, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
   readonly headers: readonly string[];
-  /** A text leaves in one piece with its head, bytes do not. */
+  /** Node's HTTP server writes a string together with its head, and a buffer apart from it. */
   readonly body: Buffer | string | undefined;
 }
 
