@@ -92,7 +92,7 @@ export class EventLog {
   readonly onEvictionProblem = (problem: EvictionProblem): void => {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
     this.#logger.warn(
-      `there is nothing that keeps Redis from filling up, as ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
+      `nothing keeps Redis from filling up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
     );
   };
 
@@ -108,11 +108,11 @@ export class EventLog {
       case 'purged': {
         const { selector, value, soft, notReached } = event;
         if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
-        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis did not take it');
+        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged in this instance alone: Redis did not accept the purge, which is sent again');
         break;
       }
       case 'purges-followed':
-        this.#logger.info({ records: event.records }, 'purged elsewhere, or given back to Redis: followed');
+        this.#logger.info({ records: event.records }, 'applied purges of other instances');
         break;
       case 'purges-available':
         if (event.available) this.#logger.info('purges of other instances are followed through Redis again');
