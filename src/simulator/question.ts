@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { HEALTHY, type Stores } from './stores.ts';
 
-/** Below this the database gives up before it has looked. */
+/** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
 
 /** A request as it came. */
@@ -20,7 +20,7 @@ export interface AskedRequest {
   readonly body: Buffer;
 }
 
-/** What answers are made from: a chain at its present, or a view of it as of another instant. */
+/** What answers are made from: a chain at its present, or at another instant. */
 export type AnsweringChain = Pick<
   Chain,
   | 'accounts'
@@ -38,9 +38,9 @@ export type AnsweringChain = Pick<
 
 /** What beside the request makes an answer what it is. */
 export interface Conditions {
-  /** Default: both do their work. */
+  /** Default: both work. */
   readonly stores?: Stores;
-  /** Draws the order of rows that the indexer keeps in none. Default: the chain's own order, so that equal states give equal bytes. */
+  /** Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal bytes. */
   readonly random?: SeededRandom | undefined;
 }
 
@@ -75,7 +75,7 @@ export class Question {
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? { ...stores, database: 'timesOut', rowsRead: 0 } : stores;
   }
 
-  /** Rows in no order that a reader could rely on. */
+  /** Rows without a fixed order. */
   inAnyOrder<Row>(rows: readonly Row[]): readonly Row[] {
     const { random } = this.#conditions;
     if (random === undefined) return rows;
@@ -99,7 +99,7 @@ export class Question {
     return [this.#headers[name.toLowerCase()]].flat()[0];
   }
 
-  /** A setting that is a flag; what is none is ignored. */
+  /** A flag; a value that is not boolean is ignored. */
   flag(header: string): boolean {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
