@@ -37,7 +37,8 @@ export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminP
       sendJson(response, 200, { purged: { [asked.selector]: asked.value }, soft: asked.soft, at });
     } else {
       const error =
-        `this instance is purged, but Redis did not accept the purge (${notReached}). It is sent again while this instance ` + 'runs: repeat the purge to be sure that it reaches the other instances';
+        `this instance is purged, but Redis did not accept the purge (${notReached}). It is sent again while this instance ` +
+        'runs: repeat the purge to be sure that it reaches the other instances';
       sendJson(response, 503, { error });
     }
   };

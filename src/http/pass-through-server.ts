@@ -42,7 +42,9 @@ export interface PassedRequest {
    */
   readonly openWait: () => Wait | undefined;
   readonly requestId: string;
-  /** Absent where no traces are exported. Ended here with the head of the answer; a failure is the caller's to end it with. */
+  /**
+   * Absent where no traces are exported. Ended here with the head of the answer; after a failure the caller ends it.
+   */
   readonly span: RequestSpan | undefined;
 }
 
