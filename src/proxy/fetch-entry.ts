@@ -47,7 +47,7 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** The span that the client's request belongs to whose request began the flight. */
+  /** The span of the client's request that began the flight. */
   readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
