@@ -108,7 +108,11 @@ export class EventLog {
       case 'purged': {
         const { selector, value, soft, notReached } = event;
         if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
-        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged in this instance alone: Redis did not accept the purge, which is sent again');
+        else
+          this.#logger.warn(
+            { [selector]: value, soft, reason: notReached },
+            'purged in this instance alone: Redis did not accept the purge, which is sent again',
+          );
         break;
       }
       case 'purges-followed':

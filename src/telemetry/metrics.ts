@@ -33,8 +33,9 @@ const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client ends neither
- * its observer of garbage collections, which keeps the registry and all that it reads alive, nor its timer of 10 ms.
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
+ * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
+ * ms.
  */
 let ofProcess: readonly Metric[] | undefined;
 
