@@ -65,7 +65,7 @@ export class Report {
     this.add({ check, asked, problems: [], detail: reason, unclear: true });
   }
 
-  /** What it all came to, after so many requests to an indexer in so many seconds. */
+  /** Prints the summary, with the number of requests to the indexer and the seconds they took. */
   end(indexer: string, requests: number, seconds: number): void {
     const { ok, unclear, violation } = this.#counts;
     if (this.#form === 'json') {
