@@ -80,7 +80,10 @@ export class Accounts {
 
 let latest: { readonly seed: number; readonly accounts: Accounts } | undefined;
 
-/** The population of a seed. The latest is kept: tests make many chains of one seed, and nothing changes a population. */
+/**
+ * The population of a seed. The last one is kept for reuse: tests make many chains of one seed, and a population never
+ * changes.
+ */
 export function accountsOf(seed: number): Accounts {
   if (latest?.seed !== seed) latest = { seed, accounts: new Accounts(seed) };
   return latest.accounts;
