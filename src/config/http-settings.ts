@@ -27,15 +27,21 @@ export const http = z
     adminPort: integer(0, 65_535)
       .prefault(9464)
       .meta(
-        about('The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.', {
-          env: 'ADMIN_PORT',
-        }),
+        about(
+          'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
+          {
+            env: 'ADMIN_PORT',
+          },
+        ),
       ),
     adminToken: headerValue.optional().meta(
-      about('The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.', {
-        env: 'ADMIN_TOKEN',
-        envOnly: true,
-      }),
+      about(
+        'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
+        {
+          env: 'ADMIN_TOKEN',
+          envOnly: true,
+        },
+      ),
     ),
     adminAllowedHosts: hostNames
       .optional()
@@ -46,7 +52,9 @@ export const http = z
         ),
       ),
     maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
-    headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a request, head and body.')),
+    headerTimeout: duration('100ms', '5min')
+      .prefault('10s')
+      .meta(about('How long a client may take to send a request, head and body.')),
     keepAlive: duration('1ms', '1h')
       .prefault('65s')
       .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),

@@ -27,7 +27,9 @@ const growing = z
   .strictObject({
     shortestLifetime: lifetime().prefault('1s').meta(about('The lower bound of the lifetime.')),
     longestLifetime: lifetime().prefault('1h').meta(about('The upper bound of the lifetime.')),
-    ageDivisor: integer(1, 1000).prefault(10).meta(about('Between these two, the lifetime is the age of the youngest child divided by this.')),
+    ageDivisor: integer(1, 1000)
+      .prefault(10)
+      .meta(about('Between these two, the lifetime is the age of the youngest child divided by this.')),
     memoryTtl: window().prefault('10min').meta(about('How long a memory copy answers before Redis is asked again.')),
     staleWhileRevalidate: window()
       .prefault('30s')

@@ -30,7 +30,11 @@ export const redis = z
       .meta(about('Failures in a row that open the circuit breaker of Redis.')),
     retryAfter: duration('10ms', '5min')
       .prefault('1s')
-      .meta(about('How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.')),
+      .meta(
+        about(
+          'How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.',
+        ),
+      ),
     maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
     maxPendingWriteSize: size('1KiB', '1GiB')
       .prefault('16MiB')

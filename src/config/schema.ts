@@ -14,7 +14,9 @@ const upstream = z.strictObject({
   timeout: duration('10ms', '5min')
     .prefault('5s')
     .meta(
-      about('How long the indexer may take for an answer, and how long a client waits for one.', { env: 'UPSTREAM_TIMEOUT' }),
+      about('How long the indexer may take for an answer, and how long a client waits for one.', {
+        env: 'UPSTREAM_TIMEOUT',
+      }),
     ),
   maxConcurrency: integer(1, 10_000)
     .prefault(64)
@@ -28,7 +30,9 @@ const upstream = z.strictObject({
     ),
   maxBodySize: size('1KiB', '256MiB')
     .prefault('8MiB')
-    .meta(about('The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.')),
+    .meta(
+      about('The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.'),
+    ),
   maxReading: size('1MiB', '16GiB')
     .prefault('128MiB')
     .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),
@@ -41,7 +45,9 @@ const upstream = z.strictObject({
   pause: duration('1ms', '10min')
     .prefault('1s')
     .meta(about('How long misses pause after a 429 without `Retry-After`.')),
-  longestPause: duration('1ms', '1h').prefault('60s').meta(about('The longest pause, whatever `Retry-After` asks for.')),
+  longestPause: duration('1ms', '1h')
+    .prefault('60s')
+    .meta(about('The longest pause, whatever `Retry-After` asks for.')),
 });
 
 const operationShare = (fraction: number) =>
@@ -58,7 +64,9 @@ const admission = z
       ),
     overloadedPatience: duration('1ms', '5min')
       .prefault('100ms')
-      .meta(about('The same while other requests are being refused, and for a request with a stale copy to serve instead.')),
+      .meta(
+        about('The same while other requests are being refused, and for a request with a stale copy to serve instead.'),
+      ),
     maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
     holdAfterTimeout: duration('0ms', '1min')
       .prefault('1s')
@@ -90,9 +98,13 @@ const breaker = z
       .meta(about('Fraction of the keys of an operation whose last request failed that opens its circuit breaker.')),
     minimumThroughput: integer(1, 100_000)
       .prefault(20)
-      .meta(about('The circuit breaker only opens if at least this many different keys were asked for within the window.')),
+      .meta(
+        about('The circuit breaker only opens if at least this many different keys were asked for within the window.'),
+      ),
     window: duration('100ms', '5min').prefault('10s').meta(about('How long the outcome of a request counts.')),
-    openDuration: duration('10ms', '5min').prefault('2s').meta(about('How long the circuit breaker stays open before one trial.')),
+    openDuration: duration('10ms', '5min')
+      .prefault('2s')
+      .meta(about('How long the circuit breaker stays open before one trial.')),
     longestOpenDuration: duration('10ms', '1h')
       .prefault('30s')
       .meta(about('Each failed trial doubles the open duration up to this.')),
@@ -109,7 +121,9 @@ const passThrough = z
         env: 'PASSTHROUGH_SHARED_KEY',
       }),
     ),
-    maxBodySize: size('1KiB', '64MiB').prefault('1MiB').meta(about('The largest body of a request that is passed through.')),
+    maxBodySize: size('1KiB', '64MiB')
+      .prefault('1MiB')
+      .meta(about('The largest body of a request that is passed through.')),
     maxReading: size('1KiB', '16GiB')
       .prefault('64MiB')
       .meta(about('The most bytes of request bodies being read at once; beyond it requests with a body get 503.')),
