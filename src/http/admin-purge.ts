@@ -8,7 +8,7 @@ import { sendJson } from './send-json.ts';
 /** Purges this process in any case; never rejects. */
 type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
 
-/** Serves one request for a purge; rejects only for what is a bug. */
+/** Serves one request for a purge; rejects only for a bug. */
 export type AdminPurge = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const MAX_BODY_BYTES = 4096;

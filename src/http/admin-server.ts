@@ -6,7 +6,7 @@ import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */
 export interface StatusPages {
-  /** Serves one GET or HEAD; `false`, with nothing done, for a path that is not one of the pages. */
+  /** Serves one GET or HEAD. Does nothing and returns `false` for a path that is not one of the pages. */
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
 

@@ -10,7 +10,7 @@ const MOST_PIPELINED = 16;
 /** The most bytes of unparsed requests, over all connections that are paused. A connection that exceeds it is closed. */
 const MOST_HELD_BYTES = 16 * 1024 * 1024;
 
-/** What is known of an open connection. */
+/** The state of an open connection. */
 export interface ClientConnection {
   readonly socket: Socket;
   /** Whether Node's HTTP parser reads it: before that, the fast lane does. */
@@ -29,7 +29,7 @@ export interface ClientConnection {
 /**
  * The open connections of clients. Bounds what pipelined requests cost: Node parses all requests of a read at once, up
  * to 1000 of them, and keeps about 4 KB for each until it is answered. So a connection with many unanswered requests is
- * held: it is paused between two requests, and what was read of it stays unparsed.
+ * held: it is paused between two requests, and bytes that were already read stay unparsed.
  */
 export class ClientConnections {
   readonly #open = new Map<Socket, ClientConnection>();

@@ -20,7 +20,7 @@ const STATUS: Record<ErrorCode, number> = {
   'upstream-timeout': 504,
   'upstream-too-large': 502,
   'upstream-unreachable': 502,
-  // Nobody is there to read it.
+  // Never read: the client has left.
   'client-left': 503,
   internal: 500,
 };

@@ -63,7 +63,7 @@ export interface RequestHead {
   readonly end: number;
 }
 
-/** What was read of the fields. */
+/** The header fields of a request, as the fast lane reads them. */
 export interface RequestFields {
   readonly headers: RequestHeaders;
   /** What the client accepts by its `Accept-Encoding`. */
@@ -73,8 +73,8 @@ export interface RequestFields {
 }
 
 /**
- * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: what is there could be the
- * beginning of one; `other`: only Node's parser can say what it is.
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: the text could be the beginning
+ * of a head; `other`: it has to go to Node's parser.
  */
 export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
   if (!text.startsWith(BEGINNING, start)) {

@@ -128,8 +128,8 @@ export class PublicServer {
   }
 
   /**
-   * Takes no new connections, answers what is in flight with `Connection: close`, and resolves when all connections
-   * have ended; those still waiting after `limitMs` are answered 503 and cut soon after.
+   * Accepts no new connections, answers requests in flight with `Connection: close`, and resolves when all connections
+   * have ended. Requests that still wait after `limitMs` get 503, and their connections are cut soon after.
    */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
@@ -150,7 +150,8 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    // Node closes the connection when the refusal has left, but has parsed the rest of what it had read by then.
+    // Node closes the connection when the refusal has left. By then it has parsed further requests of the same read,
+    // which are ignored.
     if (this.#refused.has(request.socket)) return;
     if (this.#draining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
