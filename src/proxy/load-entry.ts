@@ -42,7 +42,7 @@ export interface EntryLoaderOptions {
   readonly redisBudgetMs: number;
 }
 
-/** What is loaded, and for whom. */
+/** A load: its call and key, and the flight it runs for. */
 interface Loaded {
   readonly call: Call;
   readonly key: string;

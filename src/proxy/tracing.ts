@@ -14,7 +14,7 @@ export interface Tracing {
   startForward(request: ForwardedRequest, traceparent: string | undefined): UpstreamSpan;
 }
 
-/** What is known of a client's request when it begins. */
+/** A client's request, as it begins. */
 export interface TracedRequest {
   readonly method: string;
   /** The path pattern that names the span; all passed-through requests share one. */
