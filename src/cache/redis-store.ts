@@ -20,8 +20,8 @@ const FURTHEST_AHEAD_MS = 60_000;
 /**
  * Stores an entry unless the one that Redis holds has precedence by the rule of `precedence.ts`, in one step. KEYS: the
  * entry. ARGV: its bytes, the milliseconds to keep it, an instant: a kept entry that was asked for up to then is
- * purged, and any other replaces it. The checksum of the kept entry is not verified here; who reads it does so and
- * calls {@link DELETE_IF_SAME}.
+ * purged, and any other replaces it. The checksum of the kept entry is not verified here: a reader that finds damage
+ * runs {@link DELETE_IF_SAME}.
  */
 export const STORE = `
 local bytes, ttlMs, purgedUntil = ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -84,7 +84,7 @@ export class TieredCache {
     return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
-  /** The best of both tiers, asking Redis once; memory keeps what it learned. */
+  /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. */
   async lookUp(key: string): Promise<Lookup> {
     const { redis, purges } = this.#dependencies;
     if (redis === undefined) return this.lookInMemory(key);
