@@ -3,7 +3,8 @@
  *
  * - `held AGE TOKEN`: the holder TOKEN is loading the key. AGE is the age of its load, in milliseconds, when it took or
  *   last renewed the lease. The age of the load now is AGE plus the time since then, which follows from the expiry.
- * - `failed FAILURE`: the indexer failed. Who asks for the lease before this value expires gets the failure.
+ * - `failed FAILURE`: the indexer failed. An instance that asks for the lease before this value expires gets the
+ *   failure.
  *
  * Any other value, and one without an expiry or with one too far ahead, is garbage and is overwritten. `waiters` is the
  * set of instances that wait for the lease.

@@ -13,7 +13,7 @@ export interface Flight {
   depart(): void;
 }
 
-/** One who waits for a flight, and may leave before it lands. */
+/** A request that waits for a flight, and may leave before it lands. */
 export interface Waiter {
   /** Why it has left; `undefined` while it waits. */
   readonly reason: unknown;
