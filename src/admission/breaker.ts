@@ -65,7 +65,7 @@ export class Breaker implements Guard {
   }
 
   admit(key: string): Pass | undefined {
-    // A key that has failed is no trial within the window: one broken key must not keep the breaker open.
+    // A key that failed within the window is not used as a trial: one broken key must not keep the breaker open.
     if (!this.#circuit.isClosed && this.#samples.hasFailed(key)) return undefined;
     const admitted = this.#circuit.admit();
     if (admitted === 'open') return undefined;

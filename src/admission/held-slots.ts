@@ -14,7 +14,7 @@ export interface HeldSlotsOptions {
  */
 const EARLY = 0.2;
 
-/** What is known of one operation. */
+/** The state of one operation. */
 interface Line {
   heardAt: number;
   /** The number of slots held until the indexer answers something. */
