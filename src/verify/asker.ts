@@ -30,7 +30,7 @@ export interface AnsweredSet {
   readonly ms: number;
 }
 
-/** What is sent beside the target. */
+/** Options of a request. */
 export interface AskOptions {
   readonly method?: 'GET' | 'HEAD';
   readonly headers?: Readonly<Record<string, string>>;
