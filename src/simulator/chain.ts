@@ -127,7 +127,7 @@ export class Chain {
     return children.filter((child) => this.transaction(child.hash) !== undefined);
   }
 
-  /** A trace by the canonical hash of its external message, with what is still to come of it. */
+  /** A trace by the canonical hash of its external message, including its transactions still to come. */
   trace(externalHash: string): Trace | undefined {
     return this.#traces.get(externalHash);
   }

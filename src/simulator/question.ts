@@ -36,7 +36,7 @@ export type AnsweringChain = Pick<
   | 'send'
 >;
 
-/** What beside the request makes an answer what it is. */
+/** What an answer depends on beside the request. */
 export interface Conditions {
   /** Default: both work. */
   readonly stores?: Stores;
@@ -118,7 +118,10 @@ export class Question {
     return text === undefined ? undefined : (readHash(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
-  /** A list of hashes, canonical, empty ones included: commas count only where a value is no hash. Throws a {@link Refusal}, 422. */
+  /**
+   * A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself.
+   * Throws a {@link Refusal}, 422.
+   */
   hashes(name: string): readonly string[] {
     return this.query.values(name).flatMap((value, place) => {
       const hash = this.#hashOrEmpty(value);

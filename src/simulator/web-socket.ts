@@ -43,7 +43,7 @@ export class WebSocketConnection {
       this.#unread = Buffer.concat([this.#unread, chunk]);
       this.#read();
     });
-    // In a later turn, when the caller has set its callbacks.
+    // Read what has come already only after the caller has set its callbacks.
     if (head.length > 0) queueMicrotask(() => this.#read());
   }
 
