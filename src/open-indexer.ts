@@ -22,7 +22,7 @@ const GUARD_EVERY_MS = 500;
 export interface OpenIndexer {
   /** For the three operations. */
   readonly admission: Admission;
-  /** For what is passed through. */
+  /** For pass-through. */
   readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
   readonly answerBodies: AnswerBodyReader;
