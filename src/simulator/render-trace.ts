@@ -19,7 +19,7 @@ function actionTypesOf(trace: Trace): readonly string[] {
   return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
-/** What the classifier makes of the known part of a trace, as far as the client can read it. */
+/** The actions of the known part of a trace, of the types that the client can read. */
 export function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
   const [first] = known;
   const last = known.at(-1);
