@@ -33,6 +33,9 @@ test('keys land on all masters and are read from there', async () => {
   const read = await Promise.all(keys.map((key) => redis.getBuffer(key)));
   expect(read.map(String)).toEqual(keys.map((key) => `of ${key}`));
   expect(await redis.getBuffer('absent')).toBeUndefined();
+  const starts = await Promise.all(keys.map((key) => redis.getStart(key, 5)));
+  expect(starts.map(String)).toEqual(keys.map((key) => `of ${key}`.slice(0, 5)));
+  expect(await redis.getStart('absent', 5)).toHaveLength(0);
   const counts = await keysOfMasters();
   expect(Math.min(...counts)).toBeGreaterThan(0);
   expect(redis.transitions).toEqual([{ state: 'connected' }]);
