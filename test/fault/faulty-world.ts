@@ -12,6 +12,17 @@ export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = 
   return World.start({ ...ANY_WORLD, proxy: { ...options, overrides: { ...overrides, admission, coalescing } } });
 }
 
+/**
+ * A world in which no clock matters that a test does not move: a busy machine may stand still for longer than the usual
+ * timeouts and windows.
+ */
+export function startPatientWorld({ env, overrides }: WorldProxyOptions = {}): Promise<World> {
+  const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
+  const coalescing = { collapseWindow: 60_000, ...overrides?.coalescing };
+  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission, coalescing } };
+  return World.start({ ...ANY_WORLD, proxy });
+}
+
 /** An answer in place of the true one. */
 export function answering(
   body: string | Buffer,

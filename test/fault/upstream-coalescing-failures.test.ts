@@ -1,18 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Fault, failed, garbage, withoutList } from '../../src/simulator/faults.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
+import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
-import { PATIENT_ADMISSION } from './faulty-world.ts';
+import { startPatientWorld } from './faulty-world.ts';
 
 let world: World;
 
-/** Where no clock is moved, none must matter: a busy machine may stand still for longer than a second. */
-const start = async ({ env, overrides }: WorldProxyOptions = {}) => {
-  const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
-  const coalescing = { collapseWindow: 60_000, ...overrides?.coalescing };
-  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission, coalescing } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+const start = async (options?: WorldProxyOptions) => {
+  world = await startPatientWorld(options);
 };
 
 afterEach(async () => {

@@ -1,32 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { about, quantile, SimulatedLoad } from '../../support/simulated-load.ts';
+import { capacityOf, expectAllServed, loadOn, PATIENCE_MS, SLOTS, simulateTime, WORKERS } from './loads-on.ts';
 
-const WORKERS = 20;
-/** Slots as shipped. */
-const SLOTS = 64;
-/** As shipped. */
-const PATIENCE_MS = 1500;
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-/** Answers a second that an indexer gives at most. */
-const capacityOf = (serviceMs: number) => (WORKERS * 1000) / serviceMs;
-
-function loadOn(serviceMs: number, seed = 'load'): SimulatedLoad {
-  return new SimulatedLoad({ indexer: { workers: WORKERS, serviceMs: about(serviceMs) }, seed });
-}
-
-/** That every request was served. */
-function expectAllServed(load: SimulatedLoad, operation?: string): void {
-  const { refused, timedOut, served } = load.of(operation);
-  expect({ refused, timedOut, isServed: served > 0 }).toEqual({ refused: 0, timedOut: 0, isServed: true });
-}
+simulateTime();
 
 const SITUATIONS: readonly (readonly [string, (load: SimulatedLoad, capacity: number) => Promise<void>])[] = [
   ['right after a start', async () => {}],

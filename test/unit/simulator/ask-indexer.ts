@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import type { Indexer } from '../../../src/simulator/indexer.ts';
+import { Chain } from '../../../src/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
 
 /** An answer as it came over the wire, not decompressed. */
 export interface Answered {
@@ -76,4 +77,14 @@ export async function askJson(
   const answered = await ask(indexer, target, asking);
   const body: Body = JSON.parse(answered.text);
   return { ...answered, body };
+}
+
+/** An indexer that was asked nothing yet, a request for the shards of its newest block, and the answer to that. */
+export async function startWithShards(): Promise<{ indexer: Indexer; shards: string; wholeShards: string }> {
+  const chain = new Chain({ startAt: 1_800_000_000_000 });
+  const indexer = await startIndexer({ chain, now: () => 1_800_000_060_000 });
+  const shards = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
+  const wholeShards = (await ask(indexer, shards)).text;
+  indexer.requests.reset();
+  return { indexer, shards, wholeShards };
 }

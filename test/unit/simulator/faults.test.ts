@@ -12,7 +12,7 @@ import {
   withoutList,
 } from '../../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
-import { ask, askJson } from './ask-indexer.ts';
+import { ask, askJson, startWithShards } from './ask-indexer.ts';
 
 const INFO = '/api/v3/masterchainInfo';
 let indexer: Indexer;
@@ -20,11 +20,7 @@ let shards = '';
 let wholeShards = '';
 
 beforeEach(async () => {
-  const chain = new Chain({ startAt: 1_800_000_000_000 });
-  indexer = await startIndexer({ chain, now: () => 1_800_000_060_000 });
-  shards = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
-  wholeShards = (await ask(indexer, shards)).text;
-  indexer.requests.reset();
+  ({ indexer, shards, wholeShards } = await startWithShards());
 });
 
 afterEach(() => indexer.close());

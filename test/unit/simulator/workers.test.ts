@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../../src/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
 import { Workers } from '../../../src/simulator/workers.ts';
-import { ask } from './ask-indexer.ts';
+import { ask, startWithShards } from './ask-indexer.ts';
 
 const INFO = '/api/v3/masterchainInfo';
 let indexer: Indexer;
@@ -10,11 +9,7 @@ let shards = '';
 let wholeShards = '';
 
 beforeEach(async () => {
-  const chain = new Chain({ startAt: 1_800_000_000_000 });
-  indexer = await startIndexer({ chain, now: () => 1_800_000_060_000 });
-  shards = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
-  wholeShards = (await ask(indexer, shards)).text;
-  indexer.requests.reset();
+  ({ indexer, shards, wholeShards } = await startWithShards());
 });
 
 afterEach(() => indexer.close());

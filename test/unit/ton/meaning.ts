@@ -98,9 +98,10 @@ const wordsAndWord = fc
     return [words, word] as const;
   });
 
-/** Two of one operation: the ones that could be mistaken for each other. */
+/** Two of one operation: the ones that could be mistaken for each other. About every fifth pair is one meaning twice. */
 export const meaningPairs: fc.Arbitrary<readonly [Meaning, Meaning]> = fc.oneof(
   wordsAndWord,
+  meanings.map((meaning) => [meaning, meaning] as const),
   fc.tuple(pendingTraces, pendingTraces),
   fc.tuple(adjacentTransactions, adjacentTransactions),
   fc.tuple(masterchainBlockShards, masterchainBlockShards),
