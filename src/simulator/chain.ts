@@ -154,10 +154,16 @@ export class Chain {
     );
   }
 
-  /** A pending trace leaves without an event, as one that is over in the database or too old does. */
-  vanish(externalHash: string): void {
+  /**
+   * A pending trace leaves without an event, as one that is over in the database or too old does.
+   * @param at When, epoch ms. Default: now.
+   */
+  vanish(externalHash: string, at = this.#now): void {
     const trace = this.#traces.get(externalHash);
-    if (trace !== undefined) this.#live.delete(trace);
+    if (trace === undefined || trace.goneAt <= at) return;
+    const vanishing = { ...trace, goneAt: at };
+    this.#traces.set(externalHash, vanishing);
+    if (this.#live.delete(trace) && at > this.#now) this.#live.add(vanishing);
   }
 
   /** A block drops the transaction of an account: without an event the trace leaves its answer, and no other's. */

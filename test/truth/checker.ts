@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { FaultCycle } from './fault-cycle.ts';
@@ -90,6 +91,8 @@ export class Checker {
         machineDelayMs,
         lagMs: excuses.lagMs ?? 0,
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
+        stretchedMs: world.streams ? TABLE.pendingWatched : 0,
+        losesEvents: excuses.losesEvents === true,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
         seenFrom: this.#seenFrom(call, name, excuses),
       },

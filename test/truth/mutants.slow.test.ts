@@ -12,6 +12,7 @@ interface Mutant extends Patch {
   readonly finding: 'lie' | 'regression';
   /** What has to go wrong before the rule matters. */
   readonly fault?: string;
+  readonly streams?: boolean;
 }
 
 const MUTANTS: readonly Mutant[] = [
@@ -58,18 +59,35 @@ const MUTANTS: readonly Mutant[] = [
     from: '[...query, ...headers]',
     to: '[...query]',
   },
+  {
+    rule: 'an event is ignored while an answer is stretched',
+    finding: 'lie',
+    streams: true,
+    file: 'stream/pushed-freshness.ts',
+    from: 'watch.named(at, () => void this.#refresh(watch));',
+    to: '',
+  },
 ];
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {
-  const options = { root, tally, dialect: '1.3', seed: 1, instances: 1, redis: 'none', faults: [] } as const;
+  const options = {
+    root,
+    tally,
+    dialect: '1.3',
+    seed: 1,
+    instances: 1,
+    redis: 'none',
+    streams: false,
+    faults: [],
+  } as const;
   return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
 }
 
-test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, ...patch }) => {
+test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, streams = false, ...patch }) => {
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
-  await runChecker(world(source.root, tally, { faults, endsAt: finding }));
+  await runChecker(world(source.root, tally, { faults, streams, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 

@@ -1,3 +1,4 @@
+import type { RequestLog } from '../../src/simulator/request-log.ts';
 import { digest } from '../../src/simulator/seeded-random.ts';
 import { type Call, nameOf } from './call.ts';
 
@@ -7,13 +8,15 @@ export interface Finding {
   readonly text: string;
 }
 
+const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+
 /** What a run of the checker has counted. */
 export class Tally {
   readonly findings: Finding[] = [];
-  /** Requests that the indexer got. */
-  upstream = 0;
   readonly #counts = new Map<string, number>();
   readonly #states = new Set<string>();
+  readonly #ideal = new Map<Call['operation'], number>();
+  readonly #upstream = new Map<string, number>();
   readonly #onFound: (finding: Finding) => void;
 
   /** @param onFound Told of each finding at once. */
@@ -37,18 +40,23 @@ export class Tally {
 
   /** A client saw a state of a call, which began at that instant. Pages with equal bytes are one. */
   sawState({ limit: _limit, offset: _offset, ...call }: Call, fromAt: number, text: string): void {
-    this.#states.add(`${nameOf(call)} ${fromAt} ${digest(text)}`);
+    const state = `${nameOf(call)} ${fromAt} ${digest(text)}`;
+    if (this.#states.has(state)) return;
+    this.#states.add(state);
+    this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
-  /** The requests of a cache that knows all: one for each state that a client saw. */
-  get ideal(): number {
-    return this.#states.size;
+  /** The indexer got so many requests, by operation. */
+  addUpstream(requests: RequestLog): void {
+    for (const operation of OPERATIONS) {
+      this.#upstream.set(operation, (this.#upstream.get(operation) ?? 0) + requests.count(operation));
+    }
+    this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
   }
 
   /** The counts, as rows of a table. */
   get rows(): readonly (readonly [string, string])[] {
     const answers = this.of('answers');
-    const ratio = this.ideal === 0 ? '' : `, ${(this.upstream / this.ideal).toFixed(2)} times as many were made`;
     return [
       ['answers checked', `${answers}, ${percent(this.of('hits'), answers)} of them hits`],
       ['lies', String(this.of('lie'))],
@@ -56,9 +64,16 @@ export class Tally {
       ['needless refusals', String(this.of('needless refusal'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['purges', String(this.of('purges'))],
-      ['requests to the indexer', String(this.upstream)],
-      ['requests of an all-knowing cache', `${this.ideal}${ratio}`],
+      // An all-knowing cache asks once for each state that a client saw.
+      ...OPERATIONS.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
+      this.#requests('all', this.#states.size),
     ];
+  }
+
+  #requests(what: string, ideal: number): readonly [string, string] {
+    const made = this.#upstream.get(what) ?? 0;
+    const times = ideal === 0 ? '' : `, ${(made / ideal).toFixed(2)} times`;
+    return [`requests to the indexer, ${what}`, `${made}; an all-knowing cache ${ideal}${times}`];
   }
 }
 
