@@ -92,7 +92,7 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
       return;
     }
     report({ name: 'stream-event', type: frame.type });
-    freshness.onEvent(frame.names, frame.type === 'trace_invalidated');
+    freshness.onEvent(frame);
   };
   const connection = new StreamConnection({
     open: options.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),

@@ -1,8 +1,10 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
+import type { Frame } from './frame.ts';
 import { POLLED_WITHIN_MS } from './polled-keys.ts';
 import type { Ticks } from './ticks.ts';
+import { TraceEvents } from './trace-events.ts';
 import type { Watch } from './watch.ts';
 import type { Watches } from './watches.ts';
 
@@ -44,6 +46,7 @@ const EVENT_WITHIN_MS = 500;
  */
 export class PushedFreshness {
   readonly #options: PushedFreshnessOptions;
+  readonly #traces = new TraceEvents();
 
   constructor(options: PushedFreshnessOptions) {
     this.#options = options;
@@ -62,15 +65,17 @@ export class PushedFreshness {
     const copy = { ...entry, watched: { mark } };
     if (watchable === undefined) return copy;
     const hasRoom = watches.setNames(watch, [...watchable.accounts, ...watchable.traces]);
-    if (watch.isMissed(watchable.state)) this.#expectEvent(watch, watch.answeredMark);
-    if (watch.answer?.watchable.traces.some((trace) => !watchable.traces.includes(trace))) {
-      watch.expectUnsaid(monotonic());
-    }
+    const now = monotonic();
+    // Events of a trace that the answer before did not list were not events of this watch.
+    watch.eventTick = Math.max(watch.eventTick, this.#traces.latestOf(watchable.traces));
+    if (watch.isMissed(watchable)) this.#expectEvent(watch, watch.answeredMark);
+    if (watch.hasLostUnsaid(watchable)) watch.expectUnsaid(now);
     const isStretched =
       hasRoom &&
       watchable.isAnnounced &&
       stretchedMs > entry.lifetime &&
-      watch.isQuiet(mark, monotonic()) &&
+      watch.isQuiet(mark, now) &&
+      !this.#traces.isLeaving(watchable.traces, now) &&
       this.#isCovered(watch, mark) &&
       isTrusted();
     watch.answer = { mark, watchable, isStretched };
@@ -88,13 +93,19 @@ export class PushedFreshness {
     return { ...entry, ...watched.unstretched };
   }
 
-  /** An event named accounts and hashes. After an invalidation a trace leaves without a further event, up to 10 s later. */
-  onEvent(names: readonly string[], isInvalidation: boolean): void {
+  /**
+   * Something changed. An event of a trace concerns the keys whose answer lists it and those that ask for one of its accounts,
+   * which may list it now. It does not concern those whose answer lists another trace of the same accounts.
+   */
+  onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, ticks, now, monotonic } = this.#options;
     const at = { tick: ticks.next(), now: now(), monotonic: monotonic() };
-    for (const watch of watches.watching(names)) {
-      if (isInvalidation) watch.expectUnsaid(at.monotonic);
-      watch.named(at, () => void this.#refresh(watch));
+    const watching = watches.watching(trace === undefined ? accounts : [trace, ...accounts]);
+    if (trace !== undefined && watching.size > 0) {
+      this.#traces.note(trace, at.tick, at.monotonic, type === 'trace_invalidated');
+    }
+    for (const watch of watching) {
+      if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));
     }
   }
 

@@ -19,10 +19,13 @@ interface EventInstant {
   readonly monotonic: number;
 }
 
-/** After a trace left the answer or was invalidated, in milliseconds: what follows can come without an event. */
+/** After a trace left the answer without a word, in milliseconds: more may change so. */
 const SETTLES_MS = 10_000;
 
-/** Events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
+/** The events of one change come 1 to 7 ms apart: so long a refresh waits for them, in milliseconds. */
+const GATHER_MS = 10;
+
+/** Other events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
 const APART_MS = 100;
 
 /** One polled key, and what the stream said of it. */
@@ -44,7 +47,8 @@ export class Watch {
   #outdatedAt = Number.NEGATIVE_INFINITY;
   #outdatedMonotonic = Number.NEGATIVE_INFINITY;
   #settlesUntil = Number.NEGATIVE_INFINITY;
-  #later: NodeJS.Timeout | undefined;
+  #refreshLater: NodeJS.Timeout | undefined;
+  #outdateLater: NodeJS.Timeout | undefined;
 
   constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
     this.call = call;
@@ -74,34 +78,60 @@ export class Watch {
   }
 
   /** Whether a new answer shows another state than the stretched one before, of which no event came. */
-  isMissed(state: string): boolean {
+  isMissed({ state }: Watchable): boolean {
     const { answer } = this;
     return answer?.isStretched === true && answer.watchable.state !== state && this.eventTick <= answer.mark;
   }
 
-  /** A trace left its answer, or will without a further event. `now` in monotonic ms. */
+  /** Whether a trace has left that was not final, and no event said so. */
+  hasLostUnsaid({ traces }: Watchable): boolean {
+    const { answer } = this;
+    if (answer === undefined || !answer.watchable.isAnnounced || this.eventTick > answer.mark) return false;
+    return answer.watchable.traces.some((trace) => !traces.includes(trace));
+  }
+
+  /** Whether an event can be one of its answer: of a listed trace, or of an account that is asked for. */
+  isConcerned(trace: string | undefined, accounts: readonly string[]): boolean {
+    if (trace === undefined || this.answer?.watchable.traces.includes(trace) === true) return true;
+    return accounts.some((account) => this.ownNames.includes(account));
+  }
+
+  /** A trace left its answer without a word: more may change so. `now` in monotonic ms. */
   expectUnsaid(now: number): void {
     this.#settlesUntil = now + SETTLES_MS;
   }
 
-  /** An event named it: its answers are stale at once or, when they were a moment ago, soon. Calls `onStale` then. */
+  /**
+   * An event is one of it: its answers are stale at once or, when they were a moment ago, soon. Calls `onStale` when the
+   * events of the same change have come too.
+   */
   named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;
     this.#eventAt = now;
-    if (this.#later !== undefined) return;
-    const waitMs = this.#outdatedMonotonic + APART_MS - monotonic;
-    const outdate = () => {
-      this.#later = undefined;
-      this.#outdatedMonotonic = Math.max(monotonic, monotonic + waitMs);
-      this.#outdatedTick = this.eventTick;
-      this.#outdatedAt = this.#eventAt;
-      if (this.isBehind) onStale();
-    };
-    if (waitMs <= 0) outdate();
-    else this.#later = setTimeout(outdate, waitMs).unref();
+    const sinceMs = monotonic - this.#outdatedMonotonic;
+    if (sinceMs <= GATHER_MS) {
+      this.#outdate();
+    } else if (sinceMs >= APART_MS) {
+      this.#outdatedMonotonic = monotonic;
+      this.#outdate();
+      this.#refreshLater = setTimeout(() => this.isBehind && onStale(), GATHER_MS).unref();
+    } else {
+      this.#outdateLater ??= setTimeout(() => {
+        this.#outdateLater = undefined;
+        this.#outdatedMonotonic = monotonic - sinceMs + APART_MS;
+        this.#outdate();
+        if (this.isBehind) onStale();
+      }, APART_MS - sinceMs).unref();
+    }
   }
 
   end(): void {
-    clearTimeout(this.#later);
+    clearTimeout(this.#refreshLater);
+    clearTimeout(this.#outdateLater);
+  }
+
+  #outdate(): void {
+    this.#outdatedTick = this.eventTick;
+    this.#outdatedAt = this.#eventAt;
   }
 }

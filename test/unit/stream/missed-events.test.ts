@@ -87,6 +87,7 @@ describe('a change without an event', () => {
     const kept = stream.answer(KEY);
     stream.event(account(1));
     expect(stream.freshness(kept)).toBe('stale-if-error');
+    vi.advanceTimersByTime(10);
     expect(stream.refreshed.at(-1)).toBe(KEY);
   });
 

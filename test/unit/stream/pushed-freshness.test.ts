@@ -69,7 +69,15 @@ describe('an answer is stretched to 2 s', () => {
     expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
   });
 
-  test('but not within 10 s after a trace left it', () => {
+  test('after a trace has left it that was final, or of which an event came', () => {
+    stretched({ ...ONE, isAnnounced: false });
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+    stream.answer(KEY, ONE);
+    stream.event(traceHash(1));
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('but not within 10 s after a trace left it that was not final, and of which no event came', () => {
     stretched(ONE);
     expect(stream.freshMs(stream.answer(KEY))).toBe(400);
     vi.advanceTimersByTime(9999);
@@ -79,9 +87,10 @@ describe('an answer is stretched to 2 s', () => {
     expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
   });
 
-  test('but not within 10 s after a trace was invalidated', () => {
+  test('but not within 10 s after a trace was invalidated that it lists still', () => {
     stretched(ONE);
     stream.invalidate(traceHash(1));
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
     expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(400);
     vi.advanceTimersByTime(9_000);
     stream.ask(KEY);
@@ -105,12 +114,49 @@ describe('an event', () => {
     ['account that was asked for', account(1)],
     ['account of a listed trace', account(2)],
     ['trace', traceHash(1)],
-  ])('that names an %s makes the entry stale at once, and refreshes it', (_, name) => {
+  ])(
+    'that names an %s makes the entry stale at once, and refreshes it when the others of one change are there',
+    (_, name) => {
+      const kept = stretched(ONE);
+      expect(stream.freshness(kept)).toBe('fresh');
+      stream.event(name);
+      expect(stream.freshness(kept)).toBe('stale-if-error');
+      vi.advanceTimersByTime(9);
+      expect(stream.refreshed).toEqual([]);
+      stream.event(name);
+      vi.advanceTimersByTime(1);
+      expect(stream.refreshed).toEqual([KEY]);
+      stream.answer(KEY, ONE);
+      vi.advanceTimersByTime(1000);
+      expect(stream.refreshed).toEqual([KEY]);
+    },
+  );
+
+  test('of another trace of the accounts that it lists does nothing', () => {
     const kept = stretched(ONE);
-    expect(stream.freshness(kept)).toBe('fresh');
-    stream.event(name);
+    stream.event(traceHash(2), account(2));
+    vi.advanceTimersByTime(100);
+    expect(stream.freshMs(kept)).toBe(2000);
+    expect(stream.refreshed).toEqual([]);
+  });
+
+  test('of another trace of the account that is asked for makes the entry stale', () => {
+    const kept = stretched(ONE);
+    stream.event(traceHash(2), account(1));
     expect(stream.freshness(kept)).toBe('stale-if-error');
-    expect(stream.refreshed).toEqual([KEY]);
+  });
+
+  test('of a trace that only the next answer lists is one of that answer, where it was asked for before', () => {
+    const both = { ...ONE, traces: [traceHash(1), traceHash(2)], state: 'both' };
+    const other = `account=${account(2)}`;
+    stretched(ONE);
+    stream.watch(other);
+    stream.answer(other, both);
+    stream.subscribe();
+    const mark = stream.mark();
+    stream.event(traceHash(2), account(2));
+    expect(stream.freshMs(stream.answer(KEY, both, { mark }))).toBe(400);
+    expect(stream.freshMs(stream.answer(KEY, both))).toBe(2000);
   });
 
   test('that names something else does nothing', () => {
@@ -174,11 +220,12 @@ describe('an event', () => {
   test('ends the longer life of an entry even where it does not make it stale yet', () => {
     stretched();
     stream.event(account(1));
+    vi.advanceTimersByTime(11);
     const kept = stream.answer(KEY);
     expect(stream.freshMs(kept)).toBe(2000);
     stream.event(account(1));
     expect(stream.freshMs(kept)).toBe(400);
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(89);
     expect(stream.freshness(kept)).toBe('stale-if-error');
   });
 });
