@@ -23,6 +23,8 @@ export interface ChainOptions {
   readonly lateShare?: number;
   /** Share (0..1) of traces that are emulated and never executed. Default 0; those of `send` always execute. */
   readonly invalidatedShare?: number;
+  /** How long after each change of a trace its actions follow, as the classifier takes. Default: they change with it. */
+  readonly classifierDelayMs?: number;
   /** Every fifth block set becomes visible two and a half block times late, after its successors. Default false. */
   readonly outOfOrder?: boolean;
 }
@@ -194,7 +196,9 @@ export class Chain {
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
     const late = random.chance(this.#options.lateShare ?? 0.15);
-    const trace = planTrace({ sender, externalHash, sentAt, late, invalidated }, this.clock, this.accounts, random);
+    const { classifierDelayMs } = this.#options;
+    const seed = { sender, externalHash, sentAt, late, invalidated, classifierDelayMs };
+    const trace = planTrace(seed, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
     if (!invalidated) for (const transaction of trace.transactions) this.#blockSets.add(transaction);

@@ -2,7 +2,7 @@ import { answer } from '../../src/simulator/answer.ts';
 import type { Chain } from '../../src/simulator/chain.ts';
 import type { Dialect } from '../../src/simulator/dialect.ts';
 import { Question } from '../../src/simulator/question.ts';
-import type { Trace } from '../../src/simulator/trace.ts';
+import { changesOf, type Trace } from '../../src/simulator/trace.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
 import { chainAsOf } from './chain-as-of.ts';
 
@@ -76,11 +76,7 @@ export class States {
       const transaction = chain.transaction(hashes[0] ?? '');
       return [transaction, transaction?.parent, ...(transaction?.children ?? [])].flatMap(commit);
     }
-    return this.#tracesOf(call).flatMap(({ emulatedAt, goneAt, transactions }) => [
-      emulatedAt,
-      goneAt,
-      ...transactions.flatMap((one) => [one.emulatedAt, one.confirmedAt, one.finalizedAt]),
-    ]);
+    return this.#tracesOf(call).flatMap(changesOf);
   }
 
   /** Those that an answer to `pendingTraces` can list at one time or another. */

@@ -27,6 +27,8 @@ const PAST_BLOCKS = 300;
 /** So much of the chain's future is known to the checker. */
 const AHEAD_MS = 6000;
 const LATENCY_MS = 20;
+/** The batch window of the real classifier. */
+const CLASSIFIER_MS = 100;
 /** By so much the clock of an instance is set back. */
 const CLOCK_STEP_MS = -3_600_000;
 
@@ -61,7 +63,15 @@ export class World implements AsyncDisposable {
   static async start({ root, dialect, seed, instances, forMs, redis: kind, streams }: WorldOptions): Promise<World> {
     const historyBlocks = 2 * PAST_BLOCKS + Math.ceil((2 * forMs) / BLOCK_MS);
     const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
-    const chain = () => new Chain({ startAt, seed, blockMs: BLOCK_MS, historyBlocks, invalidatedShare: 0.05 });
+    const chain = () =>
+      new Chain({
+        startAt,
+        seed,
+        blockMs: BLOCK_MS,
+        historyBlocks,
+        invalidatedShare: 0.05,
+        classifierDelayMs: CLASSIFIER_MS,
+      });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: [chain()] });
     starting.defer(() => indexer.close());
