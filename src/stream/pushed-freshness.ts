@@ -99,7 +99,7 @@ export class PushedFreshness {
    */
   onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, ticks, now, monotonic } = this.#options;
-    const at = { tick: ticks.next(), now: now(), monotonic: monotonic() };
+    const at = { type, tick: ticks.next(), now: now(), monotonic: monotonic() };
     const watching = watches.watching(trace === undefined ? accounts : [trace, ...accounts]);
     if (trace !== undefined && watching.size > 0) {
       this.#traces.note(trace, at.tick, at.monotonic, type === 'trace_invalidated');

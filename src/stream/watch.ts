@@ -1,6 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
+import type { EventType } from './frame.ts';
 
 /** An answer to a watched key. */
 export interface WatchedAnswer {
@@ -12,8 +13,9 @@ export interface WatchedAnswer {
 /** A watch that begins. */
 type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
 
-/** When an event came: its tick, epoch and monotonic milliseconds. */
+/** An event, and when it came: its tick, epoch and monotonic milliseconds. */
 interface EventInstant {
+  readonly type: EventType;
   readonly tick: number;
   readonly now: number;
   readonly monotonic: number;
@@ -24,6 +26,12 @@ const SETTLES_MS = 10_000;
 
 /** The events of one change come 1 to 7 ms apart: so long a refresh waits for them, in milliseconds. */
 const GATHER_MS = 10;
+
+/**
+ * The classifier says 0.1 to 0.2 s after a change what actions it is, and within 0.4 s the next change follows in most traces.
+ * One refresh is for both: actions wait for so long, in milliseconds, and are no later than without a stream.
+ */
+const CLASSIFIED_MS = 300;
 
 /** Other events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
 const APART_MS = 100;
@@ -47,8 +55,8 @@ export class Watch {
   #outdatedAt = Number.NEGATIVE_INFINITY;
   #outdatedMonotonic = Number.NEGATIVE_INFINITY;
   #settlesUntil = Number.NEGATIVE_INFINITY;
-  #refreshLater: NodeJS.Timeout | undefined;
-  #outdateLater: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
     this.call = call;
@@ -102,35 +110,46 @@ export class Watch {
   }
 
   /**
-   * An event is one of it: its answers are stale at once or, when they were a moment ago, soon. Calls `onStale` when the
-   * events of the same change have come too.
+   * An event is one of it: its answers are stretched no longer, and stale at once or, when they were a moment ago, soon. Calls
+   * `onStale` when the events of the same change have come too.
    */
-  named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
+  named({ tick, now, monotonic, type }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;
     this.#eventAt = now;
     const sinceMs = monotonic - this.#outdatedMonotonic;
-    if (sinceMs <= GATHER_MS) {
-      this.#outdate();
-    } else if (sinceMs >= APART_MS) {
-      this.#outdatedMonotonic = monotonic;
-      this.#outdate();
-      this.#refreshLater = setTimeout(() => this.isBehind && onStale(), GATHER_MS).unref();
-    } else {
-      this.#outdateLater ??= setTimeout(() => {
-        this.#outdateLater = undefined;
-        this.#outdatedMonotonic = monotonic - sinceMs + APART_MS;
-        this.#outdate();
-        if (this.isBehind) onStale();
-      }, APART_MS - sinceMs).unref();
-    }
+    const isClassification = type === 'actions' || type === 'trace';
+    if (sinceMs <= GATHER_MS) this.#outdate(this.#outdatedMonotonic);
+    else if (sinceMs >= APART_MS && !isClassification) this.#outdateAt(monotonic, 0, onStale);
+    else this.#outdateAt(monotonic, Math.max(APART_MS - sinceMs, isClassification ? CLASSIFIED_MS : 0), onStale);
   }
 
   end(): void {
-    clearTimeout(this.#refreshLater);
-    clearTimeout(this.#outdateLater);
+    clearTimeout(this.#timer);
   }
 
-  #outdate(): void {
+  #outdateAt(monotonic: number, waitMs: number, onStale: () => void): void {
+    const dueAt = monotonic + waitMs;
+    if (dueAt >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    const outdate = () => {
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      this.#outdate(dueAt);
+    };
+    const refresh = () => this.isBehind && onStale();
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => {
+        outdate();
+        refresh();
+      }, waitMs).unref();
+    } else {
+      outdate();
+      this.#timer = setTimeout(refresh, GATHER_MS).unref();
+    }
+  }
+
+  #outdate(monotonic: number): void {
+    this.#outdatedMonotonic = monotonic;
     this.#outdatedTick = this.eventTick;
     this.#outdatedAt = this.#eventAt;
   }

@@ -101,7 +101,7 @@ export class Checker {
       this.#found(verdict.verdict, `${verdict.reason}`, written, received);
       return false;
     }
-    tally.sawState(call, verdict.sameSince, received.text);
+    tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
     this.#remember(name, verdict.fromAt);
     return verdict.isOver;
   }

@@ -10,12 +10,19 @@ export interface Finding {
 
 const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
 
+/** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */
+const POLLED_WITHIN_MS = 2000;
+
 /** What a run of the checker has counted. */
 export class Tally {
   readonly findings: Finding[] = [];
   readonly #counts = new Map<string, number>();
   readonly #states = new Set<string>();
   readonly #ideal = new Map<Call['operation'], number>();
+  /** When each call was asked for last. */
+  readonly #askedAt = new Map<string, number>();
+  /** How long after a change of pending traces that are polled the first client saw it, ms. */
+  readonly #seenAfterMs: number[] = [];
   readonly #upstream = new Map<string, number>();
   readonly #onFound: (finding: Finding) => void;
 
@@ -38,11 +45,25 @@ export class Tally {
     this.#onFound(finding);
   }
 
-  /** A client saw a state of a call, which began at that instant. Pages with equal bytes are one. */
-  sawState({ limit: _limit, offset: _offset, ...call }: Call, fromAt: number, text: string): void {
-    const state = `${nameOf(call)} ${fromAt} ${digest(text)}`;
+  /**
+   * A client saw a state of a call, which began at that instant. Pages with equal bytes are one.
+   * @param sentAt When it asked, epoch ms, and when it had the answer.
+   */
+  sawState(
+    { limit: _limit, offset: _offset, ...call }: Call,
+    fromAt: number,
+    text: string,
+    sentAt: number,
+    receivedAt: number,
+  ): void {
+    const name = nameOf(call);
+    const state = `${name} ${fromAt} ${digest(text)}`;
+    const askedAt = this.#askedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#askedAt.set(name, sentAt);
     if (this.#states.has(state)) return;
     this.#states.add(state);
+    if (call.operation === 'pendingTraces' && askedAt < fromAt && fromAt - askedAt < POLLED_WITHIN_MS)
+      this.#seenAfterMs.push(receivedAt - fromAt);
     this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
@@ -64,10 +85,19 @@ export class Tally {
       ['needless refusals', String(this.of('needless refusal'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['purges', String(this.of('purges'))],
+      [
+        'changes of pending traces seen',
+        `${this.#seenAfterMs.length}, p50 ${this.#seen(0.5)} ms, p95 ${this.#seen(0.95)} ms`,
+      ],
       // An all-knowing cache asks once for each state that a client saw.
       ...OPERATIONS.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
       this.#requests('all', this.#states.size),
     ];
+  }
+
+  #seen(share: number): number {
+    const sorted = this.#seenAfterMs.toSorted((one, other) => one - other);
+    return Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
   }
 
   #requests(what: string, ideal: number): readonly [string, string] {

@@ -132,6 +132,29 @@ describe('an event', () => {
     },
   );
 
+  test.each(['actions', 'trace'])(
+    'of the classifier (%s) ends the longer life at once, and makes stale after 300 ms',
+    (type) => {
+      const kept = stretched(ONE);
+      stream.say(type, traceHash(1));
+      expect(stream.freshMs(kept)).toBe(400);
+      vi.advanceTimersByTime(299);
+      expect([stream.freshness(kept), stream.refreshed]).toEqual(['fresh', []]);
+      vi.advanceTimersByTime(1);
+      expect([stream.freshness(kept), stream.refreshed]).toEqual(['stale-if-error', [KEY]]);
+    },
+  );
+
+  test('of the classifier needs no refresh of its own where another change follows', () => {
+    stretched(ONE);
+    stream.onRefresh = () => void stream.answer(KEY, ONE);
+    stream.say('actions', traceHash(1));
+    vi.advanceTimersByTime(200);
+    stream.event(traceHash(1));
+    vi.advanceTimersByTime(1000);
+    expect(stream.refreshed).toEqual([KEY]);
+  });
+
   test('of another trace of the accounts that it lists does nothing', () => {
     const kept = stretched(ONE);
     stream.event(traceHash(2), account(2));
