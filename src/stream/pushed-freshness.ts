@@ -2,7 +2,6 @@ import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
 import type { Frame } from './frame.ts';
-import { POLLED_WITHIN_MS } from './polled-keys.ts';
 import type { Ticks } from './ticks.ts';
 import { TraceEvents } from './trace-events.ts';
 import type { Watch } from './watch.ts';
@@ -34,6 +33,12 @@ export interface ObtainedAnswer {
   readonly watchable: Watchable | undefined;
   readonly entry: Entry;
 }
+
+/**
+ * An event refreshes what was asked for within this, in milliseconds: of what is polled less often the next change is often
+ * there before the next request, which waits for its own load otherwise.
+ */
+const REFRESHED_WITHIN_MS = 500;
 
 /** An event is missed when none came in this long after the change was seen, in milliseconds. */
 const EVENT_WITHIN_MS = 500;
@@ -125,7 +130,7 @@ export class PushedFreshness {
 
   async #refresh(watch: Watch): Promise<void> {
     const { refresh, monotonic } = this.#options;
-    if (watch.isRefreshed || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
+    if (watch.isRefreshed || monotonic() - watch.askedAt > REFRESHED_WITHIN_MS) return;
     watch.isRefreshed = true;
     await refresh(watch.call, watch.key);
     // The refresh may have joined a load that had asked before the event, or another event came during it.

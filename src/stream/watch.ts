@@ -56,7 +56,8 @@ export class Watch {
   #outdatedMonotonic = Number.NEGATIVE_INFINITY;
   #settlesUntil = Number.NEGATIVE_INFINITY;
   #dueAt = Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  #outdateLater: NodeJS.Timeout | undefined;
+  #refreshLater: NodeJS.Timeout | undefined;
 
   constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
     this.call = call;
@@ -118,37 +119,35 @@ export class Watch {
     this.#eventAt = now;
     const sinceMs = monotonic - this.#outdatedMonotonic;
     const isClassification = type === 'actions' || type === 'trace';
-    if (sinceMs <= GATHER_MS) this.#outdate(this.#outdatedMonotonic);
-    else if (sinceMs >= APART_MS && !isClassification) this.#outdateAt(monotonic, 0, onStale);
-    else this.#outdateAt(monotonic, Math.max(APART_MS - sinceMs, isClassification ? CLASSIFIED_MS : 0), onStale);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #outdateAt(monotonic: number, waitMs: number, onStale: () => void): void {
-    const dueAt = monotonic + waitMs;
-    if (dueAt >= this.#dueAt) return;
-    clearTimeout(this.#timer);
-    this.#dueAt = dueAt;
-    const outdate = () => {
-      this.#dueAt = Number.POSITIVE_INFINITY;
-      this.#outdate(dueAt);
-    };
-    const refresh = () => this.isBehind && onStale();
-    if (waitMs > 0) {
-      this.#timer = setTimeout(() => {
-        outdate();
-        refresh();
-      }, waitMs).unref();
+    if (sinceMs <= GATHER_MS) {
+      this.#outdate(this.#outdatedMonotonic);
+    } else if (isClassification || sinceMs < APART_MS) {
+      this.#outdateBy(monotonic + (isClassification ? CLASSIFIED_MS : APART_MS - sinceMs), monotonic, onStale);
     } else {
-      outdate();
-      this.#timer = setTimeout(refresh, GATHER_MS).unref();
+      this.#outdate(monotonic);
+      this.#refreshLater = setTimeout(() => this.isBehind && onStale(), GATHER_MS).unref();
     }
   }
 
+  end(): void {
+    clearTimeout(this.#outdateLater);
+    clearTimeout(this.#refreshLater);
+  }
+
+  /** Makes its answers stale at that instant, monotonic ms, unless something does so before it. */
+  #outdateBy(dueAt: number, monotonic: number, onStale: () => void): void {
+    if (dueAt >= this.#dueAt) return;
+    clearTimeout(this.#outdateLater);
+    this.#dueAt = dueAt;
+    this.#outdateLater = setTimeout(() => {
+      this.#outdate(dueAt);
+      if (this.isBehind) onStale();
+    }, dueAt - monotonic).unref();
+  }
+
   #outdate(monotonic: number): void {
+    clearTimeout(this.#outdateLater);
+    this.#dueAt = Number.POSITIVE_INFINITY;
     this.#outdatedMonotonic = monotonic;
     this.#outdatedTick = this.eventTick;
     this.#outdatedAt = this.#eventAt;

@@ -50,7 +50,8 @@ const CLASSICS = 2000;
 /** Popular transactions are drawn from before this instant; visits before it all begin with new traces. */
 const CLASSICS_UNTIL_MS = 20 * 60_000;
 
-const STYLES: readonly QueryStyle[] = ['encoded', 'raw', 'loud'];
+/** The indexer reads names in any case. */
+const STYLES: readonly QueryStyle[] = ['encoded', 'loud'];
 /** More than there are in any set of blocks, or what the indexer takes where nothing is said. */
 const PAGES = ['', '&limit=100', '&limit=100&offset=0', '&offset=0', '&limit=50', '&limit=1000'] as const;
 const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: Buffer.alloc(32) })) as Writing['address'][];

@@ -85,6 +85,7 @@ describe('a change without an event', () => {
     vi.advanceTimersByTime(500);
     expect(stream.isStretching).toBe(false);
     const kept = stream.answer(KEY);
+    stream.ask(KEY);
     stream.event(account(1));
     expect(stream.freshness(kept)).toBe('stale-if-error');
     vi.advanceTimersByTime(10);

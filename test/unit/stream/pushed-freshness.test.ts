@@ -199,10 +199,11 @@ describe('an event', () => {
     expect(stream.freshness({ ...before, askedAt: Date.now() + 1 })).toBe('fresh');
   });
 
-  test('refreshes nothing that nobody asked for in the last 2 s', () => {
+  test('refreshes nothing that nobody asked for in the last 500 ms: who asks next waits for a load', () => {
     const kept = stretched();
-    vi.advanceTimersByTime(2001);
+    vi.advanceTimersByTime(491);
     stream.event(account(1));
+    vi.advanceTimersByTime(10);
     expect(stream.refreshed).toEqual([]);
     expect(stream.freshness(kept)).not.toBe('fresh');
   });
