@@ -11,6 +11,7 @@ import {
   sharedHead,
 } from './entry.ts';
 import { formsOf } from './forms.ts';
+import type { SharedCopy } from './tier.ts';
 
 /**
  * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis and
@@ -59,6 +60,9 @@ export const AT = {
 
 /** Magic and checksum: equal for equal bytes only. */
 export const STAMP_BYTES = AT.flags;
+
+/** The bytes by which {@link isCopyOf} knows a stored entry: its stamp, and when it was asked for. */
+export const COPY_BYTES = AT.freshUntil;
 
 const STRING_COUNT = 8;
 
@@ -148,6 +152,21 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (flags > (CODING_BITS | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !isWhole) return undefined;
   if (!makesSense({ ...fields, head })) return undefined;
   return { ...fields, head: sharedHead(head), forms: formsOf(ownedBytes(stored), coding, bodyLength) };
+}
+
+/** The checksum of a stored entry, from its first bytes. */
+export function checksumOf(start: Buffer): number {
+  return start.readUInt32BE(AT.checksum);
+}
+
+/** Whether these are the first {@link COPY_BYTES} of the stored entry that this is a copy of. */
+export function isCopyOf(start: Buffer, { askedAt, checksum }: SharedCopy): boolean {
+  return (
+    start.length === COPY_BYTES &&
+    start.readUInt32BE(AT.magic) === MAGIC &&
+    checksumOf(start) === checksum &&
+    start.readDoubleBE(AT.askedAt) === askedAt
+  );
 }
 
 function ownFingerprints(slice: Buffer): Buffer {

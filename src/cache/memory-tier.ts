@@ -32,6 +32,8 @@ export interface MemoryCopy {
   readonly entry: Entry;
   /** Epoch ms; starts at `memoryTtl` after the entry was kept, and may be moved by whoever has asked Redis. */
   askRedisAt: number;
+  /** Of its bytes in Redis; `undefined` when it is not known that Redis holds it. */
+  sharedChecksum: number | undefined;
 }
 
 /**
@@ -72,12 +74,13 @@ export class MemoryTier implements Tier {
     return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
   }
 
-  set(entry: Entry): boolean {
+  /** `sharedChecksum`: of its bytes in Redis, if it was read there. */
+  set(entry: Entry, sharedChecksum?: number): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;
     const kept = this.#copies.peek(entry.key)?.entry;
     if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
-    const copy = { entry, askRedisAt: now + entry.memoryTtl };
+    const copy: MemoryCopy = { entry, askRedisAt: now + entry.memoryTtl, sharedChecksum };
     this.#copies.set(entry.key, copy);
     // Not `max` of the LRU: it would take 36 bytes for each of them at start.
     if (this.#copies.size > this.#maxEntries) this.#copies.pop();

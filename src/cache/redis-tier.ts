@@ -4,11 +4,19 @@ import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
 import { type Entry, ownedBytes } from './entry.ts';
-import { decodeEntry, encodeEntry, MAX_BODY_BYTES, STAMP_BYTES } from './entry-codec.ts';
+import {
+  COPY_BYTES,
+  checksumOf,
+  decodeEntry,
+  encodeEntry,
+  isCopyOf,
+  MAX_BODY_BYTES,
+  STAMP_BYTES,
+} from './entry-codec.ts';
 import type { StoredForm } from './form-maker.ts';
 import { keptBytes } from './forms.ts';
 import { DELETE, DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
-import type { SharedStore, SharedTier, TierRead } from './tier.ts';
+import type { SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
 export type RedisTierEvent =
@@ -53,11 +61,18 @@ export interface RedisTierOptions {
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
 
-/** What lay under a key; without an entry when it is of no use. */
+/** What lay under a key; without an entry when it is of no use, or is what the caller has a copy of. */
 interface Found {
   readonly outcome: 'found' | 'absent' | 'corrupt';
+  readonly isUnchanged?: boolean;
   readonly entry?: Entry;
   readonly stamp: Buffer;
+}
+
+/** What was stored, by its checksum; or why it was not. */
+interface Stored {
+  readonly outcome: RedisStoreOutcome;
+  readonly checksum: number;
 }
 
 /**
@@ -77,14 +92,15 @@ export class RedisTier implements SharedTier {
     this.#writes = reportedBreaker('write', options);
   }
 
-  async get(key: string): Promise<TierRead> {
+  async get(key: string, copy?: SharedCopy): Promise<TierRead> {
     const { budgetMs, report, monotonic } = this.#options;
     const startedAt = monotonic();
-    const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget)));
+    const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)));
     const outcome = typeof read === 'string' ? read : read.outcome;
     report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
     if (typeof read === 'string') return { state: 'failed' };
     const { entry, stamp } = read;
+    if (read.isUnchanged === true) return { state: 'unchanged', stamp };
     return entry === undefined ? { state: 'absent', stamp } : { state: 'found', entry, stamp };
   }
 
@@ -124,9 +140,15 @@ export class RedisTier implements SharedTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, budget: Budget): Promise<Found> {
+  async #read(key: string, budget: Budget, copy: SharedCopy | undefined): Promise<Found> {
+    const { connection } = this.#options;
     const redisKey = this.#options.redisKey(key);
-    const bytes = await this.#options.connection.getBuffer(redisKey);
+    if (copy !== undefined) {
+      const start = await connection.getStart(redisKey, COPY_BYTES);
+      const stamp = ownedBytes(start.subarray(0, STAMP_BYTES));
+      if (isCopyOf(start, copy)) return { outcome: 'found', isUnchanged: true, stamp };
+    }
+    const bytes = budget.isOver ? undefined : await connection.getBuffer(redisKey);
     if (bytes === undefined || budget.isOver) return { outcome: 'absent', stamp: Buffer.alloc(0) };
     const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
     const entry = decodeEntry(bytes, key);
@@ -147,20 +169,21 @@ export class RedisTier implements SharedTier {
   async #write(entry: Entry, store: SharedStore | undefined): Promise<void> {
     const { report, monotonic } = this.#options;
     const startedAt = monotonic();
-    const outcome = await through(this.#writes, () => this.#store(entry, store?.purgedUntil ?? 0));
+    const stored = await through(this.#writes, () => this.#store(entry, store?.purgedUntil ?? 0));
+    const { outcome, checksum } = typeof stored === 'string' ? { outcome: stored } : stored;
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
     const isKept = outcome === 'older' || outcome === 'regressed';
-    store?.onEnd(outcome === 'stored' ? 'stored' : isKept ? 'kept' : 'failed');
+    store?.onEnd(outcome === 'stored' ? 'stored' : isKept ? 'kept' : 'failed', checksum);
   }
 
-  async #store(entry: Entry, purgedUntil: number): Promise<RedisStoreOutcome> {
+  async #store(entry: Entry, purgedUntil: number): Promise<Stored> {
     const { connection, redisKey, now, toStore } = this.#options;
     const bytes = encodeEntry(entry, await toStore(entry));
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
     const reply = await connection.runScript(STORE, [redisKey(entry.key)], [bytes, ttlMs, purgedUntil]);
     const outcome = String(reply);
     if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');
-    return outcome;
+    return { outcome, checksum: checksumOf(bytes) };
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
 import type { Entry } from './entry.ts';
-import type { MemoryTier } from './memory-tier.ts';
+import { checksumOf } from './entry-codec.ts';
+import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
 import type { SharedStore, SharedTier } from './tier.ts';
 
@@ -78,10 +79,12 @@ export class TieredCache {
     if (redis === undefined) return this.lookInMemory(key);
     // A purge of all is known by the key alone, and this key is of before the look that may come during the read.
     const wasCurrent = purges.isCurrent;
-    const read = await redis.get(key);
+    const copy = this.#sharedCopy(key);
+    const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
     // Asked after the read: the bans that are known by then are those that are applied to its entry.
     if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
-    const found = read.state === 'found' ? this.#learn(read.entry) : this.#forget(key);
+    const entry = read.state === 'unchanged' ? copy?.entry : read.state === 'found' ? read.entry : undefined;
+    const found = entry === undefined ? this.#forget(key) : this.#learn(entry, read.stamp);
     return { ...found, stamp: read.stamp };
   }
 
@@ -137,8 +140,16 @@ export class TieredCache {
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
+  /** A fresh copy of what Redis held. Of another one Redis will most often hold a successor, and is asked for that at once. */
+  #sharedCopy(key: string): (MemoryCopy & { readonly sharedChecksum: number }) | undefined {
+    const copy = this.#options.memory.peek(key);
+    if (copy === undefined || this.#options.now() >= copy.entry.freshUntil) return undefined;
+    const { sharedChecksum } = copy;
+    return sharedChecksum === undefined ? undefined : { ...copy, sharedChecksum };
+  }
+
   /** What Redis holds, unless memory holds better. */
-  #learn(entry: Entry): Lookup {
+  #learn(entry: Entry, stamp: Buffer | undefined): Lookup {
     const { memory, purges, now } = this.#options;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
@@ -146,7 +157,7 @@ export class TieredCache {
     if (kept !== undefined && this.isPurged(entry)) return this.#lookupOf(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
-      memory.set(entry);
+      memory.set(entry, stamp && checksumOf(stamp));
       return this.#lookupOf(entry, 'redis');
     }
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
@@ -187,9 +198,11 @@ export class TieredCache {
 
   #share(entry: Entry, onShared: StoreHints['onShared']): boolean {
     const { memory, redis, purges } = this.#options;
-    const onEnd: SharedStore['onEnd'] = (outcome) => {
+    const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
+      const copy = memory.peek(entry.key);
       // Another instance has stored better meanwhile: memory learns it when it is asked for next.
-      if (outcome === 'kept' && memory.peek(entry.key)?.entry.forms === entry.forms) memory.delete(entry.key);
+      if (outcome === 'kept' && copy?.entry.forms === entry.forms) memory.delete(entry.key);
+      if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
       onShared?.(outcome !== 'failed');
     };
     const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;

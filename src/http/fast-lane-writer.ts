@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import type { HitBytes } from './hit-bytes.ts';
+import type { JointWrites } from './joint-write.ts';
 import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { ResponseMessage } from './response-message.ts';
 import { isOneSlice, writeInSlices } from './send-body.ts';
@@ -11,6 +12,7 @@ const NOTHING = Buffer.alloc(0);
 /** What the writers of all connections share. */
 export interface Writing {
   readonly connections: ClientConnections;
+  readonly jointWrites: JointWrites;
   readonly keepAliveMs: number;
   /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
   readonly stallMs: number;
@@ -102,17 +104,18 @@ export class FastLaneWriter {
 
   #write(head: string, body: Buffer | string | undefined): void {
     const socket = this.#socket;
-    const { isDraining, keepAliveMs } = this.#writing;
+    const { isDraining, keepAliveMs, jointWrites } = this.#writing;
     const isLast = isDraining() && this.#turns.length === 0;
-    const isWhole = typeof body === 'string' || body === undefined || isOneSlice(body);
-    socket.cork();
-    socket.write(head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs)), 'latin1');
-    if (isWhole && body !== undefined) socket.write(body);
-    socket.uncork();
-    if (!isWhole) {
+    const wholeHead = head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
+    const bytes = typeof body === 'string' ? Buffer.from(body) : (body ?? NOTHING);
+    if (!isOneSlice(bytes)) {
+      socket.write(wholeHead, 'latin1');
       this.#beginToWait();
-      writeInSlices(socket, body, (slice) => socket.write(slice, this.#onWritten));
-    } else if (socket.writableLength === 0) {
+      writeInSlices(socket, bytes, (slice) => socket.write(slice, this.#onWritten));
+      return;
+    }
+    jointWrites.write(socket, wholeHead, bytes);
+    if (socket.writableLength === 0) {
       this.#onLeft();
     } else {
       this.#beginToWait();

@@ -4,8 +4,9 @@ import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneParts } from './fast-lane-connection.ts';
 import { HitsInBytes } from './hit-bytes.ts';
+import { JointWrites } from './joint-write.ts';
 
-export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'coarseNow' | 'leaveToNode'> {
+export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'jointWrites' | 'coarseNow' | 'leaveToNode'> {
   readonly hits: MemoryHits;
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
@@ -40,6 +41,7 @@ export class FastLane {
     const { hits, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs, now } = options;
     this.#parts = {
       ...{ answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs },
+      jointWrites: new JointWrites(),
       hits: new HitsInBytes({ hits, keepAliveMs, now }),
       coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),

@@ -47,7 +47,7 @@ export interface MemoryHit {
 export interface MemoryHits {
   /**
    * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
-   * was answered from memory before and its form for the client is at hand. `undefined` decides nothing.
+   * was a hit before and its form for the client is at hand. `undefined` decides nothing.
    */
   findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
   /** Counts a hit that is sent. */
@@ -101,7 +101,7 @@ export class RequestHandler implements MemoryHits {
       const waiter = request.openWait();
       return waiter === undefined
         ? this.#refuse(call, key, 'too-many-waiting')
-        : this.#join(call, key, waiter, traceparentOf(request.headers));
+        : this.#join(keyed, waiter, traceparentOf(request.headers));
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
@@ -144,8 +144,9 @@ export class RequestHandler implements MemoryHits {
     return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
-  async #join(call: Call, key: string, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
-    const { flights, loader } = this.#options;
+  async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
+    const { flights, loader, calls } = this.#options;
+    const { call, key } = keyed;
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request did. A flight that starts now asks after both.
@@ -164,6 +165,7 @@ export class RequestHandler implements MemoryHits {
       case 'nowhere':
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
+        calls.remember(keyed);
         if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }

@@ -10,6 +10,8 @@ import { type RedisTransition, reportTransitions } from './transitions.ts';
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
+  /** The first `length` bytes under a key, or all where there are fewer; none where there is no such key. As `getBuffer`. */
+  getStart(key: string, length: number): Promise<Buffer>;
   /** Ends all connections for good; calls still unanswered are rejected. */
   close(): Promise<void>;
 }
@@ -77,6 +79,11 @@ export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
       const bytes: unknown = await connected(client, () => client.getBuffer(key));
       if (bytes !== null && !Buffer.isBuffer(bytes)) throw new Error('Redis gave no answer to GET');
       return bytes ?? undefined;
+    },
+    getStart: async (key, length) => {
+      const bytes: unknown = await connected(client, () => client.getrangeBuffer(key, 0, length - 1));
+      if (!Buffer.isBuffer(bytes)) throw new Error('Redis gave no answer to GETRANGE');
+      return bytes;
     },
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
     listen: (channel, onMessage) => listener.listen(channel, onMessage),

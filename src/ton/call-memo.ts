@@ -16,9 +16,8 @@ const MAX_SPELLINGS = 10_000;
 const MAX_LENGTH = 300;
 
 /**
- * Parses requests, and remembers how those were spelled that were answered from memory: parsing is a third of the CPU
- * time of such a hit (`npm run bench`), and a small part of any other answer. So whoever asks for ever other keys makes
- * it forget nothing. A request with a header that changes the answer, or a long query, is parsed each time.
+ * Parses requests, and remembers how those were spelled that were hits: parsing is a third of the CPU time of a hit in
+ * memory (`npm run bench`), and a small part of a miss. So whoever asks for ever other keys makes it forget nothing. A request with a header that changes the answer, or a long query, is parsed each time.
  */
 export class CallMemo {
   readonly #network: string;

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
+import type { Entry } from '../../src/cache/entry.ts';
+import { COPY_BYTES, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
+import { formsOf } from '../../src/cache/forms.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import type { RedisTierOptions } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/instants.ts';
-import { aFormMaker, anEntry } from '../support/entry.ts';
+import { aFormMaker, anEntry, keptForm } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
@@ -117,5 +120,54 @@ describe('a closed connection', () => {
     expect(await clients()).toHaveLength(1);
     await connection.close();
     expect(await clients()).toHaveLength(0);
+  });
+});
+
+describe('an entry that the caller has a copy of', () => {
+  async function withCopy() {
+    const { subject, stored, redisKey } = await tierWith();
+    const taken = Promise.withResolvers<number>();
+    subject.tier.set(stored, { purgedUntil: 0, onEnd: (_, checksum = 0) => taken.resolve(checksum) });
+    const copy = { askedAt: stored.askedAt, checksum: await taken.promise };
+    const value = (await redis.getBuffer(redisKey)) ?? Buffer.alloc(0);
+    return { subject, stored, redisKey, value, copy };
+  }
+
+  test('is unchanged while Redis holds the same bytes, and its stamp is that of the entry', async () => {
+    const { subject, stored, value, copy } = await withCopy();
+    await using tested = subject;
+    const stamp = value.subarray(0, STAMP_BYTES);
+    expect(await tested.tier.get(stored.key, copy)).toEqual({ state: 'unchanged', stamp });
+    expect(tested.count('redis-read', 'found')).toBe(1);
+  });
+
+  test.each<[string, Partial<Entry>]>([
+    ['in its body', { forms: formsOf(Buffer.from('{"transactions":[]}')) }],
+    ['in its instants', { staleIfErrorUntil: entry().staleIfErrorUntil + 60_000 }],
+  ])('is found whole where Redis holds another one that was asked for at the same instant: %s', async (_, change) => {
+    const { subject, stored, redisKey, copy } = await withCopy();
+    await using tested = subject;
+    const other = { ...stored, ...change };
+    await redis.set(redisKey, encodeEntry(other, keptForm(other)));
+    expect(await tested.tier.get(stored.key, copy)).toMatchObject({ state: 'found', entry: other });
+  });
+
+  test('is found whole where the copy was asked for at another instant', async () => {
+    const { subject, stored, copy } = await withCopy();
+    await using tested = subject;
+    const read = await tested.tier.get(stored.key, { ...copy, askedAt: copy.askedAt - 1 });
+    expect(read).toMatchObject({ state: 'found', entry: stored });
+  });
+
+  test.each<[string, (value: Buffer) => Buffer | undefined]>([
+    ['gone', () => undefined],
+    ['cut short', (value) => value.subarray(0, COPY_BYTES - 1)],
+    ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
+  ])('is absent where what Redis holds is %s', async (_, change) => {
+    const { subject, stored, redisKey, value, copy } = await withCopy();
+    await using tested = subject;
+    const changed = change(value);
+    await (changed === undefined ? redis.del(redisKey) : redis.set(redisKey, changed));
+    expect(await tested.tier.get(stored.key, copy)).toMatchObject({ state: 'absent' });
   });
 });

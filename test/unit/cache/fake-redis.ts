@@ -1,6 +1,6 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import type { SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
+import type { SharedCopy, SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
@@ -8,6 +8,10 @@ export const ASKED_AT = 1_700_000_000_000;
 export const RETRY_MS = 1000;
 export const ENTRY = anEntry({ askedAt: ASKED_AT });
 export const { key } = ENTRY;
+
+/** Four bytes of a version, and a checksum. */
+export const CHECKSUM = 0xfe_dc_ba_98;
+const STAMP = Buffer.from('00000000fedcba98', 'hex');
 
 /** A Redis that holds entries, loses them or fails, and counts what it is asked. */
 class FakeRedis implements SharedTier {
@@ -18,15 +22,25 @@ class FakeRedis implements SharedTier {
   /** Ends the last store that was taken. */
   onEnd: SharedStore['onEnd'] | undefined;
   reads = 0;
+  /** The copies that it was asked about, one for each read. */
+  readonly copies: (SharedCopy | undefined)[] = [];
+  /** Whether it still holds what it is asked about. */
+  isUnchanged = false;
+  /** Whether it says how what it holds begins. */
+  givesStamps = false;
   /** Awaited by each read before it answers. */
   hold: Promise<void> | undefined;
 
-  async get(asked: string): Promise<TierRead> {
+  async get(asked: string, copy?: SharedCopy): Promise<TierRead> {
     this.reads++;
+    this.copies.push(copy);
     await this.hold;
     if (this.failing) return { state: 'failed' };
+    if (copy !== undefined && this.isUnchanged) return { state: 'unchanged', stamp: STAMP };
     const entry = this.kept.get(asked);
-    return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
+    return entry === undefined
+      ? { state: 'absent' }
+      : { state: 'found', entry, ...(this.givesStamps ? { stamp: STAMP } : {}) };
   }
 
   async delete(deleted: string): Promise<void> {

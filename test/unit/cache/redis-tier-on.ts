@@ -13,6 +13,7 @@ export const entry = anEntry({ askedAt: 1_700_000_000_000 });
 export function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Partial<RedisTierOptions> = {}) {
   const connection = {
     getBuffer: vi.fn(answers.getBuffer ?? (async () => undefined)),
+    getStart: vi.fn(answers.getStart ?? (async () => Buffer.alloc(0))),
     set: async () => {},
     runScript: vi.fn(answers.runScript ?? (async () => 'stored')),
     close: async () => {},

@@ -37,7 +37,7 @@ describe('a write', () => {
     const onEnd = vi.fn();
     expect(tier.set(entry, { purgedUntil: 7, onEnd })).toBe(true);
     await tier.idle();
-    expect(onEnd.mock.calls).toEqual([[outcome]]);
+    expect(onEnd.mock.calls.map(([ended]) => ended)).toEqual([outcome]);
   });
 
   test('of an entry whose stale windows are over is not sent', async () => {

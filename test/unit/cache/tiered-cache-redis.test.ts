@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { usableUntil } from '../../../src/instants.ts';
 import { anEntry } from '../../support/entry.ts';
-import { ASKED_AT, cacheAt, ENTRY, key, RETRY_MS } from './fake-redis.ts';
+import { ASKED_AT, CHECKSUM, cacheAt, ENTRY, key, RETRY_MS } from './fake-redis.ts';
 
 describe('an entry that is no longer in Redis', () => {
   test('is not served from memory once Redis was asked: it was purged', async () => {
@@ -128,5 +128,67 @@ describe('an entry of which Redis kept a better one', () => {
     cache.set(newer);
     onEnd?.('kept');
     expect(cache.lookInMemory(key)).toMatchObject({ entry: newer });
+  });
+});
+
+describe('a copy in memory that is due to be held against Redis', () => {
+  /** A cache whose memory has what Redis holds, at the instant from which Redis is asked again. */
+  async function due(world = cacheAt()) {
+    world.redis.givesStamps = true;
+    world.redis.kept.set(key, ENTRY);
+    await world.cache.lookUp(key);
+    world.clock.now = ASKED_AT + ENTRY.memoryTtl;
+    return world;
+  }
+  const copyOfEntry = { askedAt: ASKED_AT, checksum: CHECKSUM };
+
+  test('is a hit of Redis without its bytes where Redis holds the same, and lives for another memory TTL', async () => {
+    const { cache, redis, clock } = await due();
+    redis.isUnchanged = true;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    const found = await cache.lookUp(key);
+    expect(found).toMatchObject({ state: 'fresh', tier: 'redis' });
+    expect('entry' in found && found.entry).toBe(ENTRY);
+    expect(redis.copies).toEqual([undefined, copyOfEntry]);
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+    clock.now += ENTRY.memoryTtl;
+    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
+    await cache.lookUp(key);
+    expect(redis.copies.at(-1)).toEqual(copyOfEntry);
+  });
+
+  test('gives way to what Redis holds now', async () => {
+    const { cache, redis } = await due();
+    const newer = anEntry({ askedAt: ASKED_AT + 1 });
+    redis.kept.set(key, newer);
+    expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'redis' });
+  });
+
+  test('is gone where a purge covers it, though Redis still holds it', async () => {
+    const { cache, redis, purges } = await due();
+    redis.isUnchanged = true;
+    purges.applyBans = () => undefined;
+    purges.purgedUntil = () => ASKED_AT;
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'miss' });
+  });
+
+  test('is a copy of what this instance stored itself, once Redis has taken it', async () => {
+    const { cache, redis, clock } = cacheAt();
+    cache.set(ENTRY);
+    clock.now = ASKED_AT + ENTRY.memoryTtl;
+    await cache.lookUp(key);
+    cache.set(ENTRY);
+    redis.onEnd?.('stored', CHECKSUM);
+    clock.now += ENTRY.memoryTtl;
+    redis.isUnchanged = true;
+    await cache.lookUp(key);
+    expect(redis.copies.at(-1)).toEqual(copyOfEntry);
+  });
+
+  test('is not asked about once it is stale: Redis will hold a newer one', async () => {
+    const { cache, redis, clock } = await due();
+    clock.now = ENTRY.freshUntil;
+    await cache.lookUp(key);
+    expect(redis.copies.at(-1)).toBeUndefined();
   });
 });

