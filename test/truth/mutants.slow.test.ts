@@ -64,7 +64,7 @@ const MUTANTS: readonly Mutant[] = [
     finding: 'lie',
     streams: true,
     file: 'stream/pushed-freshness.ts',
-    from: 'watch.named(at, () => void this.#refresh(watch));',
+    from: 'if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));',
     to: '',
   },
 ];
