@@ -75,6 +75,7 @@ export class Checker {
     tally.count('answers');
     const excuses = faults.excusesBetween(sentAt, receivedAt);
     const machineDelayMs = machine.ms;
+    tally.granted(machineDelayMs);
     if (received.status !== 200 && received.status !== 404) {
       this.#refused(written, received, excuses, machineDelayMs);
       return false;

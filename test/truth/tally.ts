@@ -23,12 +23,19 @@ export class Tally {
   readonly #askedAt = new Map<string, number>();
   /** How long after a change of pending traces that are polled the first client saw it, ms. */
   readonly #seenAfterMs: number[] = [];
+  /** What each answer was granted for a slow machine, ms. */
+  readonly #grantedMs: number[] = [];
   readonly #upstream = new Map<string, number>();
   readonly #onFound: (finding: Finding) => void;
 
   /** @param onFound Told of each finding at once. */
   constructor(onFound: (finding: Finding) => void) {
     this.#onFound = onFound;
+  }
+
+  /** An answer was granted so much for a slow machine: the more, the less a run proves. */
+  granted(machineDelayMs: number): void {
+    this.#grantedMs.push(machineDelayMs);
   }
 
   count(what: string): void {
@@ -85,19 +92,12 @@ export class Tally {
       ['needless refusals', String(this.of('needless refusal'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['purges', String(this.of('purges'))],
-      [
-        'changes of pending traces seen',
-        `${this.#seenAfterMs.length}, p50 ${this.#seen(0.5)} ms, p95 ${this.#seen(0.95)} ms`,
-      ],
+      ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
+      ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An all-knowing cache asks once for each state that a client saw.
       ...OPERATIONS.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
       this.#requests('all', this.#states.size),
     ];
-  }
-
-  #seen(share: number): number {
-    const sorted = this.#seenAfterMs.toSorted((one, other) => one - other);
-    return Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
   }
 
   #requests(what: string, ideal: number): readonly [string, string] {
@@ -105,6 +105,12 @@ export class Tally {
     const times = ideal === 0 ? '' : `, ${(made / ideal).toFixed(2)} times`;
     return [`requests to the indexer, ${what}`, `${made}; an all-knowing cache ${ideal}${times}`];
   }
+}
+
+function quantiles(values: readonly number[]): string {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`;
 }
 
 function percent(part: number, whole: number): string {
