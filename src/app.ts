@@ -23,8 +23,7 @@ import { Metrics } from './telemetry/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 
 /** What an app is made of. */
-export interface AppOptions {
-  readonly settings: Settings;
+export interface AppDependencies {
   readonly logger: Logger;
   /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
@@ -56,86 +55,84 @@ export interface App {
 }
 
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
-export function createApp(options: AppOptions): App {
-  const { settings, logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = options;
-  const { logLinesDropped = () => 0 } = options;
+export function createApp(dependencies: AppDependencies, settings: Settings): App {
+  const { logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = dependencies;
+  const { logLinesDropped = () => 0 } = dependencies;
   const { http, network } = settings;
 
   const events = new EventHub();
   const log = new EventLog(logger);
-  const metrics = new Metrics({
-    usesRedis: settings.redis.url !== undefined,
-    usesStream: settings.stream.url !== undefined,
-    logLinesDropped,
-  });
+  const metrics = new Metrics(
+    { logLinesDropped },
+    { usesRedis: settings.redis.url !== undefined, usesStream: settings.stream.url !== undefined },
+  );
   subscribe(events, log, metrics);
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
-  const now = options.now ?? clock.now;
+  const now = dependencies.now ?? clock.now;
   const { memory: bounds, compression } = settings;
-  const memory = new MemoryTier({ maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries, now });
+  const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   // Dated by another clock, a 404 could be served for hours longer than it is true.
   events.clockJumps.subscribe(() => memory.clear());
-  const forms = new FormMaker({
-    encodings: compression.encodings,
-    minBytes: compression.minSize,
-    onChange: (entry) => memory.resize(entry),
-    report: events.forms.report,
-  });
-  const redis = openRedis({ settings, forms, now, monotonic, events });
+  const forms = new FormMaker(
+    { onChange: (entry) => memory.resize(entry), report: events.forms.report },
+    { encodings: compression.encodings, minBytes: compression.minSize },
+  );
+  const redis = openRedis({ forms, now, monotonic, events }, settings);
   if (redis !== undefined) clock.followServer(redis.serverTime);
   events.redisTransitions.subscribe(({ state }) => {
     if (state === 'connected') void clock.askServer();
   });
-  const purges = new Purges({
-    onEpoch: () => memory.clear(),
-    shared: redis && { key: `toncache:purges:${network}`, runScript: redis.connection.runScript },
-    usableMs: longestUseMs(settings.lifetimes),
-    now,
-    report: events.purges.report,
-  });
+  const purges = new Purges(
+    { onEpoch: () => memory.clear(), runScript: redis?.connection.runScript, now, report: events.purges.report },
+    { key: `toncache:purges:${network}`, usableMs: longestUseMs(settings.lifetimes) },
+  );
   events.redisTransitions.subscribe(purges.onRedisTransition);
   events.clockJumps.subscribe(() => purges.onClockJump());
 
-  const indexer = openIndexer({ settings, scripting: redis?.connection, now, monotonic, random, events });
-  const stream = openStream({ settings, events, now, monotonic, random });
+  const indexer = openIndexer({ scripting: redis?.connection, now, monotonic, random, events }, settings);
+  const stream = openStream({ events, now, monotonic, random }, settings);
   events.clockJumps.subscribe(() => stream?.onClockJump());
   const bans = stream?.applyTo(purges) ?? purges;
-  const cache = new TieredCache({
-    ...{ memory, redis: redis?.tier, purges: bans, now },
-    retryRedisMs: settings.redis.retryAfter,
-  });
+  const cache = new TieredCache(
+    { memory, redis: redis?.tier, purges: bans, now },
+    { retryRedisMs: settings.redis.retryAfter },
+  );
   const topKeys = new TopKeys(random, monotonic);
-  const { handler, explain } = openProxy({
-    ...{ settings, events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
-    ...{ onAsked: topKeys.onAsked, now, monotonic, random },
-  });
-  const publicServer = openPublicServer({
-    ...{ settings, events, cache, forms, handler, indexer },
-    ...{ now, monotonic, random },
-  });
+  const { handler, explain } = openProxy(
+    {
+      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+      ...{ onAsked: topKeys.onAsked, now, monotonic, random },
+    },
+    settings,
+  );
+  const publicServer = openPublicServer({ events, cache, forms, handler, indexer, now, monotonic, random }, settings);
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
-  const status = new StatusPages({
+  const status = new StatusPages(
+    {
+      samples: () => metrics.samples(),
+      topKeys,
+      inMemory: (key) => memory.inspect(key),
+      now,
+      monotonic,
+      onBug: events.reportBug,
+    },
     guard,
-    samples: () => metrics.samples(),
-    topKeys,
-    inMemory: (key) => memory.inspect(key),
-    now,
-    monotonic,
-    onBug: events.reportBug,
-  });
-  const adminServer = createAdminServer({
-    isReady: () => ready,
-    metrics: () => metrics.page(),
-    purge: createAdminPurge({ guard, purge: purges.purge }),
-    status,
-    explain: createAdminExplain({ guard, explain }),
-    requestTimeoutMs: http.headerTimeout,
-    onBug: events.reportBug,
-  });
+  );
+  const adminServer = createAdminServer(
+    {
+      isReady: () => ready,
+      metrics: () => metrics.page(),
+      purge: createAdminPurge(purges.purge, guard),
+      status,
+      explain: createAdminExplain(explain, guard),
+      onBug: events.reportBug,
+    },
+    { requestTimeoutMs: http.headerTimeout },
+  );
   const { admission, passThroughAdmission } = indexer;
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,

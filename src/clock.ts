@@ -1,5 +1,5 @@
 /** What a clock is built from. */
-export interface ClockOptions {
+export interface ClockDependencies {
   /** The wall clock of this machine, epoch milliseconds: it may be set, forward or back, at any time. */
   readonly wall: () => number;
   /** Monotonic milliseconds, which may stand still while the machine is suspended. */
@@ -32,7 +32,7 @@ const SLOW_ROUND_TRIP_MS = 50;
  * Each jump is reported, so that what was dated before can be thrown away.
  */
 export class Clock {
-  readonly #options: ClockOptions;
+  readonly #dependencies: ClockDependencies;
   readonly #timers: readonly NodeJS.Timeout[];
   #wallOffsetMs: number;
   #offsetMs: number;
@@ -40,9 +40,9 @@ export class Clock {
   #knowsServer = false;
 
   /** Looks at the wall clock every second. */
-  constructor(options: ClockOptions) {
-    this.#options = options;
-    this.#wallOffsetMs = options.wall() - options.monotonic();
+  constructor(dependencies: ClockDependencies) {
+    this.#dependencies = dependencies;
+    this.#wallOffsetMs = dependencies.wall() - dependencies.monotonic();
     this.#offsetMs = this.#wallOffsetMs;
     this.#timers = [
       setInterval(() => this.#lookAtWall(), LOOK_AT_WALL_EVERY_MS).unref(),
@@ -51,11 +51,11 @@ export class Clock {
   }
 
   /** Epoch milliseconds, with fractions. */
-  readonly now = (): number => this.#options.monotonic() + this.#offsetMs;
+  readonly now = (): number => this.#dependencies.monotonic() + this.#offsetMs;
 
   /** How far it is ahead of the wall clock of this machine, in milliseconds. */
   get aheadOfWallMs(): number {
-    return this.now() - this.#options.wall();
+    return this.now() - this.#dependencies.wall();
   }
 
   /**
@@ -71,7 +71,7 @@ export class Clock {
    * rejects, and does nothing where no server is followed.
    */
   async askServer(): Promise<void> {
-    const { monotonic } = this.#options;
+    const { monotonic } = this.#dependencies;
     const sentAt = monotonic();
     const serverTime = await this.#serverTime?.().catch(() => undefined);
     if (serverTime === undefined) return;
@@ -84,7 +84,7 @@ export class Clock {
     this.#knowsServer = true;
     const jumped = Math.abs(offsetMs - this.#offsetMs) > JUMP_MS;
     this.#offsetMs = offsetMs;
-    if (jumped) this.#options.onJump();
+    if (jumped) this.#dependencies.onJump();
   }
 
   /** Stops both timers. */
@@ -93,7 +93,7 @@ export class Clock {
   }
 
   #lookAtWall(): void {
-    const { wall, monotonic, onJump } = this.#options;
+    const { wall, monotonic, onJump } = this.#dependencies;
     const wallOffsetMs = wall() - monotonic();
     if (Math.abs(wallOffsetMs - this.#wallOffsetMs) <= JUMP_MS) return;
     this.#wallOffsetMs = wallOffsetMs;

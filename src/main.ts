@@ -17,7 +17,7 @@ const { settings, networkIsAssumed, renamed } = readSettings();
 const output = new LogDestination({ fd: process.stdout.fd });
 process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
-const app = createApp({ settings, logger, logLinesDropped: () => output.dropped });
+const app = createApp({ logger, logLinesDropped: () => output.dropped }, settings);
 
 let endingSince: number | undefined;
 process.on('SIGTERM', onSignal);

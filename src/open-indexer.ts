@@ -34,8 +34,7 @@ export interface OpenIndexer {
   close(): Promise<void>;
 }
 
-export interface OpenIndexerOptions {
-  readonly settings: Settings;
+export interface OpenIndexerDependencies {
   /** Where instances share a rate; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
   /** Epoch milliseconds. */
@@ -46,53 +45,66 @@ export interface OpenIndexerOptions {
 }
 
 /** Builds it; nothing is connected before the first request. */
-export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
-  const { settings, now, monotonic, events } = options;
+export function openIndexer(dependencies: OpenIndexerDependencies, settings: Settings): OpenIndexer {
+  const { now, monotonic, random, events } = dependencies;
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
-  const client = openClient(settings, now);
+  const client = openClient(now, settings);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
   const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
-  const pause = new Pause({
-    defaultMs: upstream.pause,
-    longestMs: upstream.longestPause,
-    now: monotonic,
-    wallNow: now,
-    onTransition: (transition) => report({ name: 'pause', ...transition }),
-  });
-  const breakers = openBreakers(options);
-  const pathBreakers = new PathBreakers(breakerOptions(options), ({ state }) =>
-    report({ name: 'breaker', operation: 'passThrough', state }),
+  const pause = new Pause(
+    {
+      now: monotonic,
+      wallNow: now,
+      onTransition: (transition) => report({ name: 'pause', ...transition }),
+    },
+    { defaultMs: upstream.pause, longestMs: upstream.longestPause },
+  );
+  const breakers = openBreakers(dependencies, breakerOptions(settings));
+  const pathBreakers = new PathBreakers(
+    {
+      now: monotonic,
+      random,
+      onTransition: ({ state }) => report({ name: 'breaker', operation: 'passThrough', state }),
+    },
+    breakerOptions(settings),
   );
   // A client may spend half of its time in the backlog; the other half is for the answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
-    rate: openRateLimit(options),
-    patienceMs,
-    holdAfterTimeoutMs: admission.holdAfterTimeout,
+    rate: openRateLimit(dependencies, settings),
     now: monotonic,
   };
+  const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
   const openBacklog = () =>
-    new Backlog({
-      patienceMs,
-      shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-      maxWaiting: admission.maxQueue,
-      now: monotonic,
-    });
+    new Backlog(
+      { now: monotonic },
+      {
+        patienceMs,
+        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+        maxWaiting: admission.maxQueue,
+      },
+    );
   return {
-    admission: new Admission({
-      ...shared,
-      slots: new Slots({ max: upstream.maxConcurrency, shares: admission.shares, now: monotonic }),
-      backlog: openBacklog(),
-      guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
-    }),
-    passThroughAdmission: new Admission({
-      ...shared,
-      slots: new Slots({ max: passThrough.maxConcurrency, shares: {}, now: monotonic }),
-      backlog: openBacklog(),
-      guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
-    }),
+    admission: new Admission(
+      {
+        ...shared,
+        slots: new Slots({ now: monotonic }, { max: upstream.maxConcurrency, shares: admission.shares }),
+        backlog: openBacklog(),
+        guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
+      },
+      admissionOptions,
+    ),
+    passThroughAdmission: new Admission(
+      {
+        ...shared,
+        slots: new Slots({ now: monotonic }, { max: passThrough.maxConcurrency, shares: {} }),
+        backlog: openBacklog(),
+        guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
+      },
+      admissionOptions,
+    ),
     client,
     answerBodies,
     isMemoryFull: () => processGuard.isFull,
@@ -105,63 +117,76 @@ export function openIndexer(options: OpenIndexerOptions): OpenIndexer {
   };
 }
 
-function openClient({ upstream, passThrough }: Settings, now: () => number): UpstreamClient {
-  return new UpstreamClient({
-    baseUrl: new URL(upstream.url),
-    apiKey: upstream.apiKey,
-    timeoutMs: upstream.timeout,
-    maxConnections: upstream.maxConcurrency,
-    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
-    maxBodyBytes: upstream.maxBodySize,
-    keepAliveMs: upstream.keepAlive,
-    connectionLifetimeMs: upstream.connectionLifetime,
-    now,
-  });
+function openClient(now: () => number, { upstream, passThrough }: Settings): UpstreamClient {
+  return new UpstreamClient(
+    { now },
+    {
+      baseUrl: new URL(upstream.url),
+      apiKey: upstream.apiKey,
+      timeoutMs: upstream.timeout,
+      maxConnections: upstream.maxConcurrency,
+      maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+      maxBodyBytes: upstream.maxBodySize,
+      keepAliveMs: upstream.keepAlive,
+      connectionLifetimeMs: upstream.connectionLifetime,
+    },
+  );
 }
 
-function breakerOptions({ settings: { breaker }, monotonic, random }: OpenIndexerOptions): BreakerOptions {
+function breakerOptions({ breaker }: Settings): BreakerOptions {
   return {
     failureRate: breaker.failureRate,
     minimumThroughput: breaker.minimumThroughput,
     windowMs: breaker.window,
     openMs: breaker.openDuration,
     longestOpenMs: breaker.longestOpenDuration,
-    now: monotonic,
-    random,
   };
 }
 
 /** One for each operation. An indexer that cannot be reached is a failure of all of them. */
-function openBreakers(options: OpenIndexerOptions): ReadonlyMap<string, readonly Guard[]> {
+function openBreakers(
+  { monotonic, random, events }: OpenIndexerDependencies,
+  options: BreakerOptions,
+): ReadonlyMap<string, readonly Guard[]> {
   const all = new Map<OperationName, readonly [Breaker]>();
-  const countForAll = (key: string) => {
+  const onUnreachable = (key: string) => {
     for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
   };
   for (const operation of OPERATION_NAMES) {
     const breaker = new Breaker(
-      breakerOptions(options),
-      ({ state }) => options.events.proxy.report({ name: 'breaker', operation, state }),
-      countForAll,
+      {
+        now: monotonic,
+        random,
+        onTransition: ({ state }) => events.proxy.report({ name: 'breaker', operation, state }),
+        onUnreachable,
+      },
+      options,
     );
     all.set(operation, [breaker]);
   }
   return all;
 }
 
-function openRateLimit({ settings, scripting, monotonic, events }: OpenIndexerOptions): RateLimit | undefined {
-  const { upstream, redis, network } = settings;
+function openRateLimit(
+  { scripting, monotonic, events }: OpenIndexerDependencies,
+  { upstream, redis, network }: Settings,
+): RateLimit | undefined {
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
   const shared =
     scripting &&
-    new SharedRate({
-      key: `toncache:rate:${network}`,
-      runScript: scripting.runScript,
-      budgetMs: redis.budget,
-      failuresToOpen: redis.failuresToOpen,
-      openMs: redis.retryAfter,
-      now: monotonic,
-      onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
-    });
-  return new RateLimit({ perSecond, reserveShared: shared?.reserve, now: monotonic });
+    new SharedRate(
+      {
+        runScript: scripting.runScript,
+        now: monotonic,
+        onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
+      },
+      {
+        key: `toncache:rate:${network}`,
+        budgetMs: redis.budget,
+        failuresToOpen: redis.failuresToOpen,
+        openMs: redis.retryAfter,
+      },
+    );
+  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic }, { perSecond });
 }

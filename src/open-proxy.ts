@@ -23,8 +23,7 @@ import { CallMemo } from './ton/call-memo.ts';
 import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
-export interface OpenProxyOptions {
-  readonly settings: Settings;
+export interface OpenProxyDependencies {
   readonly events: EventHub;
   readonly cache: TieredCache;
   readonly forms: FormMaker;
@@ -53,8 +52,8 @@ export interface OpenProxy {
 }
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
-export function openProxy(options: OpenProxyOptions): OpenProxy {
-  const { settings, events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = options;
+export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
+  const { events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = dependencies;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -67,51 +66,56 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     askHead: async () => (await chainHead.ask())?.at,
     shared:
       redis &&
-      shareChainTime({
-        key: chainTimeKey(network, upstream.url),
-        runScript: redis.connection.runScript,
-        budgetMs: settings.redis.budget,
-      }),
+      shareChainTime(
+        { runScript: redis.connection.runScript },
+        { key: chainTimeKey(network, upstream.url), budgetMs: settings.redis.budget },
+      ),
     now,
   });
   const lookups = new CallCache(cache);
-  const fetcher = new EntryFetcher({
-    cache,
-    lookups,
-    chainTime,
-    chainHead,
-    admission,
-    upstream: client,
-    bodies: indexer.answerBodies,
-    retries: new RetryBudget({ now: monotonic }),
-    pushed: stream?.freshness,
-    pauseMs: indexer.pauseMs,
-    policies: settings.lifetimes,
-    random,
-    monotonic,
-    report,
-  });
+  const fetcher = new EntryFetcher(
+    {
+      cache,
+      lookups,
+      chainTime,
+      chainHead,
+      admission,
+      upstream: client,
+      bodies: indexer.answerBodies,
+      retries: new RetryBudget(monotonic),
+      pushed: stream?.freshness,
+      pauseMs: indexer.pauseMs,
+      random,
+      monotonic,
+      report,
+    },
+    settings.lifetimes,
+  );
   const lastLoads = new LastLoads(now);
-  const entryLoader = new EntryLoader({
-    cache: lookups,
-    admission,
-    fetcher,
-    leases: redis?.leases,
-    redisBudgetMs: settings.redis.budget,
-    random,
-    monotonic,
-    report,
-  });
+  const entryLoader = new EntryLoader(
+    {
+      cache: lookups,
+      admission,
+      fetcher,
+      leases: redis?.leases,
+      random,
+      monotonic,
+      report,
+    },
+    { redisBudgetMs: settings.redis.budget },
+  );
   const loader = lastLoads.remembering(entryLoader);
-  const flights = new SingleFlight<Load>({
-    collapseWindowMs: coalescing.collapseWindow,
-    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
-    now: monotonic,
-  });
-  const refreshStale = refreshStaleWith({ flights, loader, timeoutMs: upstream.timeout, onBug: events.reportBug });
+  const flights = new SingleFlight<Load>(
+    {
+      failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
+      now: monotonic,
+    },
+    { collapseWindowMs: coalescing.collapseWindow },
+  );
+  const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({
-    calls: new CallMemo(network, epoch),
+    calls: new CallMemo(epoch, network),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
@@ -121,14 +125,14 @@ export function openProxy(options: OpenProxyOptions): OpenProxy {
     answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
-      options.onAsked(call, key);
+      dependencies.onAsked(call, key);
       stream?.onAsked(call, key);
     },
     now,
     random,
     report,
   });
-  return { handler, explain: explainWith({ network, epoch, policies: settings.lifetimes, cache, lastLoads, now }) };
+  return { handler, explain: explainWith({ epoch, cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
 }
 
 /** One for each indexer: of two on one chain, one may be hours behind. */

@@ -9,8 +9,7 @@ import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
 import { PassThrough } from './proxy/pass-through.ts';
 
-export interface OpenPublicServerOptions {
-  readonly settings: Settings;
+export interface OpenPublicServerDependencies {
   readonly events: EventHub;
   readonly cache: TieredCache;
   readonly forms: FormMaker;
@@ -24,41 +23,49 @@ export interface OpenPublicServerOptions {
 }
 
 /** Builds the public port, which does not listen yet. */
-export function openPublicServer(options: OpenPublicServerOptions): PublicServer {
-  const { settings, events, cache, forms, handler, now } = options;
+export function openPublicServer(dependencies: OpenPublicServerDependencies, settings: Settings): PublicServer {
+  const { events, cache, forms, handler, now } = dependencies;
   const { http, upstream } = settings;
-  return new PublicServer({
-    passThrough: settings.passThrough.enabled ? openPassThrough(options) : undefined,
-    handle: (request) => handler.handle(request),
-    hits: http.fastLane ? handler : undefined,
-    formOf: (entry, accepted) => forms.of(entry, accepted),
-    discard: (entry) => cache.discard(entry),
-    waitMs: upstream.timeout,
-    maxWaiting: http.maxWaiting,
-    maxHeaderBytes: http.maxHeaderSize,
-    headerTimeoutMs: http.headerTimeout,
-    keepAliveMs: http.keepAlive,
-    maxConnections: http.maxConnections,
-    slowReaderMs: http.slowReader,
-    now,
-    onBug: events.reportBug,
-  });
+  return new PublicServer(
+    {
+      passThrough: settings.passThrough.enabled ? openPassThrough(dependencies, settings) : undefined,
+      handle: (request) => handler.handle(request),
+      hits: http.fastLane ? handler : undefined,
+      formOf: (entry, accepted) => forms.of(entry, accepted),
+      discard: (entry) => cache.discard(entry),
+      now,
+      onBug: events.reportBug,
+    },
+    {
+      waitMs: upstream.timeout,
+      maxWaiting: http.maxWaiting,
+      maxHeaderBytes: http.maxHeaderSize,
+      headerTimeoutMs: http.headerTimeout,
+      keepAliveMs: http.keepAlive,
+      maxConnections: http.maxConnections,
+      slowReaderMs: http.slowReader,
+    },
+  );
 }
 
-function openPassThrough(options: OpenPublicServerOptions): PassThroughServer {
-  const { settings, events, indexer, monotonic, random } = options;
-  const { passThrough, upstream } = settings;
-  return new PassThroughServer({
-    passThrough: new PassThrough({
-      admission: indexer.passThroughAdmission,
-      upstream: indexer.client,
-      maxTransfers: passThrough.maxTransfers,
-      random,
-      monotonic,
-      report: events.proxy.report,
-    }),
-    bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
-    ourKey: upstream.apiKey,
-    sharesOurKey: passThrough.sharedKey,
-  });
+function openPassThrough(
+  { events, indexer, monotonic, random }: OpenPublicServerDependencies,
+  { passThrough, upstream }: Settings,
+): PassThroughServer {
+  return new PassThroughServer(
+    {
+      passThrough: new PassThrough(
+        {
+          admission: indexer.passThroughAdmission,
+          upstream: indexer.client,
+          random,
+          monotonic,
+          report: events.proxy.report,
+        },
+        { maxTransfers: passThrough.maxTransfers },
+      ),
+      bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+    },
+    { ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
+  );
 }

@@ -33,8 +33,7 @@ export interface SharedRedis {
   close(): Promise<void>;
 }
 
-export interface OpenRedisOptions {
-  readonly settings: Settings;
+export interface OpenRedisDependencies {
   readonly forms: FormMaker;
   /** Epoch milliseconds: what instants are written in. */
   readonly now: () => number;
@@ -43,42 +42,54 @@ export interface OpenRedisOptions {
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, forms, now, monotonic, events }: OpenRedisOptions): SharedRedis | undefined {
+export function openRedis(
+  { forms, now, monotonic, events }: OpenRedisDependencies,
+  settings: Settings,
+): SharedRedis | undefined {
   const { redis, upstream, coalescing, network } = settings;
   if (redis.url === undefined) return undefined;
-  const connection = connectRedis({
-    url: redis.url,
-    tlsCa: redis.tlsCaFile,
-    connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.commandTimeout,
-    onTransition: events.redisTransitions.report,
-    onEvictionProblem: events.evictionProblems.report,
-  });
+  const connection = connectRedis(
+    {
+      url: redis.url,
+      tlsCa: redis.tlsCaFile,
+      connectTimeoutMs: redis.connectTimeout,
+      commandTimeoutMs: redis.commandTimeout,
+    },
+    { onTransition: events.redisTransitions.report, onEvictionProblem: events.evictionProblems.report },
+  );
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
-  const tier = new RedisTier({
-    connection,
-    redisKey,
-    toStore: (entry) => forms.toStore(entry),
-    budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
-    maxPendingWrites: redis.maxPendingWrites,
-    maxPendingWriteBytes: redis.maxPendingWriteSize,
-    now,
-    monotonic,
-    report: events.redisCalls.report,
-  });
-  const leases = new RedisLease({
-    redis: connection,
-    redisKey,
-    leaseMs: LEASE_MS,
-    renewEveryMs: RENEW_EVERY_MS,
-    // A load that waits for the rate and then for the indexer ends within it.
-    longestMs: upstream.timeout + LEASE_SPARE_MS,
-    collapseWindowMs: coalescing.collapseWindow,
-    failureTtlMs: coalescing.failureTtl,
-    pollBudgetMs: redis.budget,
-    now: monotonic,
-  });
+  const tier = new RedisTier(
+    {
+      connection,
+      redisKey,
+      toStore: (entry) => forms.toStore(entry),
+      now,
+      monotonic,
+      report: events.redisCalls.report,
+    },
+    {
+      budgetMs: redis.budget,
+      breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+      maxPendingWrites: redis.maxPendingWrites,
+      maxPendingWriteBytes: redis.maxPendingWriteSize,
+    },
+  );
+  const leases = new RedisLease(
+    {
+      redis: connection,
+      redisKey,
+      now: monotonic,
+    },
+    {
+      leaseMs: LEASE_MS,
+      renewEveryMs: RENEW_EVERY_MS,
+      // A load that waits for the rate and then for the indexer ends within it.
+      longestMs: upstream.timeout + LEASE_SPARE_MS,
+      collapseWindowMs: coalescing.collapseWindow,
+      failureTtlMs: coalescing.failureTtl,
+      pollBudgetMs: redis.budget,
+    },
+  );
   return {
     connection,
     tier,

@@ -41,8 +41,7 @@ export interface OpenStream {
 /** Asks the indexer anew for a key. Resolves when that ended, in any way. */
 type Refresh = (call: Call, key: string) => Promise<void>;
 
-export interface OpenStreamOptions {
-  readonly settings: Settings;
+export interface OpenStreamDependencies {
   readonly events: EventHub;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -53,21 +52,23 @@ export interface OpenStreamOptions {
 }
 
 /** Builds it; `undefined` where no stream is set. */
-export function openStream(options: OpenStreamOptions): OpenStream | undefined {
-  const { settings, events, now, monotonic, random } = options;
+export function openStream(dependencies: OpenStreamDependencies, settings: Settings): OpenStream | undefined {
+  const { events, now, monotonic, random } = dependencies;
   const { report } = events.stream;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
   let refresh: Refresh = async () => {};
   const ticks = new Ticks();
   const trust = new Trust({ monotonic, report });
-  const watches = new Watches({
-    maxAddresses,
-    ticks,
-    accountsOf: accountsAskedFor,
-    onNames: () => subscription.changed(),
-    monotonic,
-  });
+  const watches = new Watches(
+    {
+      ticks,
+      accountsOf: accountsAskedFor,
+      onNames: () => subscription.changed(),
+      monotonic,
+    },
+    { maxAddresses },
+  );
   const subscription = new Subscription({
     wanted: () => watches.names(),
     send: (message) => connection.send(message),
@@ -75,17 +76,19 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
     onLimit: (limit) => watches.limit(limit),
     report,
   });
-  const freshness = new PushedFreshness({
-    watches,
-    ticks,
-    stretchedMs: settings.lifetimes.pendingWatched,
-    sinceOf: (name) => subscription.sinceOf(name),
-    isTrusted: () => trust.isGiven,
-    onMissed: () => trust.missed(),
-    refresh: (call, key) => refresh(call, key),
-    now,
-    monotonic,
-  });
+  const freshness = new PushedFreshness(
+    {
+      watches,
+      ticks,
+      sinceOf: (name) => subscription.sinceOf(name),
+      isTrusted: () => trust.isGiven,
+      onMissed: () => trust.missed(),
+      refresh: (call, key) => refresh(call, key),
+      now,
+      monotonic,
+    },
+    { stretchedMs: settings.lifetimes.pendingWatched },
+  );
   const onFrame = (frame: Exclude<Frame, { kind: 'bad' }>) => {
     if (frame.kind !== 'event') {
       subscription.take(frame);
@@ -95,7 +98,7 @@ export function openStream(options: OpenStreamOptions): OpenStream | undefined {
     freshness.onEvent(frame);
   };
   const connection = new StreamConnection({
-    open: options.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
+    open: dependencies.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
     onUp: () => watches.begin(),
     onDown: () => {

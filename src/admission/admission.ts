@@ -28,7 +28,7 @@ export interface Ticket {
   end(outcome: Outcome, retryAfter?: string): void;
 }
 
-export interface AdmissionOptions {
+export interface AdmissionDependencies {
   readonly slots: Slots;
   readonly backlog: Backlog;
   /** Whether this process has hardly any memory left. */
@@ -37,12 +37,15 @@ export interface AdmissionOptions {
   readonly guardsOf: (request: EntryRequest) => readonly Guard[];
   /** Absent when the rate is not limited. */
   readonly rate: RateLimit | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+export interface AdmissionOptions {
   /** No request is let in that would wait longer than this for the rate limit, in milliseconds. */
   readonly patienceMs: number;
   /** How long the slot of a request that was given up stays taken: see {@link HeldSlots}. */
   readonly holdAfterTimeoutMs: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 /**
@@ -57,15 +60,17 @@ export interface AdmissionOptions {
  * while the waiter goes back to the end of the queue.
  */
 export class Admission {
-  readonly #options: AdmissionOptions;
+  readonly #dependencies: AdmissionDependencies;
+  readonly #patienceMs: number;
   readonly #waiters = new Map<EntryRequest, Waiter>();
   readonly #heldSlots: HeldSlots;
   #inFlight = 0;
 
-  constructor(options: AdmissionOptions) {
-    this.#options = options;
+  constructor(dependencies: AdmissionDependencies, options: AdmissionOptions) {
+    this.#dependencies = dependencies;
+    this.#patienceMs = options.patienceMs;
     const release = (operation: string) => this.#release(operation);
-    this.#heldSlots = new HeldSlots({ holdMs: options.holdAfterTimeoutMs, release });
+    this.#heldSlots = new HeldSlots({ release }, { holdMs: options.holdAfterTimeoutMs });
   }
 
   /** Requests that were sent and have not ended. */
@@ -75,27 +80,27 @@ export class Admission {
 
   /** Slots taken: requests that may be sent, are in flight, or were given up a moment ago. */
   get slotsInUse(): number {
-    return this.#options.slots.inUse;
+    return this.#dependencies.slots.inUse;
   }
 
   /** Requests that wait for a slot. */
   get waiting(): number {
-    return this.#options.backlog.size;
+    return this.#dependencies.backlog.size;
   }
 
   /** Slots in all. */
   get limit(): number {
-    return this.#options.slots.max;
+    return this.#dependencies.slots.max;
   }
 
   /** How long a miss that comes now would wait for a slot, in milliseconds; 0 while that is not known. */
   expectedWaitMs(operation: string): number {
-    return this.#options.backlog.expectedWaitMs(operation) ?? 0;
+    return this.#dependencies.backlog.expectedWaitMs(operation) ?? 0;
   }
 
   /** Whether a request of an operation would get its slot at once. */
   hasFree(operation: string): boolean {
-    const { slots, backlog } = this.#options;
+    const { slots, backlog } = this.#dependencies;
     return !backlog.hasWaiting(operation) && slots.mayTake(operation);
   }
 
@@ -106,7 +111,7 @@ export class Admission {
 
   /** Gives a ticket, at once or when a slot becomes free, or says why not. Never rejects. */
   async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
-    const { slots } = this.#options;
+    const { slots } = this.#dependencies;
     const { operation, signal } = request;
     if (signal.aborted) return 'abandoned';
     slots.asked(operation);
@@ -118,31 +123,31 @@ export class Admission {
   /** A client waits from now on for what was entered as a refresh. */
   raise(request: EntryRequest): void {
     const waiter = this.#waiters.get(request);
-    if (waiter !== undefined) this.#options.backlog.raise(waiter);
+    if (waiter !== undefined) this.#dependencies.backlog.raise(waiter);
   }
 
   #closedDoor(request: EntryRequest): Refusal | undefined {
-    if (this.#options.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
-    const guard = this.#options.guardsOf(request).find(({ isOpen }) => isOpen);
+    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const guard = this.#dependencies.guardsOf(request).find(({ isOpen }) => isOpen);
     return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
   }
 
   #longWait(request: EntryRequest): Refusal | undefined {
-    const { backlog, patienceMs } = this.#options;
+    const { backlog } = this.#dependencies;
     const { operation, priority } = request;
     const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
-    if (rateWaitMs > patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
+    if (rateWaitMs > this.#patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
     if (this.hasFree(operation)) return undefined;
     const refused = backlog.refuse(operation, priority);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
   }
 
   #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {
-    return withClientKey === true ? undefined : this.#options.rate;
+    return withClientKey === true ? undefined : this.#dependencies.rate;
   }
 
   #wait(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
-    const { backlog } = this.#options;
+    const { backlog } = this.#dependencies;
     const { operation, priority, signal } = request;
     return new Promise((resolve) => {
       const leave = (outcome: Ticket | Refusal | 'abandoned') => {
@@ -167,7 +172,7 @@ export class Admission {
   }
 
   #grant(request: EntryRequest): Ticket {
-    const { slots, now } = this.#options;
+    const { slots, now } = this.#dependencies;
     const { operation } = request;
     slots.take(operation);
     let sent: { readonly passes: readonly Pass[]; readonly at: number } | undefined;
@@ -208,7 +213,7 @@ export class Admission {
     if (rate === undefined) return this.#takePasses(request);
     const closed = this.#closedDoor(request);
     if (closed !== undefined) return closed;
-    const taken = await rate.take(request.signal, this.#options.patienceMs);
+    const taken = await rate.take(request.signal, this.#patienceMs);
     if (taken === 'abandoned') return taken;
     if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
     const passes = this.#takePasses(request);
@@ -217,9 +222,9 @@ export class Admission {
   }
 
   #takePasses(request: EntryRequest): readonly Pass[] | Refusal {
-    if (this.#options.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
     const passes: Pass[] = [];
-    for (const guard of this.#options.guardsOf(request)) {
+    for (const guard of this.#dependencies.guardsOf(request)) {
       const pass = guard.admit(request.key);
       if (pass === undefined) {
         for (const taken of passes) taken.end('unsent');
@@ -231,7 +236,7 @@ export class Admission {
   }
 
   #release(operation: string): void {
-    const { slots, backlog } = this.#options;
+    const { slots, backlog } = this.#dependencies;
     slots.release(operation);
     for (;;) {
       const next = backlog.next(

@@ -20,6 +20,11 @@ export interface Waiter {
   readonly giveUp: () => void;
 }
 
+export interface BacklogDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
 export interface BacklogOptions {
   /** How long a client waits for a slot, in milliseconds. */
   readonly patienceMs: number;
@@ -27,8 +32,6 @@ export interface BacklogOptions {
   readonly shortPatienceMs: number;
   /** The most that may wait. */
   readonly maxWaiting: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 /** Why a newcomer is not let in, and how long it would have waited, in milliseconds (0 when that is not known). */
@@ -67,6 +70,7 @@ interface Waiting {
  * Who was let in keeps its whole patience, and gives up only if the indexer became so much slower that it is over.
  */
 export class Backlog {
+  readonly #dependencies: BacklogDependencies;
   readonly #options: BacklogOptions;
   readonly #lanes = new Map<string, Lane>();
   readonly #waiting = new Map<Waiter, Waiting>();
@@ -74,7 +78,8 @@ export class Backlog {
   #expiry: NodeJS.Timeout | undefined;
   #expiryAt = Number.POSITIVE_INFINITY;
 
-  constructor(options: BacklogOptions) {
+  constructor(dependencies: BacklogDependencies, options: BacklogOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -95,7 +100,7 @@ export class Backlog {
   expectedWaitMs(operation: string, priority: Priority = 'miss'): number | undefined {
     const lane = this.#lanes.get(operation);
     if (lane === undefined || lane.size === 0) return 0;
-    const perMs = lane.drain.perMs(this.#options.now(), this.#options.patienceMs);
+    const perMs = lane.drain.perMs(this.#dependencies.now(), this.#options.patienceMs);
     if (perMs === undefined) return undefined;
     const longestMs = 2 * this.#options.patienceMs;
     // Nothing starts at all.
@@ -119,7 +124,8 @@ export class Backlog {
 
   /** Lets one in. */
   add(waiter: Waiter): void {
-    const { now, patienceMs, shortPatienceMs } = this.#options;
+    const { now } = this.#dependencies;
+    const { patienceMs, shortPatienceMs } = this.#options;
     const lane = this.#lane(waiter.operation);
     const since = now();
     if (lane.size === 0) lane.drain.begin(since);
@@ -171,7 +177,7 @@ export class Backlog {
       bestRank = rankOfAll;
     }
     if (best === undefined) return undefined;
-    this.#lane(best.waiter.operation).drain.add(this.#options.now());
+    this.#lane(best.waiter.operation).drain.add(this.#dependencies.now());
     this.remove(best.waiter);
     return best.waiter;
   }
@@ -186,7 +192,7 @@ export class Backlog {
     if (until >= this.#expiryAt) return;
     this.#cancelExpiry();
     this.#expiryAt = until;
-    this.#expiry = setTimeout(() => this.#expire(), Math.max(1, Math.ceil(until - this.#options.now())));
+    this.#expiry = setTimeout(() => this.#expire(), Math.max(1, Math.ceil(until - this.#dependencies.now())));
   }
 
   #cancelExpiry(): void {
@@ -196,7 +202,7 @@ export class Backlog {
 
   #expire(): void {
     this.#cancelExpiry();
-    const now = this.#options.now();
+    const now = this.#dependencies.now();
     for (let overdue = this.#overdue(now); overdue !== undefined; overdue = this.#overdue(now)) {
       const { waiter } = overdue;
       if (waiter.priority === 'miss') this.#lane(waiter.operation).overloaded = true;

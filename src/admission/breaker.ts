@@ -9,6 +9,16 @@ const JITTER = 0.2;
 /** Enough to decide by, however many requests a window holds. */
 const MOST_SAMPLES = 1000;
 
+export interface BreakerDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** 0 to 1. */
+  readonly random: () => number;
+  readonly onTransition: (transition: BreakerTransition) => void;
+  /** Called when a request found no connection, which is a failure of other breakers as well. */
+  readonly onUnreachable?: (key: string) => void;
+}
+
 export interface BreakerOptions {
   /** It opens when this part (0 to 1) of at least so many keys failed within the window. */
   readonly failureRate: number;
@@ -17,10 +27,6 @@ export interface BreakerOptions {
   /** How long it stays open before a trial, in milliseconds; each failed trial doubles that, up to the longest. */
   readonly openMs: number;
   readonly longestOpenMs: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-  /** 0 to 1. */
-  readonly random: () => number;
 }
 
 /** It opened, or stays open as a trial failed, for `openMs`; or it closed. */
@@ -32,24 +38,18 @@ export type BreakerTransition = { readonly state: 'open'; readonly openMs: numbe
  */
 export class Breaker implements Guard {
   readonly reason = 'breaker-open';
+  readonly #dependencies: BreakerDependencies;
   readonly #options: BreakerOptions;
-  readonly #onTransition: (transition: BreakerTransition) => void;
-  readonly #onUnreachable: (key: string) => void;
   readonly #samples: KeySamples;
   readonly #circuit: Circuit;
   #openMs = 0;
 
-  /** `onUnreachable`: called when a request found no connection, which is a failure of other breakers as well. */
-  constructor(
-    options: BreakerOptions,
-    onTransition: (transition: BreakerTransition) => void = () => {},
-    onUnreachable: (key: string) => void = () => {},
-  ) {
-    const { windowMs, now } = options;
+  constructor(dependencies: BreakerDependencies, options: BreakerOptions) {
+    const { now } = dependencies;
+    const { windowMs } = options;
+    this.#dependencies = dependencies;
     this.#options = options;
-    this.#onTransition = onTransition;
-    this.#onUnreachable = onUnreachable;
-    this.#samples = new KeySamples({ windowMs, mostSamples: MOST_SAMPLES, now });
+    this.#samples = new KeySamples({ now }, { windowMs, mostSamples: MOST_SAMPLES });
     this.#circuit = new Circuit(now);
   }
 
@@ -67,7 +67,7 @@ export class Breaker implements Guard {
     const admitted = this.#circuit.admit();
     if (admitted === 'open') return undefined;
     return passOf((outcome) => {
-      if (outcome === 'unreachable') this.#onUnreachable(key);
+      if (outcome === 'unreachable') this.#dependencies.onUnreachable?.(key);
       if (admitted === 'trial') this.#endTrial(key, outcome);
       else this.count(key, outcome);
     });
@@ -97,14 +97,15 @@ export class Breaker implements Guard {
       // A 404 or a 429 says nothing about health, but the indexer is there and answers.
       this.#samples.clear();
       this.#circuit.close();
-      this.#onTransition({ state: 'closed' });
+      this.#dependencies.onTransition({ state: 'closed' });
     }
   }
 
   #open(): void {
-    const openMs = this.#openMs * (1 - JITTER * this.#options.random());
+    const { random, onTransition } = this.#dependencies;
+    const openMs = this.#openMs * (1 - JITTER * random());
     this.#circuit.open(openMs);
-    this.#onTransition({ state: 'open', openMs });
+    onTransition({ state: 'open', openMs });
   }
 }
 

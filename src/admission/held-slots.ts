@@ -1,8 +1,11 @@
+export interface HeldSlotsDependencies {
+  /** Frees a slot of an operation. */
+  readonly release: (operation: string) => void;
+}
+
 export interface HeldSlotsOptions {
   /** How long a slot stays taken after its request was given up, in milliseconds. */
   readonly holdMs: number;
-  /** Frees a slot of an operation. */
-  readonly release: (operation: string) => void;
 }
 
 /** The part of a request's time, from its sending, in which an answer to another one says nothing: it was sent before. */
@@ -26,10 +29,12 @@ interface Line {
  *   an answer comes.
  */
 export class HeldSlots {
+  readonly #dependencies: HeldSlotsDependencies;
   readonly #options: HeldSlotsOptions;
   readonly #lines = new Map<string, Line>();
 
-  constructor(options: HeldSlotsOptions) {
+  constructor(dependencies: HeldSlotsDependencies, options: HeldSlotsOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -45,7 +50,8 @@ export class HeldSlots {
 
   /** Holds the slot of a request that was sent and given up at these instants (monotonic milliseconds). */
   hold(operation: string, { sentAt, endedAt }: { readonly sentAt: number; readonly endedAt: number }): void {
-    const { holdMs, release } = this.#options;
+    const { release } = this.#dependencies;
+    const { holdMs } = this.#options;
     const line = this.#line(operation);
     if (line.heardAt > sentAt + EARLY * (endedAt - sentAt)) {
       setTimeout(() => release(operation), holdMs).unref();
@@ -67,7 +73,7 @@ export class HeldSlots {
 
   #free(operation: string, line: Line): void {
     line.silent--;
-    this.#options.release(operation);
+    this.#dependencies.release(operation);
   }
 
   #line(operation: string): Line {

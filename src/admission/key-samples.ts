@@ -1,12 +1,15 @@
 import { Fifo, type Place } from './fifo.ts';
 
+export interface KeySamplesDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
 export interface KeySamplesOptions {
   /** How long a sample counts, in milliseconds. */
   readonly windowMs: number;
   /** The most samples that are kept; of more, the newest. */
   readonly mostSamples: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 interface Sample {
@@ -20,13 +23,15 @@ interface Sample {
  * weighs as one however often it is asked for.
  */
 export class KeySamples {
+  readonly #dependencies: KeySamplesDependencies;
   readonly #options: KeySamplesOptions;
   readonly #samples = new Map<string, Place<Sample>>();
   /** Oldest first. */
   #inOrder = new Fifo<Sample>();
   #failures = 0;
 
-  constructor(options: KeySamplesOptions) {
+  constructor(dependencies: KeySamplesDependencies, options: KeySamplesOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -44,7 +49,7 @@ export class KeySamples {
 
   add(key: string, failed: boolean): void {
     this.#delete(key);
-    this.#samples.set(key, this.#inOrder.push({ key, at: this.#options.now(), failed }));
+    this.#samples.set(key, this.#inOrder.push({ key, at: this.#dependencies.now(), failed }));
     if (failed) this.#failures++;
     this.#forgetOld();
   }
@@ -62,7 +67,8 @@ export class KeySamples {
   }
 
   #forgetOld(): void {
-    const { windowMs, mostSamples, now } = this.#options;
+    const { now } = this.#dependencies;
+    const { windowMs, mostSamples } = this.#options;
     const oldestAt = now() - windowMs;
     for (let oldest = this.#inOrder.first; oldest !== undefined; oldest = this.#inOrder.first) {
       if (oldest.at > oldestAt && this.#samples.size <= mostSamples) return;

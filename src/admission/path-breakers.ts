@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
-import { Breaker, type BreakerOptions, type BreakerTransition } from './breaker.ts';
+import { Breaker, type BreakerDependencies, type BreakerOptions } from './breaker.ts';
 
 /** Paths that are remembered; of more, those asked for last. */
 const MOST_PATHS = 300;
 
 /** A circuit breaker for each path that is passed through: what fails on one path says nothing about another. */
 export class PathBreakers {
+  readonly #dependencies: BreakerDependencies;
   readonly #options: BreakerOptions;
-  readonly #onTransition: (transition: BreakerTransition) => void;
   readonly #breakers = new LRUCache<string, Breaker>({ max: MOST_PATHS });
 
-  constructor(options: BreakerOptions, onTransition: (transition: BreakerTransition) => void) {
+  constructor(dependencies: BreakerDependencies, options: BreakerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    this.#onTransition = onTransition;
   }
 
   /** The breaker of a request target, whose query does not matter. */
@@ -20,7 +20,7 @@ export class PathBreakers {
     const [path = ''] = target.split('?', 1);
     const known = this.#breakers.get(path);
     if (known !== undefined) return known;
-    const breaker = new Breaker(this.#options, this.#onTransition);
+    const breaker = new Breaker(this.#dependencies, this.#options);
     this.#breakers.set(path, breaker);
     return breaker;
   }

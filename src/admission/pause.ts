@@ -4,16 +4,19 @@ import { type Guard, type Pass, passOf } from './guard.ts';
 /** A pause that follows a failed trial is longer than the one before by this factor. */
 const LONGER_EACH_TIME = 1.5;
 
-export interface PauseOptions {
-  /** How long a pause lasts when the indexer did not say, in milliseconds. */
-  readonly defaultMs: number;
-  /** The longest pause that is believed, in milliseconds. */
-  readonly longestMs: number;
+export interface PauseDependencies {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Epoch milliseconds: `Retry-After` may be a date. */
   readonly wallNow: () => number;
   readonly onTransition: (transition: PauseTransition) => void;
+}
+
+export interface PauseOptions {
+  /** How long a pause lasts when the indexer did not say, in milliseconds. */
+  readonly defaultMs: number;
+  /** The longest pause that is believed, in milliseconds. */
+  readonly longestMs: number;
 }
 
 /** A pause of that many milliseconds began, or the last of several ended: a trial was answered. */
@@ -25,14 +28,16 @@ export type PauseTransition = { readonly state: 'begun'; readonly ms: number } |
  */
 export class Pause implements Guard {
   readonly reason = 'paused';
+  readonly #dependencies: PauseDependencies;
   readonly #options: PauseOptions;
   readonly #circuit: Circuit;
   /** The length of the last pause, until a trial was answered. */
   #lengthMs = 0;
 
-  constructor(options: PauseOptions) {
+  constructor(dependencies: PauseDependencies, options: PauseOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    this.#circuit = new Circuit(options.now);
+    this.#circuit = new Circuit(dependencies.now);
   }
 
   get isOpen(): boolean {
@@ -58,11 +63,12 @@ export class Pause implements Guard {
   #end(): void {
     this.#lengthMs = 0;
     this.#circuit.close();
-    this.#options.onTransition({ state: 'ended' });
+    this.#dependencies.onTransition({ state: 'ended' });
   }
 
   #begin(retryAfter: string | undefined, afterTrial: boolean): void {
-    const { longestMs, onTransition } = this.#options;
+    const { onTransition } = this.#dependencies;
+    const { longestMs } = this.#options;
     const askedMs = this.#asked(retryAfter);
     const ms = Math.min(longestMs, afterTrial ? Math.max(askedMs, this.#lengthMs * LONGER_EACH_TIME) : askedMs);
     if (this.#lengthMs === 0) onTransition({ state: 'begun', ms });
@@ -80,6 +86,6 @@ export class Pause implements Guard {
     if (retryAfter === undefined) return undefined;
     if (/^\s*[0-9]+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000;
     const at = Date.parse(retryAfter);
-    return Number.isNaN(at) ? undefined : at - this.#options.wallNow();
+    return Number.isNaN(at) ? undefined : at - this.#dependencies.wallNow();
   }
 }

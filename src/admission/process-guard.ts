@@ -9,13 +9,10 @@ export interface ProcessLoad {
   readonly memory: number;
 }
 
-/** What a guard is made of. */
 export interface ProcessGuardOptions {
   /** The share of the heap limit, and of the container's limit, above which the process is full. */
   readonly maxMemory: number;
   readonly sampleEveryMs: number;
-  /** Reads the load; injected in tests. */
-  readonly sample?: () => ProcessLoad;
 }
 
 /**
@@ -28,9 +25,10 @@ export class ProcessGuard {
   readonly #timer: NodeJS.Timeout;
   #load: ProcessLoad = { heap: 0, memory: 0 };
 
-  constructor(options: ProcessGuardOptions) {
+  /** `sample`: reads the load; given in tests alone. */
+  constructor(options: ProcessGuardOptions, sample: () => ProcessLoad = sampler()) {
     this.#options = options;
-    this.#sample = options.sample ?? sampler();
+    this.#sample = sample;
     this.#timer = setInterval(() => this.update(), options.sampleEveryMs).unref();
   }
 

@@ -3,9 +3,7 @@ import { Fifo } from './fifo.ts';
 /** A slot in time for one request, or how long the next free one is away, in milliseconds, when that is too long. */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: number };
 
-export interface RateLimitOptions {
-  /** Requests a second, a whole number from 1 up. */
-  readonly perSecond: number;
+export interface RateLimitDependencies {
   /**
    * Reserves the next free slot among all instances that share the rate, if it is at most so far away. When they cannot
    * be asked (`undefined`, or a failure), this instance keeps to the whole rate by itself.
@@ -13,6 +11,11 @@ export interface RateLimitOptions {
   readonly reserveShared?: ((stepMs: number, longestWaitMs: number) => Promise<Reserved | undefined>) | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+}
+
+export interface RateLimitOptions {
+  /** Requests a second, a whole number from 1 up. */
+  readonly perSecond: number;
 }
 
 /** What waiting for the rate comes to: the request may be sent, its signal was aborted, or the wait would be too long. */
@@ -27,19 +30,19 @@ export type Taken = 'go' | 'abandoned' | { readonly waitMs: number };
  * Slots belong to nobody: each is used by whoever has waited longest when it comes, so that one who leaves wastes none.
  */
 export class RateLimit {
-  readonly #options: RateLimitOptions;
+  readonly #dependencies: RateLimitDependencies;
   readonly #stepMs: number;
   readonly #waiting = new Fifo<(taken: Taken) => void>();
   #nextFreeAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RateLimitOptions) {
-    this.#options = options;
+  constructor(dependencies: RateLimitDependencies, options: RateLimitOptions) {
+    this.#dependencies = dependencies;
     this.#stepMs = 1000 / options.perSecond;
   }
 
   /** How long one who came after `ahead` others that have no slot yet would wait, in milliseconds, as far as is known. */
   expectedWaitMs(ahead: number): number {
-    return Math.max(0, this.#nextFreeAt - this.#options.now()) + ahead * this.#stepMs;
+    return Math.max(0, this.#nextFreeAt - this.#dependencies.now()) + ahead * this.#stepMs;
   }
 
   /** Waits for a slot, if it is at most `longestWaitMs` away, until `signal` is aborted. Never rejects. */
@@ -75,13 +78,13 @@ export class RateLimit {
     const shared = await this.#reserveShared(longestWaitMs);
     if (shared === undefined) return this.#reserveAlone(longestWaitMs);
     const ownMs = shared.state === 'reserved' ? this.#stepMs : 0;
-    this.#nextFreeAt = this.#options.now() + shared.waitMs + ownMs;
+    this.#nextFreeAt = this.#dependencies.now() + shared.waitMs + ownMs;
     return shared;
   }
 
   async #reserveShared(longestWaitMs: number): Promise<Reserved | undefined> {
     try {
-      return await this.#options.reserveShared?.(this.#stepMs, longestWaitMs);
+      return await this.#dependencies.reserveShared?.(this.#stepMs, longestWaitMs);
     } catch {
       // Whoever waits must not hang on a bug.
       return undefined;
@@ -89,7 +92,7 @@ export class RateLimit {
   }
 
   #reserveAlone(longestWaitMs: number): Reserved {
-    const now = this.#options.now();
+    const now = this.#dependencies.now();
     const slotAt = Math.max(now, this.#nextFreeAt);
     const waitMs = slotAt - now;
     if (waitMs > longestWaitMs) return { state: 'too-long', waitMs };

@@ -20,35 +20,41 @@ if waitMs > longestMs then return {0, waitMs * 1000} end
 redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs))
 return {1, waitMs * 1000}`;
 
-export interface SharedRateOptions {
-  readonly key: string;
+export interface SharedRateDependencies {
   /** Runs a script in Redis; may reject, and may take as long as it likes. */
   readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** What Redis has not answered by then is decided here, in milliseconds. */
-  readonly budgetMs: number;
-  /** After so many failures in a row Redis is not asked for `openMs`. */
-  readonly failuresToOpen: number;
-  readonly openMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Told when it changes: whether Redis decides for all instances, or this one alone for itself. */
   readonly onShared: (shared: boolean) => void;
 }
 
+export interface SharedRateOptions {
+  readonly key: string;
+  /** What Redis has not answered by then is decided here, in milliseconds. */
+  readonly budgetMs: number;
+  /** After so many failures in a row Redis is not asked for `openMs`. */
+  readonly failuresToOpen: number;
+  readonly openMs: number;
+}
+
 /** The slots of a rate that several instances share through Redis. */
 export class SharedRate {
+  readonly #dependencies: SharedRateDependencies;
   readonly #options: SharedRateOptions;
   #failures = 0;
   #aloneUntil = Number.NEGATIVE_INFINITY;
   #isShared = true;
 
-  constructor(options: SharedRateOptions) {
+  constructor(dependencies: SharedRateDependencies, options: SharedRateOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
-  /** See {@link RateLimitOptions.reserveShared}. */
+  /** See {@link RateLimitDependencies.reserveShared}. */
   readonly reserve = async (stepMs: number, longestWaitMs: number): Promise<Reserved | undefined> => {
-    const { key, runScript, now, failuresToOpen, openMs } = this.#options;
+    const { runScript, now } = this.#dependencies;
+    const { key, failuresToOpen, openMs } = this.#options;
     if (now() < this.#aloneUntil) return undefined;
     try {
       const args = [String(stepMs), String(longestWaitMs)];
@@ -67,7 +73,7 @@ export class SharedRate {
   };
 
   #say(isShared: boolean): void {
-    if (isShared !== this.#isShared) this.#options.onShared(isShared);
+    if (isShared !== this.#isShared) this.#dependencies.onShared(isShared);
     this.#isShared = isShared;
   }
 

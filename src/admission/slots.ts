@@ -4,13 +4,16 @@ const RECENTLY_MS = 60_000;
 /** The part of an operation's share that is never lent to others while the operation is in use. */
 const NEVER_LENT = 1 / 4;
 
+export interface SlotsDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
 export interface SlotsOptions {
   /** The most requests that may be at the indexer at once. */
   readonly max: number;
   /** Fraction of the slots that belongs to each operation, 0 to 1; none where an operation is not named. */
   readonly shares: Readonly<Record<string, number>>;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 interface Use {
@@ -28,13 +31,15 @@ interface Use {
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  */
 export class Slots {
+  readonly #dependencies: SlotsDependencies;
   readonly #options: SlotsOptions;
   readonly #uses = new Map<string, Use>();
   /** Operations with a share. */
   readonly #sharers: number;
   #inUse = 0;
 
-  constructor(options: SlotsOptions) {
+  constructor(dependencies: SlotsDependencies, options: SlotsOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#sharers = Object.values(options.shares).filter((share) => share > 0).length;
   }
@@ -50,12 +55,12 @@ export class Slots {
 
   /** Remembers that an operation is in use, whether or not it gets a slot. */
   asked(operation: string): void {
-    this.#use(operation).askedAt = this.#options.now();
+    this.#use(operation).askedAt = this.#dependencies.now();
   }
 
   /** Whether an operation may take a slot now. */
   mayTake(operation: string): boolean {
-    const recentlyAt = this.#options.now() - RECENTLY_MS;
+    const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
     let free = this.#options.max - this.#inUse;
     // What was lent comes back slot by slot: two operations that wait for theirs must not keep a free one from each other.
     if (this.#use(operation).inUse < this.#kept(operation)) return free > 0;

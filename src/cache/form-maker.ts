@@ -1,4 +1,4 @@
-import { type Accepted, type Coding, type Encoding, etagOf, IDENTITY_ONLY } from '../content-codings.ts';
+import { type Accepted, type Coding, type Encoding, IDENTITY_ONLY } from '../content-codings.ts';
 import { decodeBody, encodeBody } from './content-coding.ts';
 import type { Entry } from './entry.ts';
 import { ask, canBeEncoded, type Form, type Forms, giveUpEncoding, isAsked, keep, keptEncoding } from './forms.ts';
@@ -15,14 +15,17 @@ export interface FormEvent {
   readonly encoding: Encoding;
 }
 
+export interface FormMakerDependencies {
+  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
+  readonly onChange: (entry: Entry) => void;
+  readonly report: (event: FormEvent) => void;
+}
+
 export interface FormMakerOptions {
   /** The encodings that may be sent. Of several that a client likes equally well, the first is made. */
   readonly encodings: readonly Encoding[];
   /** A shorter body is never encoded. */
   readonly minBytes: number;
-  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
-  readonly onChange: (entry: Entry) => void;
-  readonly report: (event: FormEvent) => void;
 }
 
 /** The codings of a body to be stored in Redis. */
@@ -37,11 +40,13 @@ export interface StoredForm {
  * accept an encoding, in that alone.
  */
 export class FormMaker {
+  readonly #dependencies: FormMakerDependencies;
   readonly #options: FormMakerOptions;
   readonly #encoding = new Map<Forms, Promise<StoredForm | undefined>>();
   readonly #decoding = new Map<Forms, Promise<Form | undefined>>();
 
-  constructor(options: FormMakerOptions) {
+  constructor(dependencies: FormMakerDependencies, options: FormMakerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -53,10 +58,13 @@ export class FormMaker {
     if (accepted === IDENTITY_ONLY || !this.#mayBeEncoded(entry.forms)) return this.#identity(entry);
     let isMade = false;
     for (const codings of accepted) {
-      const wanted = this.#options.encodings.filter((encoding) => codings.includes(encoding));
-      const kept = wanted.find((encoding) => entry.forms[encoding] !== undefined);
-      if (kept !== undefined) return this.#kept(entry, kept);
-      const [best] = wanted;
+      let best: Encoding | undefined;
+      // Without lists of its own: this is on the way of each hit.
+      for (const encoding of this.#options.encodings) {
+        if (!codings.includes(encoding)) continue;
+        if (entry.forms[encoding] !== undefined) return this.#kept(entry, encoding);
+        best ??= encoding;
+      }
       if (best !== undefined && !isMade) this.#want(entry, best);
       isMade ||= best !== undefined;
       if (best === undefined && codings.includes('identity')) break;
@@ -96,8 +104,8 @@ export class FormMaker {
     return this.#form(entry, coding, entry.forms[coding] as Buffer);
   }
 
-  #form({ etag, forms }: Entry, coding: Coding, body: Buffer): Form {
-    return { coding, body, etag: etagOf(etag, coding), varies: this.#mayBeEncoded(forms) };
+  #form({ forms }: Entry, coding: Coding, body: Buffer): Form {
+    return { coding, body, varies: this.#mayBeEncoded(forms) };
   }
 
   #want(entry: Entry, encoding: Encoding): void {
@@ -120,7 +128,7 @@ export class FormMaker {
 
   async #encodeNow(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
     const { forms } = entry;
-    const { onChange, report } = this.#options;
+    const { onChange, report } = this.#dependencies;
     const { coding, body } = this.#stored(forms);
     const identity = forms.identity ?? (coding === 'identity' ? body : await decodeBody(coding, body, forms.bytes));
     if (identity === undefined) return undefined;
@@ -156,7 +164,7 @@ export class FormMaker {
     if (identity === undefined) return undefined;
     ask(entry.forms, 'identity');
     keep(entry.forms, 'identity', identity);
-    this.#options.onChange(entry);
+    this.#dependencies.onChange(entry);
     return this.#kept(entry, 'identity');
   }
 }

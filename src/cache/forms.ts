@@ -19,8 +19,6 @@ export interface Forms {
 export interface Form {
   readonly coding: Coding;
   readonly body: Buffer;
-  /** Strong entity tag of this coding, with its quotes (RFC 9110 8.8.3.3). */
-  readonly etag: string;
   /** Whether another `Accept-Encoding` could have brought another coding. */
   readonly varies: boolean;
 }

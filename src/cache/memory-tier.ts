@@ -18,13 +18,16 @@ function sizeOf({ key, forms, completeness }: Entry): number {
 }
 
 /** What a `MemoryTier` is built from. */
+export interface MemoryTierDependencies {
+  /** The wall clock, in epoch milliseconds. */
+  readonly now: () => number;
+}
+
 export interface MemoryTierOptions {
   /** The bound over all entries: bodies, keys and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on their number: a garbage collection takes the longer the more there are. */
   readonly maxEntries: number;
-  /** The wall clock, in epoch milliseconds. */
-  readonly now: () => number;
 }
 
 /** An entry in memory, with the instant from which Redis is to be asked again before it is used. */
@@ -45,8 +48,8 @@ export class MemoryTier implements Tier {
   readonly #maxEntries: number;
   readonly #now: () => number;
 
-  constructor(options: MemoryTierOptions) {
-    this.#now = options.now;
+  constructor(dependencies: MemoryTierDependencies, options: MemoryTierOptions) {
+    this.#now = dependencies.now;
     this.#maxEntries = options.maxEntries;
     this.#copies = new LRUCache({
       maxSize: options.maxSizeBytes,

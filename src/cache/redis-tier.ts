@@ -39,12 +39,20 @@ export type RedisTierEvent =
     };
 
 /** What a `RedisTier` is built from. */
-export interface RedisTierOptions {
+export interface RedisTierDependencies {
   readonly connection: RedisConnection & RedisScripting;
   /** Where the entry of a key is. */
   readonly redisKey: (key: string) => string;
   /** The form in which an entry is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<StoredForm>;
+  /** Epoch milliseconds: what the instants of entries are in. */
+  readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  readonly report: (event: RedisTierEvent) => void;
+}
+
+export interface RedisTierOptions {
   /** All work of one look-up ends within this. */
   readonly budgetMs: number;
   /** After `faults` in a row the circuit breaker is open for `openMs`, then one call tries it; reads and writes apart. */
@@ -52,11 +60,6 @@ export interface RedisTierOptions {
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
   readonly maxPendingWriteBytes: number;
-  /** Epoch milliseconds: what the instants of entries are in. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
-  readonly report: (event: RedisTierEvent) => void;
 }
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
@@ -80,20 +83,23 @@ interface Stored {
  * most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
  */
 export class RedisTier implements SharedTier {
+  readonly #dependencies: RedisTierDependencies;
   readonly #options: RedisTierOptions;
   readonly #reads: CircuitBreaker;
   readonly #writes: CircuitBreaker;
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
 
-  constructor(options: RedisTierOptions) {
+  constructor(dependencies: RedisTierDependencies, options: RedisTierOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    this.#reads = reportedBreaker('read', options);
-    this.#writes = reportedBreaker('write', options);
+    this.#reads = reportedBreaker('read', dependencies, options.breaker);
+    this.#writes = reportedBreaker('write', dependencies, options.breaker);
   }
 
   async get(key: string, copy?: SharedCopy): Promise<TierRead> {
-    const { budgetMs, report, monotonic } = this.#options;
+    const { report, monotonic } = this.#dependencies;
+    const { budgetMs } = this.#options;
     const startedAt = monotonic();
     const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)));
     const outcome = typeof read === 'string' ? read : read.outcome;
@@ -105,7 +111,8 @@ export class RedisTier implements SharedTier {
   }
 
   set(entry: Entry, store?: SharedStore): boolean {
-    const { maxPendingWrites, maxPendingWriteBytes, report, now } = this.#options;
+    const { report, now } = this.#dependencies;
+    const { maxPendingWrites, maxPendingWriteBytes } = this.#options;
     const sizeBytes = keptBytes(entry.forms);
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
@@ -126,7 +133,7 @@ export class RedisTier implements SharedTier {
   }
 
   async delete(key: string): Promise<void> {
-    const { connection, redisKey } = this.#options;
+    const { connection, redisKey } = this.#dependencies;
     await connection.runScript(DELETE, [redisKey(key)], []).catch(() => {});
   }
 
@@ -141,8 +148,8 @@ export class RedisTier implements SharedTier {
   }
 
   async #read(key: string, budget: Budget, copy: SharedCopy | undefined): Promise<Found> {
-    const { connection } = this.#options;
-    const redisKey = this.#options.redisKey(key);
+    const { connection } = this.#dependencies;
+    const redisKey = this.#dependencies.redisKey(key);
     if (copy !== undefined) {
       const start = await connection.getStart(redisKey, COPY_BYTES);
       const stamp = ownedBytes(start.subarray(0, STAMP_BYTES));
@@ -156,18 +163,18 @@ export class RedisTier implements SharedTier {
       this.#forget(redisKey, stamp);
       return { outcome: 'corrupt', stamp };
     }
-    return usableUntil(entry) <= this.#options.now()
+    return usableUntil(entry) <= this.#dependencies.now()
       ? { outcome: 'absent', stamp }
       : { outcome: 'found', entry, stamp };
   }
 
   // Damaged bytes could look more complete than every answer to come. That they stay is no fault that anyone waits for.
   #forget(redisKey: string, stamp: Buffer): void {
-    this.#options.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
+    this.#dependencies.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
   }
 
   async #write(entry: Entry, store: SharedStore | undefined): Promise<void> {
-    const { report, monotonic } = this.#options;
+    const { report, monotonic } = this.#dependencies;
     const startedAt = monotonic();
     const stored = await through(this.#writes, () => this.#store(entry, store?.purgedUntil ?? 0));
     const { outcome, checksum } = typeof stored === 'string' ? { outcome: stored } : stored;
@@ -177,7 +184,7 @@ export class RedisTier implements SharedTier {
   }
 
   async #store(entry: Entry, purgedUntil: number): Promise<Stored> {
-    const { connection, redisKey, now, toStore } = this.#options;
+    const { connection, redisKey, now, toStore } = this.#dependencies;
     const bytes = encodeEntry(entry, await toStore(entry));
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
     const reply = await connection.runScript(STORE, [redisKey(entry.key)], [bytes, ttlMs, purgedUntil]);
@@ -187,18 +194,22 @@ export class RedisTier implements SharedTier {
   }
 }
 
-function reportedBreaker(operation: 'read' | 'write', options: RedisTierOptions): CircuitBreaker {
-  const { breaker, monotonic, report } = options;
-  return new CircuitBreaker({
-    failuresToOpen: breaker.faults,
-    openMs: breaker.openMs,
-    now: monotonic,
-    onTransition: (transition) => {
-      const error = transition.state === 'open' ? transition.error : undefined;
-      const reason = error instanceof Error ? error.message : undefined;
-      report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
+function reportedBreaker(
+  operation: 'read' | 'write',
+  { monotonic, report }: RedisTierDependencies,
+  { faults, openMs }: RedisTierOptions['breaker'],
+): CircuitBreaker {
+  return new CircuitBreaker(
+    {
+      now: monotonic,
+      onTransition: (transition) => {
+        const error = transition.state === 'open' ? transition.error : undefined;
+        const reason = error instanceof Error ? error.message : undefined;
+        report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
+      },
     },
-  });
+    { failuresToOpen: faults, openMs },
+  );
 }
 
 async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {

@@ -45,28 +45,33 @@ export interface StoreHints {
   readonly inMemory?: Entry | undefined;
 }
 
-export interface TieredCacheOptions {
+export interface TieredCacheDependencies {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedTier | undefined;
-  /** After Redis failed, how long memory answers by itself before Redis is asked again, in milliseconds. */
-  readonly retryRedisMs: number;
   readonly purges: Purges;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
+export interface TieredCacheOptions {
+  /** After Redis failed, how long memory answers by itself before Redis is asked again, in milliseconds. */
+  readonly retryRedisMs: number;
+}
+
 /** Memory before Redis: what memory holds and may still answer with costs no Redis call. Never throws. */
 export class TieredCache {
+  readonly #dependencies: TieredCacheDependencies;
   readonly #options: TieredCacheOptions;
 
-  constructor(options: TieredCacheOptions) {
+  constructor(dependencies: TieredCacheDependencies, options: TieredCacheOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
   /** What memory may answer with at once. A copy that Redis has to be asked about first is a miss here. */
   lookInMemory(key: string): Lookup {
-    const { memory, redis, now } = this.#options;
+    const { memory, redis, now } = this.#dependencies;
     const copy = memory.peek(key);
     if (copy === undefined) return { state: 'miss' };
     const unconfirmed = redis !== undefined && now() >= copy.askRedisAt && now() < copy.entry.freshUntil;
@@ -75,7 +80,7 @@ export class TieredCache {
 
   /** The best of both tiers, asking Redis once; memory keeps what it learned. */
   async lookUp(key: string): Promise<Lookup> {
-    const { redis, purges } = this.#options;
+    const { redis, purges } = this.#dependencies;
     if (redis === undefined) return this.lookInMemory(key);
     // A purge of all is known by the key alone, and this key is of before the look that may come during the read.
     const wasCurrent = purges.isCurrent;
@@ -90,7 +95,7 @@ export class TieredCache {
 
   /** What each tier holds that may be used, for people who look: neither tier changes, and nothing is learned. */
   async inspect(key: string): Promise<Inspected> {
-    const { memory, redis, purges } = this.#options;
+    const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
     const copy = memory.inspect(key);
     const left = (entry: Entry | undefined) => entry && purges.applyBans(entry);
@@ -102,19 +107,19 @@ export class TieredCache {
 
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
   lookForFallback(key: string): Lookup {
-    const copy = this.#options.memory.peek(key);
+    const copy = this.#dependencies.memory.peek(key);
     return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
   /** Deletes an entry from both tiers: its body cannot be decoded. Never rejects. */
   async discard({ key }: Entry): Promise<void> {
-    this.#options.memory.delete(key);
-    await this.#options.redis?.delete(key);
+    this.#dependencies.memory.delete(key);
+    await this.#dependencies.redis?.delete(key);
   }
 
   /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
   isPurged(entry: Entry): boolean {
-    return entry.askedAt <= this.#options.purges.purgedUntil(entry);
+    return entry.askedAt <= this.#dependencies.purges.purgedUntil(entry);
   }
 
   /**
@@ -122,7 +127,7 @@ export class TieredCache {
    * one more lifetime.
    */
   set(entry: Entry, { known, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
-    const { memory, purges, now } = this.#options;
+    const { memory, purges, now } = this.#dependencies;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
       return outcome;
@@ -142,15 +147,15 @@ export class TieredCache {
 
   /** A fresh copy of what Redis held. Of another one Redis will most often hold a successor, and is asked for that at once. */
   #sharedCopy(key: string): (MemoryCopy & { readonly sharedChecksum: number }) | undefined {
-    const copy = this.#options.memory.peek(key);
-    if (copy === undefined || this.#options.now() >= copy.entry.freshUntil) return undefined;
+    const copy = this.#dependencies.memory.peek(key);
+    if (copy === undefined || this.#dependencies.now() >= copy.entry.freshUntil) return undefined;
     const { sharedChecksum } = copy;
     return sharedChecksum === undefined ? undefined : { ...copy, sharedChecksum };
   }
 
   /** What Redis holds, unless memory holds better. */
   #learn(entry: Entry, stamp: Buffer | undefined): Lookup {
-    const { memory, purges, now } = this.#options;
+    const { memory, purges, now } = this.#dependencies;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
     // It is stale by a soft purge, and what is kept was asked for after it.
@@ -165,7 +170,7 @@ export class TieredCache {
 
   /** Redis let go of it before its time (an eviction): the memory copy must not outlive it. */
   #forget(key: string): Lookup {
-    const { memory, now } = this.#options;
+    const { memory, now } = this.#dependencies;
     const copy = memory.peek(key);
     if (copy === undefined || now() < copy.askRedisAt || now() >= copy.entry.freshUntil)
       return this.lookForFallback(key);
@@ -174,7 +179,8 @@ export class TieredCache {
   }
 
   #withoutRedis(key: string): Lookup {
-    const { memory, retryRedisMs, now } = this.#options;
+    const { memory, now } = this.#dependencies;
+    const { retryRedisMs } = this.#options;
     const copy = memory.peek(key);
     if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
     return this.lookForFallback(key);
@@ -182,7 +188,7 @@ export class TieredCache {
 
   /** The entry that a new answer is compared with. One that is purged is not compared with. */
   #keptEntry(key: string, known?: Entry): Entry | undefined {
-    const { memory, now } = this.#options;
+    const { memory, now } = this.#dependencies;
     const inMemory = memory.peek(key)?.entry;
     if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
     const entry = inMemory ?? known;
@@ -190,14 +196,14 @@ export class TieredCache {
   }
 
   #extend(kept: Entry, onShared?: StoreHints['onShared']): Entry {
-    const entry = extended(kept, this.#options.now());
-    this.#options.memory.set(entry);
+    const entry = extended(kept, this.#dependencies.now());
+    this.#dependencies.memory.set(entry);
     this.#share(entry, onShared);
     return entry;
   }
 
   #share(entry: Entry, onShared: StoreHints['onShared']): boolean {
-    const { memory, redis, purges } = this.#options;
+    const { memory, redis, purges } = this.#dependencies;
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
       const copy = memory.peek(entry.key);
       // Another instance has stored better meanwhile: memory learns it when it is asked for next.
@@ -211,9 +217,9 @@ export class TieredCache {
   }
 
   #lookupOf(entry: Entry, tier: 'memory' | 'redis'): Lookup {
-    const left = this.#options.purges.applyBans(entry);
+    const left = this.#dependencies.purges.applyBans(entry);
     if (left === undefined) return { state: 'miss' };
-    const state = freshnessOf(left, this.#options.now());
+    const state = freshnessOf(left, this.#dependencies.now());
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
   }
 }

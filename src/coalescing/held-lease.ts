@@ -13,8 +13,17 @@ export interface Lease {
   release(): void;
 }
 
-export interface HeldLeaseOptions {
+export interface HeldLeaseDependencies {
   readonly redis: RedisScripting;
+  /** The lease has been ended here: it is to be forgotten. */
+  readonly onEnd: (lease: Lease) => void;
+  /** Sends the end of the lease to Redis, again if need be until `expiresAt` (monotonic ms). */
+  readonly deliver: (send: () => Promise<unknown>, expiresAt: number) => void;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+export interface HeldLeaseOptions {
   /** How long a lease lasts without being renewed: what a killed holder costs the others. */
   readonly leaseMs: number;
   /** A load that ends within it costs no renewal; well below `leaseMs`, so that one renewal may be lost. */
@@ -23,8 +32,6 @@ export interface HeldLeaseOptions {
   readonly longestMs: number;
   /** How long a failure is the answer to all. */
   readonly failureTtlMs: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
 }
 
 /** Which lease it is. */
@@ -35,14 +42,6 @@ export interface LeaseIdentity {
   readonly token: string;
   /** When the lease was asked for, monotonic milliseconds. */
   readonly acquiredAt: number;
-}
-
-/** What a lease needs of those who keep it. */
-export interface LeaseKeeper {
-  /** The lease has been ended here: it is to be forgotten. */
-  readonly onEnd: (lease: Lease) => void;
-  /** Sends the end of the lease to Redis, again if need be until `expiresAt` (monotonic ms). */
-  readonly deliver: (send: () => Promise<unknown>, expiresAt: number) => void;
 }
 
 /** What a wake is published on: this, and the name of an instance. */
@@ -61,16 +60,16 @@ export function leaseKeys(redisKey: string): [lease: string, waiters: string] {
  * renewals stop and the load goes on: the rule of precedence decides between its answer and that of the new holder.
  */
 export class HeldLease implements Lease {
+  readonly #dependencies: HeldLeaseDependencies;
   readonly #options: HeldLeaseOptions;
   readonly #identity: LeaseIdentity;
-  readonly #keeper: LeaseKeeper;
   readonly #renewals: NodeJS.Timeout;
   #expiresAt: number;
 
-  constructor(options: HeldLeaseOptions, identity: LeaseIdentity, keeper: LeaseKeeper) {
+  constructor(dependencies: HeldLeaseDependencies, options: HeldLeaseOptions, identity: LeaseIdentity) {
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#identity = identity;
-    this.#keeper = keeper;
     this.#expiresAt = identity.acquiredAt + options.leaseMs;
     this.#renewals = setInterval(() => void this.#renew(), options.renewEveryMs).unref();
   }
@@ -95,11 +94,12 @@ export class HeldLease implements Lease {
   }
 
   get #ageMs(): number {
-    return this.#options.now() - this.#identity.acquiredAt;
+    return this.#dependencies.now() - this.#identity.acquiredAt;
   }
 
   async #renew(): Promise<void> {
-    const { redis, now, leaseMs, longestMs } = this.#options;
+    const { redis, now } = this.#dependencies;
+    const { leaseMs, longestMs } = this.#options;
     const { redisKey, token } = this.#identity;
     const [renewedAt, ageMs] = [now(), Math.floor(this.#ageMs)];
     const extensionMs = Math.min(leaseMs, longestMs - ageMs);
@@ -118,13 +118,13 @@ export class HeldLease implements Lease {
 
   #stop(): void {
     clearInterval(this.#renewals);
-    this.#keeper.onEnd(this);
+    this.#dependencies.onEnd(this);
   }
 
   #deliver(script: string, ...more: readonly (string | number)[]): void {
     const { redisKey, token } = this.#identity;
     const args = [token, CHANNEL_PREFIX, redisKey, ...more];
-    const send = () => this.#options.redis.runScript(script, leaseKeys(redisKey), args);
-    this.#keeper.deliver(send, this.#expiresAt);
+    const send = () => this.#dependencies.redis.runScript(script, leaseKeys(redisKey), args);
+    this.#dependencies.deliver(send, this.#expiresAt);
   }
 }

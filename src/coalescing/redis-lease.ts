@@ -13,10 +13,15 @@ export type Acquisition =
   | { readonly state: 'taken'; readonly landed: () => Promise<Landing | { readonly state: 'unavailable' }> }
   | Exclude<Landing, { state: 'free' }>;
 
-export interface RedisLeaseOptions extends HeldLeaseOptions {
+export interface RedisLeaseDependencies {
   readonly redis: RedisScripting & RedisListening;
   /** Where the entry of a key is. */
   readonly redisKey: (key: string) => string;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+export interface RedisLeaseOptions extends HeldLeaseOptions {
   /** The age of a load from which a new flight takes its lease over: that load was sent too long ago to be joined. */
   readonly collapseWindowMs: number;
   /** A poll that takes longer ends the wait. */
@@ -62,6 +67,7 @@ const POLLS_MS = [25, 50, 100];
  * - Stuck holder. 1. A's load never ends. 2. A renews until the longest life of a lease and no more. 3. As when it dies.
  */
 export class RedisLease {
+  readonly #dependencies: RedisLeaseDependencies;
   readonly #options: RedisLeaseOptions;
   readonly #instance = randomUUID();
   readonly #wakes = new LeaseWakes();
@@ -69,9 +75,10 @@ export class RedisLease {
   readonly #deliveries = new Set<Promise<void>>();
   #closed = false;
 
-  constructor(options: RedisLeaseOptions) {
+  constructor(dependencies: RedisLeaseDependencies, options: RedisLeaseOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    options.redis.listen(CHANNEL_PREFIX + this.#instance, this.#wakes.onMessage);
+    dependencies.redis.listen(CHANNEL_PREFIX + this.#instance, this.#wakes.onMessage);
   }
 
   /**
@@ -79,8 +86,9 @@ export class RedisLease {
    * first request of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
    */
   async acquire(key: string, look: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Acquisition> {
-    const { leaseMs, collapseWindowMs, longestMs, now } = this.#options;
-    const identity = { redisKey: this.#options.redisKey(key), token: randomUUID(), acquiredAt: now() };
+    const { redis, now } = this.#dependencies;
+    const { leaseMs, collapseWindowMs, longestMs } = this.#options;
+    const identity = { redisKey: this.#dependencies.redisKey(key), token: randomUUID(), acquiredAt: now() };
     const { redisKey, token } = identity;
     const wake = this.#wakes.expect(redisKey);
     const oldMs = look.isFirst ? collapseWindowMs : longestMs + leaseMs;
@@ -91,7 +99,7 @@ export class RedisLease {
     wake.forget();
     if (reply.state === 'changed' || reply.state === 'failed') return reply;
     const onEnd = (ended: Lease) => this.#held.delete(ended);
-    const lease = new HeldLease(this.#options, identity, { onEnd, deliver: this.#deliver });
+    const lease = new HeldLease({ redis, now, onEnd, deliver: this.#deliver }, this.#options, identity);
     this.#held.add(lease);
     return { state: 'load', lease };
   }
@@ -114,7 +122,7 @@ export class RedisLease {
   }
 
   async #ask(redisKey: string, args: readonly (string | Buffer | number)[], budgetMs: number): Promise<Reply> {
-    const { redis } = this.#options;
+    const { redis } = this.#dependencies;
     try {
       const keys = [redisKey, ...leaseKeys(redisKey)];
       const reply = await withinBudget(budgetMs, () => redis.runScript(ACQUIRE, keys, [...args, this.#instance]));
@@ -137,7 +145,7 @@ export class RedisLease {
         await send();
         return;
       } catch {
-        if (this.#closed || this.#options.now() + retryMs > expiresAt) return;
+        if (this.#closed || this.#dependencies.now() + retryMs > expiresAt) return;
         await before(retryMs, new Promise(() => {}));
       }
     }

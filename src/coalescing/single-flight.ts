@@ -24,13 +24,16 @@ export type Wait<T> = {
   readonly collapsed: boolean;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
-export interface SingleFlightOptions<T> {
-  /** How long a flight takes followers, in milliseconds: one who joined later would get an answer asked too long ago. */
-  readonly collapseWindowMs: number;
+export interface SingleFlightDependencies<T> {
   /** How long an outcome is kept after landing and answers newcomers without another load: above 0 for failures only. */
   readonly failureTtlMs: (value: T) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+}
+
+export interface SingleFlightOptions {
+  /** How long a flight takes followers, in milliseconds: one who joined later would get an answer asked too long ago. */
+  readonly collapseWindowMs: number;
 }
 
 /** The most followers that get their outcome in one turn of the event loop, so that hits are answered in between. */
@@ -56,10 +59,12 @@ interface Active<T> {
  * promise and one entry in a set.
  */
 export class SingleFlight<T> {
-  readonly #options: SingleFlightOptions<T>;
+  readonly #dependencies: SingleFlightDependencies<T>;
+  readonly #options: SingleFlightOptions;
   readonly #active = new Map<string, Active<T>>();
 
-  constructor(options: SingleFlightOptions<T>) {
+  constructor(dependencies: SingleFlightDependencies<T>, options: SingleFlightOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -110,7 +115,7 @@ export class SingleFlight<T> {
 
   #flightToJoin(key: string): Active<T> | undefined {
     const flight = this.#active.get(key);
-    return flight !== undefined && this.#options.now() < flight.joinUntil ? flight : undefined;
+    return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
   #start(key: string, load: (flight: Flight) => Promise<T>): Active<T> {
@@ -126,14 +131,14 @@ export class SingleFlight<T> {
       flight: own,
       abort,
       followers: new Set(),
-      joinUntil: this.#options.now() + this.#options.collapseWindowMs,
+      joinUntil: this.#dependencies.now() + this.#options.collapseWindowMs,
       departed: false,
       outcome: undefined,
     };
     this.#active.set(key, flight);
     // In a promise's executor a throw is a rejection, too.
     new Promise<T>((resolve) => resolve(load(own))).then(
-      (value) => this.#land(key, flight, { value }, this.#options.failureTtlMs(value)),
+      (value) => this.#land(key, flight, { value }, this.#dependencies.failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
     return flight;
@@ -142,7 +147,7 @@ export class SingleFlight<T> {
   #land(key: string, flight: Active<T>, outcome: Outcome<T>, failureTtlMs: number): void {
     flight.outcome = outcome;
     if (failureTtlMs > 0) {
-      flight.joinUntil = this.#options.now() + failureTtlMs;
+      flight.joinUntil = this.#dependencies.now() + failureTtlMs;
       setTimeout(() => this.#forget(key, flight), failureTtlMs).unref();
     } else {
       this.#forget(key, flight);

@@ -56,12 +56,14 @@ function foreign(url: string | undefined, description: string, isThere = false):
 
 async function whyUnreachable(url: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const connection = connectRedis({
-    url,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    commandTimeoutMs: CONNECT_TIMEOUT_MS,
-    onTransition: (transition) => resolve(transition.state === 'connected' ? undefined : transition.reason),
-  });
+  const connection = connectRedis(
+    {
+      url,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      commandTimeoutMs: CONNECT_TIMEOUT_MS,
+    },
+    { onTransition: (transition) => resolve(transition.state === 'connected' ? undefined : transition.reason) },
+  );
   const timer = setTimeout(resolve, 2 * CONNECT_TIMEOUT_MS, 'no answer in time');
   const failure = await promise;
   clearTimeout(timer);

@@ -33,7 +33,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
     });
-    const app = createApp({ settings, logger: createLogger('error', process.stderr) });
+    const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
     try {
       return { app, ...(await app.listen()) };
     } catch (error) {

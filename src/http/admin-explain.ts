@@ -7,12 +7,8 @@ import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { parseTarget } from './parse-request.ts';
 import { sendJson } from './send-json.ts';
 
-export interface AdminExplainOptions {
-  /** Who may ask. */
-  readonly guard: AdminGuardOptions;
-  /** Throws or rejects with a {@link ProxyError} for a request that would be refused. */
-  readonly explain: (text: string, headers: RequestHeaders) => Promise<Explanation>;
-}
+/** Throws or rejects with a {@link ProxyError} for a request that would be refused. */
+type Explain = (text: string, headers: RequestHeaders) => Promise<Explanation>;
 
 /** Serves one request for an explanation; rejects only for what is a bug. */
 export type AdminExplain = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -20,7 +16,7 @@ export type AdminExplain = (request: IncomingMessage, response: ServerResponse) 
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
 
 /** `GET /explain?target=...&header=...`: what a request means here and what is cached for it. Changes nothing. */
-export function createAdminExplain({ guard, explain }: AdminExplainOptions): AdminExplain {
+export function createAdminExplain(explain: Explain, guard: AdminGuardOptions): AdminExplain {
   const refusalOf = guardAdmin(guard);
   return async (request, response) => {
     if (request.method !== 'GET') {

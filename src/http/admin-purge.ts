@@ -5,12 +5,8 @@ import { type PurgeRequest, parsePurge } from '../ton/purge-selector.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { sendJson } from './send-json.ts';
 
-export interface AdminPurgeOptions {
-  /** Who may ask. */
-  readonly guard: AdminGuardOptions;
-  /** Purges this process in any case; never rejects. */
-  readonly purge: (purge: PurgeRequest) => Promise<PurgeOutcome>;
-}
+/** Purges this process in any case; never rejects. */
+type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
 
 /** Serves one request for a purge; rejects only for what is a bug. */
 export type AdminPurge = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -18,7 +14,7 @@ export type AdminPurge = (request: IncomingMessage, response: ServerResponse) =>
 const MAX_BODY_BYTES = 4096;
 
 /** `POST /purge`: who may ask is the guard's matter, what may be asked that of {@link parsePurge}. */
-export function createAdminPurge({ guard, purge }: AdminPurgeOptions): AdminPurge {
+export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminPurge {
   const refusalOf = guardAdmin(guard);
   return async (request, response) => {
     if (request.method !== 'POST') {

@@ -10,7 +10,7 @@ export interface StatusPages {
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-export interface AdminServerOptions {
+export interface AdminServerDependencies {
   /** False from the moment the process begins to shut down: load balancers send no more then. */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
@@ -18,17 +18,21 @@ export interface AdminServerOptions {
   readonly purge: AdminPurge;
   readonly status: StatusPages;
   readonly explain: AdminExplain;
+  readonly onBug: (error: unknown) => void;
+}
+
+export interface AdminServerOptions {
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
-  readonly onBug: (error: unknown) => void;
 }
 
 /**
  * The admin port. `/readyz` fails only while the process ends: without Redis or the indexer there are still answers in
  * the cache, and taking every instance away at once would help nobody.
  */
-export function createAdminServer(options: AdminServerOptions): Server {
-  const { isReady, metrics, purge, explain, status, requestTimeoutMs, onBug } = options;
+export function createAdminServer(dependencies: AdminServerDependencies, options: AdminServerOptions): Server {
+  const { isReady, metrics, purge, explain, status, onBug } = dependencies;
+  const { requestTimeoutMs } = options;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,

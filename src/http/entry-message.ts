@@ -12,13 +12,14 @@ import { commonHeaders, type ResponseContext, type ResponseMessage } from './res
 export function entryMessage(
   request: RequestHeaders,
   entry: Entry,
-  { coding, body, etag, varies }: Form,
+  { coding, body, varies }: Form,
   context: ResponseContext,
   now: number,
 ): ResponseMessage {
   const { head } = entry;
   const headers = commonHeaders(varies ? { ...context, vary: withAcceptEncoding(context.vary) } : context);
   const ageSeconds = ageOf(entry, now);
+  const etag = etagOf(entry.etag, coding);
   const held = head.status === 200 ? heldTag(request['if-none-match'], entry, etag) : undefined;
   headers.push('ETag', held ?? etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
   if (held !== undefined) return { status: 304, headers, body: undefined };

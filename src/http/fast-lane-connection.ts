@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { ClientConnection, ClientConnections } from './client-connections.ts';
+import type { ClientConnection } from './client-connections.ts';
 import { type RequestFields, type RequestHead, readFields, readHead, readSpelling } from './fast-lane-head.ts';
-import { FastLaneWriter, type Writing } from './fast-lane-writer.ts';
+import { FastLaneWriter, type FastLaneWriterDependencies, type FastLaneWriterOptions } from './fast-lane-writer.ts';
 import type { HitsInBytes } from './hit-bytes.ts';
 import type { OperationAnswers } from './operation-answers.ts';
 
@@ -9,13 +9,15 @@ import type { OperationAnswers } from './operation-answers.ts';
 const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */
-export interface FastLaneParts extends Writing {
+export interface FastLaneConnectionDependencies extends FastLaneWriterDependencies {
   readonly answers: OperationAnswers;
   readonly hits: HitsInBytes;
-  readonly connections: ClientConnections;
-  readonly maxHeadBytes: number;
   /** Node's HTTP server takes the connection over, with what was read of it and is not answered. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
+}
+
+export interface FastLaneConnectionOptions extends FastLaneWriterOptions {
+  readonly maxHeadBytes: number;
 }
 
 /** Longer fields are read again for each request. */
@@ -32,7 +34,8 @@ const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
  */
 export class FastLaneConnection {
   readonly connection: ClientConnection;
-  readonly #parts: FastLaneParts;
+  readonly #dependencies: FastLaneConnectionDependencies;
+  readonly #options: FastLaneConnectionOptions;
   readonly #writer: FastLaneWriter;
   /** Whether the client has sent a byte. */
   wasUsed = false;
@@ -44,10 +47,15 @@ export class FastLaneConnection {
   #lastText = '';
   #lastFields: RequestFields | undefined;
 
-  constructor(connection: ClientConnection, parts: FastLaneParts) {
+  constructor(
+    connection: ClientConnection,
+    dependencies: FastLaneConnectionDependencies,
+    options: FastLaneConnectionOptions,
+  ) {
     this.connection = connection;
-    this.#parts = parts;
-    this.#writer = new FastLaneWriter(connection, parts, this.#onAnswered);
+    this.#dependencies = dependencies;
+    this.#options = options;
+    this.#writer = new FastLaneWriter(connection, dependencies, options, this.#onAnswered);
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -90,7 +98,8 @@ export class FastLaneConnection {
 
   /** `isSecondTry`: whether the bytes begin with a head that was incomplete. */
   #read(bytes: Buffer, isSecondTry: boolean): void {
-    const { connections, maxHeadBytes } = this.#parts;
+    const { connections } = this.#dependencies;
+    const { maxHeadBytes } = this.#options;
     const text = bytes.toString('latin1');
     let start = 0;
     for (let count = 0; start < text.length; count++) {
@@ -119,7 +128,7 @@ export class FastLaneConnection {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
     if (fields.isPlain && this.#writer.isIdle) {
-      const hit = this.#parts.hits.find(spelling, fields.accepted);
+      const hit = this.#dependencies.hits.find(spelling, fields.accepted);
       if (hit !== undefined) {
         this.#writer.writeHit(hit);
         return true;
@@ -128,7 +137,7 @@ export class FastLaneConnection {
     const asked = readSpelling(spelling);
     if (asked === undefined) return false;
     const send = this.#writer.inTurn();
-    this.#parts.answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
+    this.#dependencies.answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
     return true;
   }
 
@@ -144,7 +153,7 @@ export class FastLaneConnection {
     const { connection } = this;
     connection.socket.pause();
     this.#unread = bytes;
-    this.#parts.connections.setAside(connection, bytes.length);
+    this.#dependencies.connections.setAside(connection, bytes.length);
   }
 
   readonly #onAnswered = (): void => {
@@ -156,7 +165,7 @@ export class FastLaneConnection {
   readonly #goOn = (): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { connections, leaveToNode } = this.#parts;
+    const { connections, leaveToNode } = this.#dependencies;
     if (!socket.writable || connection.isParsedByNode) return;
     if (this.#isLeaving) {
       if (!this.#writer.isIdle) return;

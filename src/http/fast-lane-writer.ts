@@ -10,16 +10,19 @@ import { isOneSlice, writeInSlices } from './send-body.ts';
 const NOTHING = Buffer.alloc(0);
 
 /** What the writers of all connections share. */
-export interface Writing {
+export interface FastLaneWriterDependencies {
   readonly connections: ClientConnections;
   readonly jointWrites: JointWrites;
-  readonly keepAliveMs: number;
-  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
-  readonly stallMs: number;
   /** Whether the process ends: the last answer of a connection closes it. */
   readonly isDraining: () => boolean;
   /** Milliseconds that only go forward, accurate to a second. */
   readonly coarseNow: () => number;
+}
+
+export interface FastLaneWriterOptions {
+  readonly keepAliveMs: number;
+  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
+  readonly stallMs: number;
 }
 
 /** The place of an answer among those of its connection. */
@@ -33,7 +36,8 @@ interface Turn {
 export class FastLaneWriter {
   readonly #connection: ClientConnection;
   readonly #socket: Socket;
-  readonly #writing: Writing;
+  readonly #dependencies: FastLaneWriterDependencies;
+  readonly #options: FastLaneWriterOptions;
   readonly #onAnswered: () => void;
   readonly #turns: Turn[] = [];
   #isWriting = false;
@@ -42,10 +46,16 @@ export class FastLaneWriter {
   answeredAt: number;
 
   /** `onAnswered` is called when an answer that did not leave at once has left. */
-  constructor(connection: ClientConnection, writing: Writing, onAnswered: () => void) {
+  constructor(
+    connection: ClientConnection,
+    dependencies: FastLaneWriterDependencies,
+    options: FastLaneWriterOptions,
+    onAnswered: () => void,
+  ) {
     this.#connection = connection;
     this.#socket = connection.socket;
-    this.#writing = writing;
+    this.#dependencies = dependencies;
+    this.#options = options;
     this.#onAnswered = onAnswered;
     this.answeredAt = performance.now();
   }
@@ -63,11 +73,11 @@ export class FastLaneWriter {
   writeHit(hit: HitBytes): void {
     this.#socket.write(hit.bytes);
     if (this.#socket.writableLength === 0) {
-      this.answeredAt = this.#writing.coarseNow();
+      this.answeredAt = this.#dependencies.coarseNow();
       return;
     }
     hit.pendingWrites++;
-    this.#writing.connections.begin(this.#connection);
+    this.#dependencies.connections.begin(this.#connection);
     this.#beginToWait();
     this.#socket.write(NOTHING, () => {
       hit.pendingWrites--;
@@ -79,7 +89,7 @@ export class FastLaneWriter {
   inTurn(): (message: ResponseMessage) => void {
     const turn: Turn = { head: undefined, body: undefined };
     this.#turns.push(turn);
-    this.#writing.connections.begin(this.#connection);
+    this.#dependencies.connections.begin(this.#connection);
     return (message) => {
       turn.head = messageHead(message);
       turn.body = message.body;
@@ -104,7 +114,8 @@ export class FastLaneWriter {
 
   #write(head: string, body: Buffer | string | undefined): void {
     const socket = this.#socket;
-    const { isDraining, keepAliveMs, jointWrites } = this.#writing;
+    const { isDraining, jointWrites } = this.#dependencies;
+    const { keepAliveMs } = this.#options;
     const isLast = isDraining() && this.#turns.length === 0;
     const wholeHead = head + (isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     const bytes = typeof body === 'string' ? Buffer.from(body) : (body ?? NOTHING);
@@ -125,7 +136,7 @@ export class FastLaneWriter {
 
   #beginToWait(): void {
     this.#isWriting = true;
-    this.#socket.setTimeout(this.#writing.stallMs);
+    this.#socket.setTimeout(this.#options.stallMs);
   }
 
   readonly #onWritten = (): void => {
@@ -136,7 +147,7 @@ export class FastLaneWriter {
   };
 
   #onLeft(): void {
-    const { connections, coarseNow, isDraining } = this.#writing;
+    const { connections, coarseNow, isDraining } = this.#dependencies;
     connections.end(this.#connection);
     this.answeredAt = coarseNow();
     if (isDraining() && this.#turns.length === 0) this.#socket.destroySoon();

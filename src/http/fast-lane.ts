@@ -2,18 +2,26 @@ import type { Socket } from 'node:net';
 import type { MemoryHits } from '../proxy/handle-request.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
-import { FastLaneConnection, type FastLaneParts } from './fast-lane-connection.ts';
+import {
+  FastLaneConnection,
+  type FastLaneConnectionDependencies,
+  type FastLaneConnectionOptions,
+} from './fast-lane-connection.ts';
 import { HitsInBytes } from './hit-bytes.ts';
 import { JointWrites } from './joint-write.ts';
 
-export interface FastLaneOptions extends Omit<FastLaneParts, 'hits' | 'jointWrites' | 'coarseNow' | 'leaveToNode'> {
+export interface FastLaneDependencies
+  extends Omit<FastLaneConnectionDependencies, 'hits' | 'jointWrites' | 'coarseNow' | 'leaveToNode'> {
   readonly hits: MemoryHits;
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
-  /** How long a client may take to send its first byte, in milliseconds. */
-  readonly headerTimeoutMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
+}
+
+export interface FastLaneOptions extends FastLaneConnectionOptions {
+  /** How long a client may take to send its first byte, in milliseconds. */
+  readonly headerTimeoutMs: number;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -30,19 +38,22 @@ const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r
  * connection goes to the HTTP server for good, with all bytes that are not answered yet.
  */
 export class FastLane {
+  readonly #dependencies: FastLaneDependencies;
   readonly #options: FastLaneOptions;
-  readonly #parts: FastLaneParts;
+  /** What each connection gets. */
+  readonly #perConnection: FastLaneConnectionDependencies;
   readonly #open = new Set<FastLaneConnection>();
   readonly #timer: NodeJS.Timeout;
   #coarseNow = performance.now();
 
-  constructor(options: FastLaneOptions) {
+  constructor(dependencies: FastLaneDependencies, options: FastLaneOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    const { hits, answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs, now } = options;
-    this.#parts = {
-      ...{ answers, connections, isDraining, maxHeadBytes, keepAliveMs, stallMs },
+    const { hits, answers, connections, isDraining, now } = dependencies;
+    this.#perConnection = {
+      ...{ answers, connections, isDraining },
       jointWrites: new JointWrites(),
-      hits: new HitsInBytes({ hits, keepAliveMs, now }),
+      hits: new HitsInBytes({ hits, now }, { keepAliveMs: options.keepAliveMs }),
       coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
@@ -51,7 +62,7 @@ export class FastLane {
 
   /** Takes a new connection. */
   take(connection: ClientConnection): void {
-    const lane = new FastLaneConnection(connection, this.#parts);
+    const lane = new FastLaneConnection(connection, this.#perConnection, this.#options);
     this.#open.add(lane);
     connection.socket.once('close', () => this.#open.delete(lane));
   }
@@ -74,7 +85,7 @@ export class FastLane {
   }
 
   #leaveToNode(lane: FastLaneConnection, unread: Buffer): void {
-    const { connections, listener } = this.#options;
+    const { connections, listener } = this.#dependencies;
     const { connection } = lane;
     const { socket } = connection;
     this.#open.delete(lane);

@@ -23,11 +23,14 @@ export interface HitBytes {
   date: string;
 }
 
-export interface HitsInBytesOptions {
+export interface HitsInBytesDependencies {
   readonly hits: MemoryHits;
-  readonly keepAliveMs: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
+}
+
+export interface HitsInBytesOptions {
+  readonly keepAliveMs: number;
 }
 
 /**
@@ -36,13 +39,13 @@ export interface HitsInBytesOptions {
  * changed: at most a few times a second, by the renderer that all messages go through.
  */
 export class HitsInBytes {
-  readonly #options: HitsInBytesOptions;
+  readonly #dependencies: HitsInBytesDependencies;
   /** By the body that they hold. */
   readonly #known = new WeakMap<Buffer, HitBytes>();
   readonly #headEnd: string;
 
-  constructor(options: HitsInBytesOptions) {
-    this.#options = options;
+  constructor(dependencies: HitsInBytesDependencies, options: HitsInBytesOptions) {
+    this.#dependencies = dependencies;
     this.#headEnd = keepAliveEnd(options.keepAliveMs);
   }
 
@@ -51,7 +54,7 @@ export class HitsInBytes {
    * or one that cannot go out in one piece.
    */
   find(spelling: string, accepted: Accepted): HitBytes | undefined {
-    const { hits, now: readClock } = this.#options;
+    const { hits, now: readClock } = this.#dependencies;
     const hit = hits.findHit(spelling, accepted);
     if (hit === undefined) return undefined;
     const { entry, form } = hit;

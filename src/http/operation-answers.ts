@@ -14,7 +14,7 @@ import { errorMessage } from './error-message.ts';
 import { requestId } from './parse-request.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
-export interface OperationAnswersOptions {
+export interface OperationAnswersDependencies {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
@@ -30,10 +30,10 @@ export interface OperationAnswersOptions {
 
 /** Turns a request for an operation into the message that answers it, whichever way its client is connected. */
 export class OperationAnswers {
-  readonly #options: OperationAnswersOptions;
+  readonly #dependencies: OperationAnswersDependencies;
 
-  constructor(options: OperationAnswersOptions) {
-    this.#options = options;
+  constructor(dependencies: OperationAnswersDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -58,7 +58,7 @@ export class OperationAnswers {
       wait = this.openWait(client);
       return wait;
     };
-    const answer = this.#options.handle({ ...asked, openWait });
+    const answer = this.#dependencies.handle({ ...asked, openWait });
     if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
     return answer
       .finally(() => this.closeWait(wait, client))
@@ -68,7 +68,7 @@ export class OperationAnswers {
   /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */
   failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
     const isKnown = error instanceof ProxyError;
-    if (!isKnown) this.#options.onBug(error);
+    if (!isKnown) this.#dependencies.onBug(error);
     const failure = isKnown ? error : new ProxyError('internal', 'internal error', { cause: error });
     const context = { cacheStatus: { detail: failure.code }, vary, requestId: requestId(headers) };
     return errorMessage(failure, context);
@@ -76,15 +76,15 @@ export class OperationAnswers {
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
   openWait(client: Socket): Wait | undefined {
-    const wait = this.#options.waits.open();
-    if (wait !== undefined) this.#options.connections.endWithClient(wait, client);
+    const wait = this.#dependencies.waits.open();
+    if (wait !== undefined) this.#dependencies.connections.endWithClient(wait, client);
     return wait;
   }
 
   closeWait(wait: Wait | undefined, client: Socket): void {
     if (wait === undefined) return;
     wait.close();
-    this.#options.connections.forget(wait, client);
+    this.#dependencies.connections.forget(wait, client);
   }
 
   #message(
@@ -93,7 +93,7 @@ export class OperationAnswers {
     client: Socket,
     mayAskAgain: boolean,
   ): ResponseMessage | Promise<ResponseMessage> {
-    const { formOf, discard, now } = this.#options;
+    const { formOf, discard, now } = this.#dependencies;
     const { operation, headers } = asked;
     const { cacheStatus } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';

@@ -15,9 +15,12 @@ const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const NEVER = new AbortController().signal;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 
-export interface PassThroughServerOptions {
+export interface PassThroughServerDependencies {
   readonly passThrough: PassThrough;
   readonly bodies: BodyReader;
+}
+
+export interface PassThroughServerOptions {
   /** The key of the cached operations, if there is one, and whether clients that bring none may go with it. */
   readonly ourKey: string | undefined;
   readonly sharesOurKey: boolean;
@@ -39,15 +42,17 @@ export interface PassedRequest {
 
 /** Passes a request on and streams the answer back. Rejects with a {@link ProxyError} while nothing was sent yet. */
 export class PassThroughServer {
+  readonly #dependencies: PassThroughServerDependencies;
   readonly #options: PassThroughServerOptions;
 
-  constructor(options: PassThroughServerOptions) {
+  constructor(dependencies: PassThroughServerDependencies, options: PassThroughServerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
   async serve({ request, response, target, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
-    const { passThrough, bodies } = this.#options;
+    const { passThrough, bodies } = this.#dependencies;
     const key = this.#keyFor(request, target);
     const { withClientKey } = key;
     passThrough.refuse({ target, withClientKey, signal: NEVER });

@@ -8,20 +8,27 @@ import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
-import { OperationAnswers, type OperationAnswersOptions } from './operation-answers.ts';
+import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-export interface PublicServerOptions {
+export interface PublicServerDependencies {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThroughServer | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
-  readonly formOf: OperationAnswersOptions['formOf'];
-  readonly discard: OperationAnswersOptions['discard'];
+  readonly formOf: OperationAnswersDependencies['formOf'];
+  readonly discard: OperationAnswersDependencies['discard'];
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Told of what should never happen. */
+  readonly onBug: (error: unknown) => void;
+}
+
+export interface PublicServerOptions {
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -32,10 +39,6 @@ export interface PublicServerOptions {
   readonly maxConnections: number;
   /** A client that takes less than 16 KiB of its answer in this long is cut. */
   readonly slowReaderMs: number;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Told of what should never happen. */
-  readonly onBug: (error: unknown) => void;
 }
 
 /** How long the answers of those who were given up have to leave the process. */
@@ -43,6 +46,7 @@ const LAST_WORDS_MS = 500;
 
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
 export class PublicServer {
+  readonly #dependencies: PublicServerDependencies;
   readonly #options: PublicServerOptions;
   readonly #waits: OpenWaits;
   readonly server: Server;
@@ -54,14 +58,16 @@ export class PublicServer {
   readonly #refused = new WeakSet<Socket>();
   #draining = false;
 
-  constructor(options: PublicServerOptions) {
+  constructor(dependencies: PublicServerDependencies, options: PublicServerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    const { waitMs, slowReaderMs, now, onBug } = options;
+    const { now, onBug } = dependencies;
+    const { waitMs, slowReaderMs } = options;
     const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
     this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
-    const { handle, formOf, discard } = options;
+    const { handle, formOf, discard } = dependencies;
     this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
@@ -91,23 +97,25 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, headerTimeoutMs, keepAliveMs, maxHeaderBytes, now } = this.#options;
+    const { hits, now } = this.#dependencies;
+    const { headerTimeoutMs, keepAliveMs, maxHeaderBytes } = this.#options;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
     }
     const listeners = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
-    const lane = new FastLane({
-      ...{ hits, connections, headerTimeoutMs, keepAliveMs, now },
-      listener: (socket) => {
-        for (const listener of listeners) listener.call(this.server, socket);
+    const lane = new FastLane(
+      {
+        ...{ hits, connections, now },
+        listener: (socket) => {
+          for (const listener of listeners) listener.call(this.server, socket);
+        },
+        answers: this.#answers,
+        isDraining: () => this.#draining,
       },
-      answers: this.#answers,
-      isDraining: () => this.#draining,
-      maxHeadBytes: maxHeaderBytes,
-      stallMs: this.server.timeout,
-    });
+      { headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes, stallMs: this.server.timeout },
+    );
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
     return lane;
   }
@@ -154,7 +162,7 @@ export class PublicServer {
     const { method, headers } = request;
     const target = parseTarget(request.url ?? '');
     const operation = findOperation(target.path);
-    const passThrough = operation === undefined && isOfApi(target) ? this.#options.passThrough : undefined;
+    const passThrough = operation === undefined && isOfApi(target) ? this.#dependencies.passThrough : undefined;
     if (operation === undefined && passThrough === undefined) {
       this.#refuse(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
     } else if (method === 'OPTIONS') {

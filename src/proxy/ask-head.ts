@@ -6,7 +6,7 @@ import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { headerText } from './classify-answer.ts';
 import type { Report } from './events.ts';
 
-export interface AskHeadOptions {
+export interface AskHeadDependencies {
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   /** Monotonic milliseconds. */
@@ -32,9 +32,9 @@ export interface HeadAnswer extends Head {
  * Asks the indexer for its newest block, where nothing else waits for the indexer; `undefined` where it does not say it.
  * How that ends says nothing about the operation that it is asked for, unless the indexer asks for a pause.
  */
-export function askHeadWith(options: AskHeadOptions): () => Promise<HeadAnswer | undefined> {
+export function askHeadWith(dependencies: AskHeadDependencies): () => Promise<HeadAnswer | undefined> {
   return async () => {
-    const { admission } = options;
+    const { admission } = dependencies;
     if (!admission.hasFree(ON_BEHALF_OF)) return undefined;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const request: EntryRequest = { operation: ON_BEHALF_OF, key: OPERATION, priority: 'refresh', signal };
@@ -43,7 +43,7 @@ export function askHeadWith(options: AskHeadOptions): () => Promise<HeadAnswer |
     if ((await ticket.send()) !== 'go') return undefined;
     let asked: Asked = { head: undefined, outcome: 'unsent' };
     try {
-      asked = await ask(options);
+      asked = await ask(dependencies);
       return asked.head;
     } finally {
       ticket.end(asked.outcome, asked.retryAfter);
@@ -58,7 +58,7 @@ interface Asked {
   readonly retryAfter?: string | undefined;
 }
 
-async function ask({ upstream, monotonic, report }: AskHeadOptions): Promise<Asked> {
+async function ask({ upstream, monotonic, report }: AskHeadDependencies): Promise<Asked> {
   const startedAt = monotonic();
   try {
     const answer = await upstream.fetch({ operation: OPERATION, query: [], headers: [] }, TIMEOUT_MS);

@@ -1,6 +1,6 @@
 import type { HeadAnswer } from './ask-head.ts';
 
-export interface ChainHeadOptions {
+export interface ChainHeadDependencies {
   /** Asks the indexer for its newest block; `undefined` when it cannot be learned. Never rejects. */
   readonly askHead: () => Promise<HeadAnswer | undefined>;
   /** Monotonic milliseconds. */
@@ -40,7 +40,7 @@ interface Seen {
  * raise it.
  */
 export class ChainHead {
-  readonly #options: ChainHeadOptions;
+  readonly #dependencies: ChainHeadDependencies;
   #head: (Seen & { readonly apiVersion: string | undefined }) | undefined;
   #shown: Seen | undefined;
   #mayAskAt = Number.NEGATIVE_INFINITY;
@@ -48,8 +48,8 @@ export class ChainHead {
   #newest: number | undefined;
   #asking: Promise<HeadAnswer | undefined> | undefined;
 
-  constructor(options: ChainHeadOptions) {
-    this.#options = options;
+  constructor(dependencies: ChainHeadDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The indexer's `X-API-Version`, as it came with the head. */
@@ -71,7 +71,7 @@ export class ChainHead {
   /** Takes the highest seqno that an answer has shown to be committed. */
   learn(seqno: number | undefined): void {
     if (seqno === undefined || seqno <= (this.#shown?.seqno ?? -1)) return;
-    this.#shown = { seqno, at: this.#options.monotonic() };
+    this.#shown = { seqno, at: this.#dependencies.monotonic() };
     this.#reportNewest();
   }
 
@@ -90,11 +90,11 @@ export class ChainHead {
   };
 
   #askInBackground(): void {
-    if (this.#options.monotonic() >= this.#mayAskAt) void this.ask();
+    if (this.#dependencies.monotonic() >= this.#mayAskAt) void this.ask();
   }
 
   async #ask(): Promise<HeadAnswer | undefined> {
-    const { askHead, monotonic } = this.#options;
+    const { askHead, monotonic } = this.#dependencies;
     const answer = await askHead();
     const now = monotonic();
     if (answer?.seqno === undefined) {
@@ -115,11 +115,11 @@ export class ChainHead {
     const newest = Math.max(this.#head?.seqno ?? -1, this.#shown?.seqno ?? -1);
     if (newest === this.#newest) return;
     this.#newest = newest;
-    this.#options.onNewest(newest);
+    this.#dependencies.onNewest(newest);
   }
 
   #furthest({ seqno, at }: Seen): number {
-    const elapsedMs = this.#options.monotonic() - at;
+    const elapsedMs = this.#dependencies.monotonic() - at;
     return seqno + MARGIN_BLOCKS + (elapsedMs * MARGIN_BLOCKS_PER_SECOND) / 1000;
   }
 }

@@ -1,7 +1,7 @@
 import { settledWithin } from './settled-within.ts';
 import type { SharedChainTime } from './shared-chain-time.ts';
 
-export interface ChainTimeOptions {
+export interface ChainTimeDependencies {
   /**
    * Asks the indexer for the time of its newest block, epoch milliseconds; `undefined` when it cannot be learned. Never
    * rejects.
@@ -37,7 +37,7 @@ const FURTHEST_AHEAD_MS = 60 * 60_000;
  * older than the head, ages are too small and lifetimes too short, but no answer is wrong.
  */
 export class ChainTime {
-  readonly #options: ChainTimeOptions;
+  readonly #dependencies: ChainTimeDependencies;
   #newestAt = 0;
   /** When an answer last showed the head of the chain, by our clock. */
   #headSeenAt = 0;
@@ -50,8 +50,8 @@ export class ChainTime {
   /** Settles when the update under way has ended, or has taken longer than an answer waits for it. */
   #update: Promise<unknown> | undefined;
 
-  constructor(options: ChainTimeOptions) {
-    this.#options = options;
+  constructor(dependencies: ChainTimeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Epoch milliseconds; `undefined` while nothing is known. */
@@ -64,7 +64,7 @@ export class ChainTime {
    * near to our clock as the head was when last known: an answer about last year does not.
    */
   learn(chainAt: number | undefined): void {
-    const now = this.#options.now();
+    const now = this.#dependencies.now();
     if (chainAt === undefined || chainAt <= this.#newestAt || chainAt > now + FURTHEST_AHEAD_MS) return;
     this.#newestAt = chainAt;
     const lagMs = now - chainAt;
@@ -94,7 +94,7 @@ export class ChainTime {
   }
 
   async #bringUpToDate(): Promise<void> {
-    const { now, askHead } = this.#options;
+    const { now, askHead } = this.#dependencies;
     if (isWithin(now() - this.#updated.at, this.#updated.pauseMs)) return;
     this.#updated = { at: now(), pauseMs: HEAD_HOLDS_MS };
     const mayAsk = await this.#share(true);
@@ -117,7 +117,7 @@ export class ChainTime {
   }
 
   #isHeadKnown(): boolean {
-    return isWithin(this.#options.now() - this.#headSeenAt, HEAD_HOLDS_MS);
+    return isWithin(this.#dependencies.now() - this.#headSeenAt, HEAD_HOLDS_MS);
   }
 
   #learnHead(now: number, lagMs: number): void {
@@ -127,7 +127,7 @@ export class ChainTime {
 
   /** Exchanges with the other instances. Returns whether this one may ask the indexer, if it wants to. */
   async #share(wantsToAsk: boolean): Promise<boolean> {
-    const { shared, now } = this.#options;
+    const { shared, now } = this.#dependencies;
     if (shared === undefined) return true;
     this.#sharedAt = now();
     const merged = await shared.exchange({

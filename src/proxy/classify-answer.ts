@@ -4,10 +4,9 @@ import { type ErrorCode, ProxyError } from '../errors.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 
-export interface ClassifyOptions {
+/** What an answer is classified by. */
+interface ClassifyOptions {
   readonly policies: LifetimePolicies;
-  /** 0 to 1, for jitter. */
-  readonly random: () => number;
   /** The newest time that the indexer's chain is known to have reached, epoch milliseconds. */
   readonly chainAt: number | undefined;
 }
@@ -24,12 +23,13 @@ export interface ClassifiedAnswer {
 /**
  * Turns what the indexer answered into an entry, or into the failure that its clients get: 200s that hold the
  * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
- * body of another 4xx or 5xx is kept where it is a JSON object.
+ * body of another 4xx or 5xx is kept where it is a JSON object. `random`: 0 to 1, for jitter.
  */
 export function classifyAnswer(
   identity: Pick<Entry, 'key' | 'tags'>,
   answer: ReadAnswer,
-  options: ClassifyOptions,
+  { policies, chainAt }: ClassifyOptions,
+  random: () => number,
 ): ClassifiedAnswer | ProxyError {
   const { status, facts } = answer;
   const apiVersion = headerText(answer.apiVersion);
@@ -50,7 +50,6 @@ export function classifyAnswer(
     }
     return failure('upstream-error', `the indexer answered with status ${status}`, isObject ? answer.body : undefined);
   }
-  const { policies, random, chainAt } = options;
   const { askedAt, receivedAt } = answer;
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
   const { maxAgeSeconds, gainsByChainTime, ...instants } = lifetime;

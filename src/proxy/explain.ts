@@ -45,26 +45,29 @@ export interface Explanation extends ExplainedRequest {
   readonly lastLoad?: LastLoad;
 }
 
-export interface ExplainOptions {
-  readonly network: string;
+export interface ExplainDependencies {
   /** When all was purged, epoch milliseconds, or 0: part of every key. */
   readonly epoch: () => number;
-  readonly policies: LifetimePolicies;
   readonly cache: TieredCache;
   readonly lastLoads: LastLoads;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
+export interface ExplainOptions {
+  readonly network: string;
+  readonly policies: LifetimePolicies;
+}
+
 /** Explains a pasted request; see {@link readPasted}. Throws a `ProxyError` `invalid-request`, as the request would. */
 export function explainRequest(
   pasted: PastedRequest,
   headers: RequestHeaders,
-  { network, epoch, policies }: Pick<ExplainOptions, 'network' | 'epoch' | 'policies'>,
+  { network, policies, epoch }: ExplainOptions & { readonly epoch: number },
 ): ExplainedRequest {
   const { operation, rawQuery } = pasted;
   const call = parseCall(operation, rawQuery, headers);
-  const key = cacheKey(network, epoch(), call);
+  const key = cacheKey(network, epoch, call);
   const shortKey = shortListKey(call, key);
   return {
     operation: operation.name,
@@ -83,8 +86,11 @@ function canonicalTarget(operation: OperationName, { query }: CanonicalRequest):
 }
 
 /** Explains requests to a running instance: looks into both tiers and changes neither. */
-export function explainWith(options: ExplainOptions): (text: string, headers: RequestHeaders) => Promise<Explanation> {
-  const { cache, lastLoads, now } = options;
+export function explainWith(
+  dependencies: ExplainDependencies,
+  options: ExplainOptions,
+): (text: string, headers: RequestHeaders) => Promise<Explanation> {
+  const { epoch, cache, lastLoads, now } = dependencies;
   const describe = (entry: Entry): CachedAnswer => ({
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
@@ -95,7 +101,7 @@ export function explainWith(options: ExplainOptions): (text: string, headers: Re
     usableForMs: usableUntil(entry) - now(),
   });
   return async (text, headers) => {
-    const explained = explainRequest(readPasted(text), headers, options);
+    const explained = explainRequest(readPasted(text), headers, { ...options, epoch: epoch() });
     const { key, shortListKey: shortKey } = explained;
     const own = await cache.inspect(key);
     const list = shortKey === undefined ? own : await cache.inspect(shortKey);

@@ -6,6 +6,7 @@ import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { PushedFreshness } from '../stream/pushed-freshness.ts';
+import type { LifetimePolicies } from '../ton/lifetime.ts';
 import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
@@ -16,13 +17,13 @@ import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { CallCache } from './call-cache.ts';
 import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
-import { type ClassifiedAnswer, type ClassifyOptions, classifyAnswer } from './classify-answer.ts';
+import { type ClassifiedAnswer, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
+export interface EntryFetcherDependencies {
   readonly cache: TieredCache;
   readonly lookups: CallCache;
   readonly chainTime: ChainTime;
@@ -35,6 +36,8 @@ export interface EntryFetcherOptions extends Omit<ClassifyOptions, 'chainAt'> {
   readonly pushed: PushedFreshness | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
@@ -78,10 +81,12 @@ const MOST_ASKS = 3;
 
 /** Asks the indexer and stores what it says. Expected failures are values; a throw is a bug. */
 export class EntryFetcher {
-  readonly #options: EntryFetcherOptions;
+  readonly #dependencies: EntryFetcherDependencies;
+  readonly #policies: LifetimePolicies;
 
-  constructor(options: EntryFetcherOptions) {
-    this.#options = options;
+  constructor(dependencies: EntryFetcherDependencies, policies: LifetimePolicies) {
+    this.#dependencies = dependencies;
+    this.#policies = policies;
   }
 
   /** Ends the ticket and the lease, whatever comes of it. */
@@ -109,7 +114,7 @@ export class EntryFetcher {
 
   /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
   async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, cache, lookups, retries, pauseMs } = this.#options;
+    const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     for (let asks = 1, unreachable = 0; ; asks++) {
@@ -144,7 +149,7 @@ export class EntryFetcher {
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Classified | ProxyError> {
-    const { upstream, bodies, retries, monotonic, report } = this.#options;
+    const { upstream, bodies, retries, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -152,7 +157,7 @@ export class EntryFetcher {
     flight.depart();
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
-    const mark = this.#options.pushed?.mark() ?? 0;
+    const mark = this.#dependencies.pushed?.mark() ?? 0;
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
@@ -173,14 +178,15 @@ export class EntryFetcher {
   }
 
   #classify(call: Call, key: string, answer: ReadAnswer, mark: number): Classified | ProxyError {
-    const { policies, random, chainTime, report } = this.#options;
+    const { random, chainTime, report } = this.#dependencies;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer({ key: keyOf(call, key, answer), tags: tagsOf(call) }, answer, {
-      policies,
+    const classified = classifyAnswer(
+      { key: keyOf(call, key, answer), tags: tagsOf(call) },
+      answer,
+      { policies: this.#policies, chainAt },
       random,
-      chainAt,
-    });
+    );
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
       this.#learnSeqno(call, answer);
@@ -195,7 +201,7 @@ export class EntryFetcher {
   }
 
   #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
-    const { chainHead } = this.#options;
+    const { chainHead } = this.#dependencies;
     const seqno = askedSeqno(call);
     if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
     else chainHead.learn(facts.showsSeqno);
@@ -206,14 +212,14 @@ export class EntryFetcher {
    * ticket has ended: this wait is no latency of the answer, and others need the slot.
    */
   async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt, mark }: Classified): Promise<Entry> {
-    const newestAt = await this.#options.chainTime.upToDate();
+    const newestAt = await this.#dependencies.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
     const again = this.#classify(call, request.key, answer, mark);
     return again instanceof ProxyError ? entry : again.entry;
   }
 
   #store({ call, lease, known }: Fetch, { entry, answer, mark }: Classified): Fetched {
-    const { cache, pushed, report } = this.#options;
+    const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
     const inMemory = pushed?.answered({ mark, watchable: answer.facts.watchable, entry });
     const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
@@ -230,8 +236,8 @@ export class EntryFetcher {
   }
 
   #shed(call: Call, shed: Shed): ProxyError {
-    this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
-    return overloaded(this.#options.random, shed);
+    this.#dependencies.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
+    return overloaded(this.#dependencies.random, shed);
   }
 }
 

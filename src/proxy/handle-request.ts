@@ -54,7 +54,7 @@ export interface MemoryHits {
   countHit(operation: Operation): void;
 }
 
-export interface RequestHandlerOptions {
+export interface RequestHandlerDependencies {
   readonly calls: CallMemo;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
@@ -77,10 +77,10 @@ export interface RequestHandlerOptions {
 
 /** The story of one request, from its parameters to its answer. */
 export class RequestHandler implements MemoryHits {
-  readonly #options: RequestHandlerOptions;
+  readonly #dependencies: RequestHandlerDependencies;
 
-  constructor(options: RequestHandlerOptions) {
-    this.#options = options;
+  constructor(dependencies: RequestHandlerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -88,13 +88,13 @@ export class RequestHandler implements MemoryHits {
    * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
-    const { calls, cache, refreshStale } = this.#options;
+    const { calls, cache, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#options.onAsked(call, key);
+    this.#dependencies.onAsked(call, key);
     const found = cache.lookInMemory(call, key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull, answerBeyondHead } = this.#options;
+      const { flights, isMemoryFull, answerBeyondHead } = this.#dependencies;
       const beyond = answerBeyondHead(call, key);
       if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
       if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
@@ -109,7 +109,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
-    const { calls, cache, formOf } = this.#options;
+    const { calls, cache, formOf } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.call, keyed.key);
@@ -118,16 +118,16 @@ export class RequestHandler implements MemoryHits {
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
     // Only here: a request for which nothing is found comes to `handle`, which counts it.
-    this.#options.onAsked(keyed.call, keyed.key);
+    this.#dependencies.onAsked(keyed.call, keyed.key);
     return { entry, form, operation: keyed.call.operation };
   }
 
   countHit({ name }: Operation): void {
-    this.#options.report(MEMORY_HITS[name]);
+    this.#dependencies.report(MEMORY_HITS[name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
-    const { calls, report } = this.#options;
+    const { calls, report } = this.#dependencies;
     try {
       return calls.read(operation, rawQuery, headers);
     } catch (error) {
@@ -138,14 +138,14 @@ export class RequestHandler implements MemoryHits {
 
   /** Without a wait there is a stale copy from memory, or nothing. */
   #refuse(call: Call, key: string, reason: ShedReason): Answer {
-    const { cache, random, report } = this.#options;
+    const { cache, random, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
     return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
-    const { flights, loader, calls } = this.#options;
+    const { flights, loader, calls } = this.#dependencies;
     const { call, key } = keyed;
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
@@ -166,14 +166,15 @@ export class RequestHandler implements MemoryHits {
         return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
       default:
         calls.remember(keyed);
-        if (freshnessOf(load.entry, this.#options.now()) !== 'fresh') void this.#options.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh')
+          void this.#dependencies.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
   #leave(call: Call, key: string, wait: Wait<Load> & { state: 'left' }, { reason }: OpenWait): Load {
-    const { cache, random, report } = this.#options;
+    const { cache, random, report } = this.#dependencies;
     let error = reason ?? new ProxyError('internal', 'internal error');
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not even asked: the whole time went by in the queue.
@@ -184,7 +185,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const now = this.#options.now();
+    const now = this.#dependencies.now();
     const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
     return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
@@ -193,9 +194,9 @@ export class RequestHandler implements MemoryHits {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
     const { tier } = fallback;
     // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
-    const entry = this.#options.applyBans(fallback.entry);
-    if (entry === undefined || freshnessOf(entry, this.#options.now()) === 'expired') return undefined;
-    const ttl = ttlOf(entry.freshUntil, this.#options.now());
+    const entry = this.#dependencies.applyBans(fallback.entry);
+    if (entry === undefined || freshnessOf(entry, this.#dependencies.now()) === 'expired') return undefined;
+    const ttl = ttlOf(entry.freshUntil, this.#dependencies.now());
     return this.#answer(
       call,
       entry,
@@ -207,7 +208,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   #answer(call: Call, entry: Entry, outcome: Outcome, cacheStatus: CacheStatus): Answer {
-    this.#options.report({ name: 'answered', operation: call.operation.name, outcome });
+    this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
     return { kind: 'entry', entry, cacheStatus };
   }
 
@@ -215,8 +216,8 @@ export class RequestHandler implements MemoryHits {
     const operation = call.operation.name;
     // A client that left is no failure: nobody got an answer.
     if (error.code !== 'client-left') {
-      this.#options.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#options.report({ name: 'failed', operation, code: error.code });
+      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
+      this.#dependencies.report({ name: 'failed', operation, code: error.code });
     }
     const { code: detail, upstreamStatus: fwdStatus } = error;
     return {

@@ -24,19 +24,22 @@ export type Load =
       readonly fallback: Lookup;
     };
 
-export interface EntryLoaderOptions {
+export interface EntryLoaderDependencies {
   readonly cache: CallCache;
   readonly admission: Admission;
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: RedisLease | undefined;
-  /** The time that all Redis work of one load shares, in milliseconds. */
-  readonly redisBudgetMs: number;
   /** 0 to 1. */
   readonly random: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
+}
+
+export interface EntryLoaderOptions {
+  /** The time that all Redis work of one load shares, in milliseconds. */
+  readonly redisBudgetMs: number;
 }
 
 /** What is loaded, and for whom. */
@@ -55,9 +58,11 @@ interface Look {
 
 /** The way of a miss: Redis, a ticket for the indexer, the lease, the indexer. Expected failures are values; a throw is a bug. */
 export class EntryLoader {
+  readonly #dependencies: EntryLoaderDependencies;
   readonly #options: EntryLoaderOptions;
 
-  constructor(options: EntryLoaderOptions) {
+  constructor(dependencies: EntryLoaderDependencies, options: EntryLoaderOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -93,7 +98,7 @@ export class EntryLoader {
     look: Look,
     isFirst: boolean,
   ): Promise<Fetched | ProxyError | Followed> {
-    const { admission, fetcher, report } = this.#options;
+    const { admission, fetcher, report } = this.#dependencies;
     const operation = call.operation.name;
     // A client that joined a refresh waits for it from then on.
     const priority = flight.isFollowed ? raised(PRIORITY[look.found.state]) : PRIORITY[look.found.state];
@@ -116,27 +121,28 @@ export class EntryLoader {
   }
 
   async #acquire(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Acquisition | undefined> {
-    const { leases } = this.#options;
+    const { leases } = this.#dependencies;
     if (leases === undefined || found.stamp === undefined || budgetLeftMs <= 0) return undefined;
     return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
   async #lookUp(call: Call, key: string): Promise<Look> {
-    const { cache, monotonic, redisBudgetMs } = this.#options;
+    const { cache, monotonic } = this.#dependencies;
+    const { redisBudgetMs } = this.#options;
     const startedAt = monotonic();
     const found = await cache.lookUp(call, key);
     return { found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) };
   }
 
   #failed(call: Call, key: string, error: ProxyError, found: Lookup): Load {
-    const inMemory = this.#options.cache.lookForFallback(call, key);
+    const inMemory = this.#dependencies.cache.lookForFallback(call, key);
     // An entry too large for memory is known from Redis alone.
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
 
   #shed(call: Call, shed: Shed): ProxyError {
-    this.#options.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
-    return overloaded(this.#options.random, shed);
+    this.#dependencies.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
+    return overloaded(this.#dependencies.random, shed);
   }
 }
 

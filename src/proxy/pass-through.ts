@@ -6,15 +6,18 @@ import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 
-export interface PassThroughOptions {
+export interface PassThroughDependencies {
   /** Its own, so that what is passed through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
-  /** The most answers that may be on their way to clients at once. */
-  readonly maxTransfers: number;
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
+}
+
+export interface PassThroughOptions {
+  /** The most answers that may be on their way to clients at once. */
+  readonly maxTransfers: number;
 }
 
 /** A request that is to be passed through. */
@@ -39,10 +42,12 @@ const OPERATION = 'passThrough';
  * long that takes is decided by the client.
  */
 export class PassThrough {
+  readonly #dependencies: PassThroughDependencies;
   readonly #options: PassThroughOptions;
   #transfers = 0;
 
-  constructor(options: PassThroughOptions) {
+  constructor(dependencies: PassThroughDependencies, options: PassThroughOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -53,7 +58,8 @@ export class PassThrough {
 
   /** Throws when nothing would be sent now: to be asked before a client's body is read. */
   refuse(passing: Passing): void {
-    const { admission, maxTransfers } = this.#options;
+    const { admission } = this.#dependencies;
+    const { maxTransfers } = this.#options;
     if (this.#transfers >= maxTransfers) throw this.shed({ reason: 'queue-full', retryAfterMs: 0 });
     const refusal = admission.refusal(requestOf(passing));
     if (refusal !== undefined) throw this.shed(refusal);
@@ -61,14 +67,14 @@ export class PassThrough {
 
   /** Sends a request when it is its turn, and returns once the head of its answer is there. */
   async open(passing: Passing, forward: ForwardRequest): Promise<OpenedAnswer> {
-    const ticket = await this.#options.admission.enter(requestOf(passing));
+    const ticket = await this.#dependencies.admission.enter(requestOf(passing));
     if (ticket === 'abandoned') throw passing.signal.reason;
     if ('reason' in ticket) throw this.shed(ticket);
     return this.#send(forward, ticket);
   }
 
   async #send(request: ForwardRequest, ticket: Ticket): Promise<OpenedAnswer> {
-    const { upstream, monotonic, report } = this.#options;
+    const { upstream, monotonic, report } = this.#dependencies;
     const go = await ticket.send();
     if (go === 'abandoned') throw request.signal.reason;
     if (go !== 'go') throw this.shed(go);
@@ -109,8 +115,8 @@ export class PassThrough {
 
   /** The failure of a request that is not sent; counted. */
   shed(shed: Shed): ProxyError {
-    this.#options.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
-    return overloaded(this.#options.random, shed);
+    this.#dependencies.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
+    return overloaded(this.#dependencies.random, shed);
   }
 }
 

@@ -10,16 +10,22 @@ import { OpenWaits } from './open-waits.ts';
  */
 export type RefreshStale = (call: Call, key: string) => Promise<void>;
 
-export interface RefreshStaleOptions {
+export interface RefreshStaleDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
-  /** How long a refresh may wait for its permit, in milliseconds. */
-  readonly timeoutMs: number;
   readonly onBug: (error: unknown) => void;
 }
 
+export interface RefreshStaleOptions {
+  /** How long a refresh may wait for its permit, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
 /** Builds the background half of stale-while-revalidate (RFC 5861 3). A refresh that fails leaves the stale copy be. */
-export function refreshStaleWith({ flights, loader, timeoutMs, onBug }: RefreshStaleOptions): RefreshStale {
+export function refreshStaleWith(
+  { flights, loader, onBug }: RefreshStaleDependencies,
+  { timeoutMs }: RefreshStaleOptions,
+): RefreshStale {
   const refreshing = new Map<string, Promise<void>>();
   // Bounded by the keys in memory, of each of which one is refreshed at most once at a time.
   const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });

@@ -29,10 +29,13 @@ export interface SharedChainTime {
   exchange(given: GivenChainTime): Promise<MergedChainTime | undefined>;
 }
 
-export interface SharedChainTimeOptions {
+export interface ShareChainTimeDependencies {
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+}
+
+export interface ShareChainTimeOptions {
   /** Of this indexer alone. */
   readonly key: string;
-  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
   /** How long Redis may take, in milliseconds. */
   readonly budgetMs: number;
 }
@@ -64,7 +67,10 @@ redis.call('PEXPIRE', key, ${KEPT_MS})
 return { whole(newestAt), whole(headSeenAt), mayAsk and '1' or '0' }`;
 
 /** Keeps it in Redis, under one key. */
-export function shareChainTime({ key, runScript, budgetMs }: SharedChainTimeOptions): SharedChainTime {
+export function shareChainTime(
+  { runScript }: ShareChainTimeDependencies,
+  { key, budgetMs }: ShareChainTimeOptions,
+): SharedChainTime {
   return {
     exchange: async ({ newestAt, headSeenAt, now, latestNewestAt, askEveryMs }) => {
       const args = [newestAt, headSeenAt, now, latestNewestAt, askEveryMs];

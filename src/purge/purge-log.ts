@@ -16,22 +16,25 @@ export type PurgeEvent =
   /** Whether Redis, while there is a connection, tells the purges of others. Told when it changes. */
   | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
 
-/** The records that instances share. */
-export interface SharedPurges {
-  readonly key: string;
-  /** Runs a script in Redis; settles within the command timeout, and at once while there is no connection. */
-  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-}
-
-export interface PurgeLogOptions {
+export interface PurgeLogDependencies {
   readonly records: PurgeRecords;
-  /** Without it the purges of this process are its own. */
-  readonly shared: SharedPurges | undefined;
-  /** How long an entry can be of any use, in milliseconds: an hour longer its purge is remembered, and 25 h at least. */
-  readonly usableMs: number;
+  /**
+   * Runs a script in Redis, where instances share their records; settles within the command timeout, and at once while
+   * there is no connection. Without it the purges of this process are its own.
+   */
+  readonly runScript:
+    | ((script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>)
+    | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (event: PurgeEvent) => void;
+}
+
+export interface PurgeLogOptions {
+  /** Of the records in Redis. */
+  readonly key: string;
+  /** How long an entry can be of any use, in milliseconds: an hour longer its purge is remembered, and 25 h at least. */
+  readonly usableMs: number;
   /** How often Redis is asked what others purged, in milliseconds. */
   readonly pollEveryMs?: number;
 }
@@ -67,6 +70,7 @@ const LOOK_BACK_MS = 2000;
  * gives Redis back what it lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
  */
 export class PurgeLog {
+  readonly #dependencies: PurgeLogDependencies;
   readonly #options: PurgeLogOptions;
   readonly #keepMs: number;
   /** Purges of this process that Redis has not confirmed, by their name there. */
@@ -79,11 +83,12 @@ export class PurgeLog {
   #isCurrent: boolean;
   #isAvailable = true;
 
-  constructor(options: PurgeLogOptions) {
+  constructor(dependencies: PurgeLogDependencies, options: PurgeLogOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
-    this.#isCurrent = options.shared === undefined;
+    this.#isCurrent = dependencies.runScript === undefined;
     this.#keepMs = Math.max(options.usableMs, COUNTED_MS) + MARGIN_MS;
-    if (options.shared === undefined) this.#firstLook.resolve();
+    if (dependencies.runScript === undefined) this.#firstLook.resolve();
     else this.#pollLater();
   }
 
@@ -117,10 +122,10 @@ export class PurgeLog {
 
   /** Purges here at once, then everywhere. Never rejects. */
   async purge({ tag, soft }: Omit<PurgeRecord, 'at'>): Promise<PurgeOutcome> {
-    const { records, shared, now } = this.#options;
+    const { records, runScript, now } = this.#dependencies;
     const record = { tag, soft, at: records.nextAt({ tag, soft }) };
     records.apply(record);
-    if (shared === undefined) {
+    if (runScript === undefined) {
       records.trim(now() - this.#keepMs);
       return { at: record.at, notReached: undefined };
     }
@@ -139,8 +144,8 @@ export class PurgeLog {
    * until then. Exchanges with Redis see to that by themselves.
    */
   readonly onClockJump = (): void => {
-    const { records, shared, now } = this.#options;
-    if (shared === undefined) records.trim(now() - this.#keepMs, now());
+    const { records, runScript, now } = this.#dependencies;
+    if (runScript === undefined) records.trim(now() - this.#keepMs, now());
   };
 
   /** No exchange begins after this. */
@@ -162,7 +167,7 @@ export class PurgeLog {
   /** Asks what is new, and exchanges everything when the two sides do not have the same. Never rejects. */
   async #follow(): Promise<void> {
     if (this.#ended.signal.aborted) return;
-    const { records } = this.#options;
+    const { records } = this.#dependencies;
     try {
       // A failover loses what was written last: then this one is missing.
       const newest = records.newest;
@@ -184,7 +189,7 @@ export class PurgeLog {
   }
 
   async #exchangeAll(): Promise<void> {
-    const all = [...this.#options.records.all()];
+    const all = [...this.#dependencies.records.all()];
     for (let from = 0; from === 0 || from < all.length; from += MOST_AT_ONCE) {
       await this.#exchange(from === 0 ? 0 : NOTHING_ELSE, all.slice(from, from + MOST_AT_ONCE));
     }
@@ -192,11 +197,11 @@ export class PurgeLog {
 
   /** Sends records, and takes over what became of them and what Redis has from `since` on. */
   async #exchange(since: number, sent: readonly PurgeRecord[], as: 'known' | 'new' = 'known'): Promise<Exchanged> {
-    const { records, shared } = this.#options;
-    if (shared === undefined) throw new Error('there is no Redis');
+    const { records, runScript } = this.#dependencies;
+    if (runScript === undefined) throw new Error('there is no Redis');
     const words = sent.flatMap((record) => [as, memberOf(record), String(record.at)]);
     const args = [this.#keepMs, COUNTED_MS, since, ...words].map(String);
-    const exchanged = readExchanged(await shared.runScript(EXCHANGE, [shared.key], args));
+    const exchanged = readExchanged(await runScript(EXCHANGE, [this.#options.key], args));
     const own = new Set<string>();
     for (const record of sent) {
       const member = memberOf(record);
@@ -210,20 +215,20 @@ export class PurgeLog {
     const believed = exchanged.records.filter(({ at }) => at <= latest);
     if (records.epoch > latest) records.correctEpoch(correctEpoch(believed[0], exchanged.now));
     const news = believed.filter((record) => records.apply(record) && !own.has(memberOf(record)));
-    if (news.length > 0) this.#options.report({ name: 'purges-followed', records: news.length });
+    if (news.length > 0) this.#dependencies.report({ name: 'purges-followed', records: news.length });
     return exchanged;
   }
 
   #countSince(from: number): number {
     let count = 0;
-    for (const { at } of this.#options.records.all()) if (at >= from) count++;
+    for (const { at } of this.#dependencies.records.all()) if (at >= from) count++;
     return count;
   }
 
   #available(available: boolean, reason: string | undefined): void {
     if (this.#isAvailable === available) return;
     this.#isAvailable = available;
-    this.#options.report({ name: 'purges-available', available, reason });
+    this.#dependencies.report({ name: 'purges-available', available, reason });
   }
 }
 

@@ -23,7 +23,7 @@ export interface Purgeable
   readonly tags: string;
 }
 
-export interface PurgeRecordsOptions {
+export interface PurgeRecordsDependencies {
   /** Told when the epoch has grown: all keys made before are of no use any more. */
   readonly onEpoch: () => void;
   /** Epoch milliseconds. */
@@ -43,7 +43,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
  * grow, so they may be applied again, in any order, by any number of instances, and all come to hold the same.
  */
 export class PurgeRecords {
-  readonly #options: PurgeRecordsOptions;
+  readonly #dependencies: PurgeRecordsDependencies;
   readonly #byTag = new Map<string, Bans>();
   /** Entries that no ban known now touches: looking up a hundred tags costs microseconds a hit. */
   #untouched = new WeakSet<Purgeable>();
@@ -51,8 +51,8 @@ export class PurgeRecords {
   #newest: PurgeRecord | undefined;
   #latestAskedAt = 0;
 
-  constructor(options: PurgeRecordsOptions) {
-    this.#options = options;
+  constructor(dependencies: PurgeRecordsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** When all was purged for the last time, in epoch milliseconds; 0 for never. */
@@ -70,7 +70,7 @@ export class PurgeRecords {
    * back a little since; and later than the purge before it.
    */
   nextAt({ tag, soft }: Omit<PurgeRecord, 'at'>): number {
-    const now = this.#options.now();
+    const now = this.#dependencies.now();
     const latestAskedAt = Math.min(this.#latestAskedAt, now + FURTHEST_AHEAD_MS);
     return Math.max(Math.ceil(now), Math.ceil(latestAskedAt), (this.atOf({ tag, soft }) ?? 0) + 1);
   }
@@ -89,7 +89,7 @@ export class PurgeRecords {
     if (this.#newest === undefined || at >= this.#newest.at) this.#newest = record;
     if (isEpoch(record)) {
       this.#epoch = at;
-      this.#options.onEpoch();
+      this.#dependencies.onEpoch();
       return true;
     }
     this.#untouched = new WeakSet();
@@ -114,7 +114,7 @@ export class PurgeRecords {
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
     // A purge that is known is over: its instant may lie ahead of this clock, which only estimates that of Redis.
-    const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#options.now());
+    const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#dependencies.now());
     if (endsAt < entry.freshUntil) return endingAt(entry, endsAt);
     this.#untouched.add(entry);
     return entry;
@@ -147,7 +147,7 @@ export class PurgeRecords {
   correctEpoch(at: number): void {
     this.#epoch = at;
     this.#newest = [...this.all()].toSorted((one, other) => other.at - one.at)[0];
-    this.#options.onEpoch();
+    this.#dependencies.onEpoch();
   }
 
   /** All that is known, the epoch included once there was one. */

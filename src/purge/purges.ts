@@ -1,5 +1,11 @@
-import { type PurgeEvent, PurgeLog, type PurgeLogOptions, type PurgeOutcome } from './purge-log.ts';
-import { type Purgeable, PurgeRecords, type PurgeRecordsOptions } from './purge-records.ts';
+import {
+  type PurgeEvent,
+  PurgeLog,
+  type PurgeLogDependencies,
+  type PurgeLogOptions,
+  type PurgeOutcome,
+} from './purge-log.ts';
+import { type Purgeable, PurgeRecords, type PurgeRecordsDependencies } from './purge-records.ts';
 
 /** A purge as it was asked for: what was named, for those who count and log, and its tag. */
 export interface AskedPurge {
@@ -9,7 +15,7 @@ export interface AskedPurge {
   readonly soft: boolean;
 }
 
-export type PurgesOptions = PurgeRecordsOptions & Omit<PurgeLogOptions, 'records'>;
+export type PurgesDependencies = PurgeRecordsDependencies & Omit<PurgeLogDependencies, 'records'>;
 
 /**
  * Purges by tag, kept as bans in the sense of Varnish: the instants of purges here and in other instances, and what they
@@ -20,10 +26,10 @@ export class Purges {
   readonly #log: PurgeLog;
   readonly #report: (event: PurgeEvent) => void;
 
-  constructor(options: PurgesOptions) {
-    this.#records = new PurgeRecords(options);
-    this.#log = new PurgeLog({ ...options, records: this.#records });
-    this.#report = options.report;
+  constructor(dependencies: PurgesDependencies, options: PurgeLogOptions) {
+    this.#records = new PurgeRecords(dependencies);
+    this.#log = new PurgeLog({ ...dependencies, records: this.#records }, options);
+    this.#report = dependencies.report;
   }
 
   /** See {@link PurgeRecords.epoch}: part of every key. */

@@ -1,13 +1,16 @@
 /** What a `CircuitBreaker` is built from. */
+export interface CircuitBreakerDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Called when it opens, with what the last call threw, and when it closes; not when a trial fails. */
+  readonly onTransition: (transition: BreakerTransition) => void;
+}
+
 export interface CircuitBreakerOptions {
   /** So many failures in a row open it; 1 or more. */
   readonly failuresToOpen: number;
   /** How long it stays open before one call tries, in milliseconds. */
   readonly openMs: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-  /** Called when it opens, with what the last call threw, and when it closes; not when a trial fails. */
-  readonly onTransition: (transition: BreakerTransition) => void;
 }
 
 export type BreakerTransition = { readonly state: 'open'; readonly error: unknown } | { readonly state: 'closed' };
@@ -18,13 +21,15 @@ export type BreakerTransition = { readonly state: 'open'; readonly error: unknow
  * again; all other calls are rejected meanwhile.
  */
 export class CircuitBreaker {
+  readonly #dependencies: CircuitBreakerDependencies;
   readonly #options: CircuitBreakerOptions;
   #failures = 0;
   #isOpen = false;
   #trialAt = 0;
   #trialIsUnderWay = false;
 
-  constructor(options: CircuitBreakerOptions) {
+  constructor(dependencies: CircuitBreakerDependencies, options: CircuitBreakerOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -34,7 +39,7 @@ export class CircuitBreaker {
    */
   async run<T>(work: () => Promise<T>): Promise<T | 'failed' | 'rejected'> {
     const isTrial = this.#isOpen;
-    if (isTrial && (this.#trialIsUnderWay || this.#options.now() < this.#trialAt)) return 'rejected';
+    if (isTrial && (this.#trialIsUnderWay || this.#dependencies.now() < this.#trialAt)) return 'rejected';
     this.#trialIsUnderWay = isTrial;
     try {
       const value = await work();
@@ -52,11 +57,12 @@ export class CircuitBreaker {
     if (!isTrial) return;
     this.#trialIsUnderWay = false;
     this.#isOpen = false;
-    this.#options.onTransition({ state: 'closed' });
+    this.#dependencies.onTransition({ state: 'closed' });
   }
 
   #failed(isTrial: boolean, error: unknown): void {
-    const { failuresToOpen, openMs, now, onTransition } = this.#options;
+    const { now, onTransition } = this.#dependencies;
+    const { failuresToOpen, openMs } = this.#options;
     if (this.#isOpen && !isTrial) return;
     if (!isTrial && ++this.#failures < failuresToOpen) return;
     this.#trialIsUnderWay = false;

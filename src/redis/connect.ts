@@ -39,6 +39,12 @@ export interface RedisReadiness {
   ready(): Promise<void>;
 }
 
+export interface ConnectRedisDependencies {
+  readonly onTransition?: (transition: RedisTransition) => void;
+  /** Called at most once, after the first connect. */
+  readonly onEvictionProblem?: (problem: EvictionProblem) => void;
+}
+
 export interface ConnectRedisOptions {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
@@ -47,9 +53,6 @@ export interface ConnectRedisOptions {
   readonly connectTimeoutMs: number;
   /** A call unanswered for this long is rejected, and a connection silent for this long under a call is replaced. */
   readonly commandTimeoutMs: number;
-  readonly onTransition?: (transition: RedisTransition) => void;
-  /** Called at most once, after the first connect. */
-  readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
 
 /** Whatever Redis runs as: one server, a Cluster, or a primary that sentinels know. */
@@ -59,8 +62,12 @@ export type ConnectedRedis = RedisConnection & RedisScripting & RedisListening &
  * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
  * while there is none and nothing is sent twice. Throws only for an invalid URL.
  */
-export function connectRedis(options: ConnectRedisOptions): ConnectedRedis {
-  const { tlsCa, connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = options;
+export function connectRedis(
+  options: ConnectRedisOptions,
+  dependencies: ConnectRedisDependencies = {},
+): ConnectedRedis {
+  const { onTransition, onEvictionProblem } = dependencies;
+  const { tlsCa, connectTimeoutMs, commandTimeoutMs } = options;
   const address = parseRedisUrl(options.url);
   const how = { address, tlsCa, connectTimeoutMs, commandTimeoutMs };
   const client = openClient(how);

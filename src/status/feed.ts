@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
-export interface StatusFeedOptions {
+export interface StatusFeedDependencies {
   /** Builds one message for all who look, with what only some may see apart. Must not reject but for a bug. */
   readonly read: (isFirst: boolean) => Promise<{ readonly numbers: object; readonly secrets: object }>;
-  readonly everyMs: number;
   readonly onBug: (error: unknown) => void;
+}
+
+export interface StatusFeedOptions {
+  readonly everyMs: number;
 }
 
 interface Viewer {
@@ -18,13 +21,15 @@ const MAX_VIEWERS = 16;
 
 /** Messages to everybody who looks (server-sent events, HTML 9.2): nothing is built while nobody does. */
 export class StatusFeed {
+  readonly #dependencies: StatusFeedDependencies;
   readonly #options: StatusFeedOptions;
   readonly #viewers = new Set<Viewer>();
   #timer: NodeJS.Timeout | undefined;
   #reading = false;
   #closed = false;
 
-  constructor(options: StatusFeedOptions) {
+  constructor(dependencies: StatusFeedDependencies, options: StatusFeedOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
@@ -61,7 +66,7 @@ export class StatusFeed {
     // A process that is too busy to answer within a second sends less often.
     if (this.#reading) return;
     this.#reading = true;
-    this.#options
+    this.#dependencies
       .read(isFirst)
       .then(({ numbers, secrets }) => {
         for (const { response, isTrusted } of this.#viewers) {
@@ -70,7 +75,7 @@ export class StatusFeed {
           response.write(`data: ${JSON.stringify(isTrusted ? { ...numbers, ...secrets } : numbers)}\n\n`);
         }
       })
-      .catch(this.#options.onBug)
+      .catch(this.#dependencies.onBug)
       .finally(() => {
         this.#reading = false;
       });

@@ -11,8 +11,7 @@ import { readPageFiles } from './page-files.ts';
 import { Scrape } from './scrape.ts';
 import type { TopKeys } from './top-keys.ts';
 
-export interface StatusPagesOptions {
-  readonly guard: AdminGuardOptions;
+export interface StatusPagesDependencies {
   readonly samples: () => Promise<readonly MetricSample[]>;
   readonly topKeys: TopKeys;
   /** What memory holds of a key, without a use of it. */
@@ -56,7 +55,7 @@ const PAGE_HEADERS = [
  * may read those may read these; keys hold addresses that clients ask about, and are for those who may purge.
  */
 export class StatusPages implements ServedPages {
-  readonly #options: StatusPagesOptions;
+  readonly #dependencies: StatusPagesDependencies;
   readonly #files = readPageFiles();
   readonly #feed: StatusFeed;
   readonly #refusedToRead: ReturnType<typeof guardReading>;
@@ -64,11 +63,14 @@ export class StatusPages implements ServedPages {
   /** Of the last 10 s while somebody looks. */
   #scrapes: Scrape[] = [];
 
-  constructor(options: StatusPagesOptions) {
-    this.#options = options;
-    this.#refusedToRead = guardReading(options.guard);
-    this.#refusedKeys = guardAdmin(options.guard);
-    this.#feed = new StatusFeed({ read: (isFirst) => this.#read(isFirst), everyMs: EVERY_MS, onBug: options.onBug });
+  constructor(dependencies: StatusPagesDependencies, guard: AdminGuardOptions) {
+    this.#dependencies = dependencies;
+    this.#refusedToRead = guardReading(guard);
+    this.#refusedKeys = guardAdmin(guard);
+    this.#feed = new StatusFeed(
+      { read: (isFirst) => this.#read(isFirst), onBug: dependencies.onBug },
+      { everyMs: EVERY_MS },
+    );
   }
 
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
@@ -99,7 +101,7 @@ export class StatusPages implements ServedPages {
   }
 
   async #read(isFirst: boolean): Promise<{ numbers: object; secrets: object }> {
-    const { samples, monotonic, now } = this.#options;
+    const { samples, monotonic, now } = this.#dependencies;
     if (isFirst) this.#scrapes = [];
     const newest = new Scrape(await samples(), monotonic());
     const [oldest = newest, ...others] = [...this.#scrapes, newest].slice(-WINDOW_SCRAPES);
@@ -109,7 +111,7 @@ export class StatusPages implements ServedPages {
   }
 
   #shownKeys(): ShownKey[] {
-    const { topKeys, inMemory, now } = this.#options;
+    const { topKeys, inMemory, now } = this.#dependencies;
     return topKeys.top(SHOWN_KEYS).map(({ call, key, share }) => {
       const shortKey = shortListKey(call, key);
       const entry = inMemory(key) ?? (shortKey === undefined ? undefined : inMemory(shortKey));

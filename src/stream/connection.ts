@@ -2,7 +2,7 @@ import type { ReportStream } from './events.ts';
 import { type Frame, parseFrame } from './frame.ts';
 import type { OpenSocket, Socket } from './socket.ts';
 
-export interface StreamConnectionOptions {
+export interface StreamConnectionDependencies {
   readonly open: OpenSocket;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
@@ -30,7 +30,7 @@ const PING_ID = 'ping';
  * never does. A lost one is opened again after 250 ms, doubling up to 30 s, each time shortened by up to a half by chance.
  */
 export class StreamConnection {
-  readonly #options: StreamConnectionOptions;
+  readonly #dependencies: StreamConnectionDependencies;
   #socket: Socket | undefined;
   #state: 'new' | 'up' | 'down' | 'closed' = 'new';
   #failures = 0;
@@ -39,8 +39,8 @@ export class StreamConnection {
   #deadline: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
 
-  constructor(options: StreamConnectionOptions) {
-    this.#options = options;
+  constructor(dependencies: StreamConnectionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   get isUp(): boolean {
@@ -67,7 +67,7 @@ export class StreamConnection {
   #connect(): void {
     this.#serverError = undefined;
     this.#expectFrame();
-    this.#socket = this.#options.open({
+    this.#socket = this.#dependencies.open({
       onOpen: () => this.#ping(),
       onMessage: (data) => this.#take(parseFrame(data)),
       onClose: (reason) => this.#lost(this.#serverError ?? reason),
@@ -77,11 +77,11 @@ export class StreamConnection {
   #take(frame: Frame): void {
     clearTimeout(this.#deadline);
     if (frame.kind === 'bad') {
-      this.#options.report({ name: 'stream-bad-frame', reason: frame.reason });
+      this.#dependencies.report({ name: 'stream-bad-frame', reason: frame.reason });
     } else if (frame.kind === 'reply' && frame.status === 'pong') {
       this.#rise();
     } else if (this.isUp) {
-      this.#options.onFrame(frame);
+      this.#dependencies.onFrame(frame);
     } else if (frame.kind === 'error') {
       this.#serverError = frame.error;
     }
@@ -91,8 +91,8 @@ export class StreamConnection {
     if (this.isUp) return;
     this.#state = 'up';
     this.#failures = 0;
-    this.#options.report({ name: 'stream-connected' });
-    this.#options.onUp();
+    this.#dependencies.report({ name: 'stream-connected' });
+    this.#dependencies.onUp();
   }
 
   #ping(): void {
@@ -112,11 +112,11 @@ export class StreamConnection {
     const before = this.#state;
     this.#state = 'down';
     this.#drop();
-    if (before !== 'down') this.#options.report({ name: 'stream-disconnected', reason });
-    if (before === 'up') this.#options.onDown();
+    if (before !== 'down') this.#dependencies.report({ name: 'stream-disconnected', reason });
+    if (before === 'up') this.#dependencies.onDown();
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(this.#failures, 10), LONGEST_DELAY_MS);
     this.#failures++;
-    const jittered = delayMs * (1 - this.#options.random() / 2);
+    const jittered = delayMs * (1 - this.#dependencies.random() / 2);
     this.#reconnect = setTimeout(() => this.#connect(), jittered).unref();
   }
 

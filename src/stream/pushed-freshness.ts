@@ -7,11 +7,9 @@ import { TraceEvents } from './trace-events.ts';
 import type { Watch } from './watch.ts';
 import type { Watches } from './watches.ts';
 
-export interface PushedFreshnessOptions {
+export interface PushedFreshnessDependencies {
   readonly watches: Watches;
   readonly ticks: Ticks;
-  /** How long a stretched answer lives, in milliseconds. */
-  readonly stretchedMs: number;
   /** See `Subscription.sinceOf`. */
   readonly sinceOf: (name: string) => number | undefined;
   /** Whether the absence of events is believed. */
@@ -23,6 +21,11 @@ export interface PushedFreshnessOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
+}
+
+export interface PushedFreshnessOptions {
+  /** How long a stretched answer lives, in milliseconds. */
+  readonly stretchedMs: number;
 }
 
 /** An answer of the indexer, as it is about to be stored. */
@@ -50,21 +53,24 @@ const EVENT_WITHIN_MS = 500;
  * not say, fails a request.
  */
 export class PushedFreshness {
+  readonly #dependencies: PushedFreshnessDependencies;
   readonly #options: PushedFreshnessOptions;
   readonly #traces = new TraceEvents();
 
-  constructor(options: PushedFreshnessOptions) {
+  constructor(dependencies: PushedFreshnessDependencies, options: PushedFreshnessOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
   }
 
   /** To be taken before the indexer is asked: an event that comes later may announce what the answer lacks. */
   mark(): number {
-    return this.#options.ticks.now;
+    return this.#dependencies.ticks.now;
   }
 
   /** Takes an answer in. Returns what memory keeps in its place; `undefined` where its key is not watched. */
   answered({ mark, watchable, entry }: ObtainedAnswer): Entry | undefined {
-    const { watches, isTrusted, monotonic, stretchedMs } = this.#options;
+    const { watches, isTrusted, monotonic } = this.#dependencies;
+    const { stretchedMs } = this.#options;
     const watch = watches.get(entry.key);
     if (watch === undefined || mark < watch.answeredMark) return undefined;
     const copy = { ...entry, watched: { mark } };
@@ -89,7 +95,7 @@ export class PushedFreshness {
 
   /** What events leave of an entry, at each look at it. */
   applyEvents(entry: Entry): Entry {
-    const { watches, isTrusted, now } = this.#options;
+    const { watches, isTrusted, now } = this.#dependencies;
     const watch = watches.get(entry.key);
     const { watched } = entry;
     if (watch === undefined) return watched?.unstretched === undefined ? entry : { ...entry, ...watched.unstretched };
@@ -103,7 +109,7 @@ export class PushedFreshness {
    * which may list it now. It does not concern those whose answer lists another trace of the same accounts.
    */
   onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
-    const { watches, ticks, now, monotonic } = this.#options;
+    const { watches, ticks, now, monotonic } = this.#dependencies;
     const at = { type, tick: ticks.next(), now: now(), monotonic: monotonic() };
     const watching = watches.watching(trace === undefined ? accounts : [trace, ...accounts]);
     if (trace !== undefined && watching.size > 0) {
@@ -116,20 +122,20 @@ export class PushedFreshness {
 
   /** Whether every event of what it watches was sent here since the indexer was asked. */
   #isCovered(watch: Watch, mark: number): boolean {
-    const { watches, sinceOf } = this.#options;
+    const { watches, sinceOf } = this.#dependencies;
     const names = watches.namesOf(watch);
     return names.size > 0 && [...names].every((name) => (sinceOf(name) ?? Number.POSITIVE_INFINITY) <= mark);
   }
 
   #expectEvent(watch: Watch, since: number): void {
-    const { watches, onMissed } = this.#options;
+    const { watches, onMissed } = this.#dependencies;
     setTimeout(() => {
       if (watches.get(watch.key) === watch && watch.eventTick <= since) onMissed();
     }, EVENT_WITHIN_MS).unref();
   }
 
   async #refresh(watch: Watch): Promise<void> {
-    const { refresh, monotonic } = this.#options;
+    const { refresh, monotonic } = this.#dependencies;
     if (watch.isRefreshed || monotonic() - watch.askedAt > REFRESHED_WITHIN_MS) return;
     watch.isRefreshed = true;
     await refresh(watch.call, watch.key);

@@ -3,7 +3,7 @@ import type { Frame } from './frame.ts';
 import { isAccount } from './names.ts';
 import type { Ticks } from './ticks.ts';
 
-export interface SubscriptionOptions {
+export interface SubscriptionDependencies {
   /** What is to be subscribed to now. */
   readonly wanted: () => Iterable<string>;
   /** Sends one operation on a connection that is up. */
@@ -27,7 +27,7 @@ const ADDRESS_LIMIT = /^address limit exceeded: .*\bmax (\d{1,9})$/;
  * refused one leaves the one before as it is.
  */
 export class Subscription {
-  readonly #options: SubscriptionOptions;
+  readonly #dependencies: SubscriptionDependencies;
   /** Since which tick a name is acknowledged, without a gap. */
   readonly #since = new Map<string, number>();
   readonly #unanswered = new Map<string, ReadonlySet<string>>();
@@ -35,8 +35,8 @@ export class Subscription {
   #flush: NodeJS.Timeout | undefined;
   #lastId = 0;
 
-  constructor(options: SubscriptionOptions) {
-    this.#options = options;
+  constructor(dependencies: SubscriptionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** From which tick on every event of a name is sent here; `undefined` while it is not acknowledged. */
@@ -52,17 +52,17 @@ export class Subscription {
   /** Takes the server's answer to a subscription. */
   take({ id, ...frame }: Extract<Frame, { kind: 'reply' | 'error' }>): void {
     if (frame.kind === 'error') {
-      this.#options.report({ name: 'stream-refused', error: frame.error });
+      this.#dependencies.report({ name: 'stream-refused', error: frame.error });
       if (id !== undefined && this.#unanswered.delete(id)) this.#refused(frame.error);
       return;
     }
     const names = id === undefined ? undefined : this.#unanswered.get(id);
     if (id === undefined || names === undefined) return;
     this.#unanswered.delete(id);
-    const tick = this.#options.ticks.next();
+    const tick = this.#dependencies.ticks.next();
     // One that was sent since may lack some of them.
     for (const name of names) if (this.#sent.has(name) && !this.#since.has(name)) this.#since.set(name, tick);
-    this.#options.report({ name: 'stream-subscribed' });
+    this.#dependencies.report({ name: 'stream-subscribed' });
   }
 
   /** The connection is lost, and with it all that was subscribed to. */
@@ -76,13 +76,13 @@ export class Subscription {
 
   #send(): void {
     this.#flush = undefined;
-    const names = new Set(this.#options.wanted());
+    const names = new Set(this.#dependencies.wanted());
     if (names.symmetricDifference(this.#sent).size === 0) return;
     const id = String(++this.#lastId);
     // A subscription cannot be empty.
-    if (names.size === 0) this.#options.send({ operation: 'unsubscribe', id, ...listsOf(this.#sent) });
+    if (names.size === 0) this.#dependencies.send({ operation: 'unsubscribe', id, ...listsOf(this.#sent) });
     else
-      this.#options.send({
+      this.#dependencies.send({
         operation: 'subscribe',
         id,
         ...typesFor(names),
@@ -100,7 +100,7 @@ export class Subscription {
     this.#sent = new Set(this.#since.keys());
     const max = ADDRESS_LIMIT.exec(error)?.[1];
     if (max !== undefined) {
-      this.#options.onLimit(Number(max));
+      this.#dependencies.onLimit(Number(max));
       this.changed();
     } else {
       clearTimeout(this.#flush);

@@ -4,9 +4,7 @@ import { POLLED_WITHIN_MS, PolledKeys } from './polled-keys.ts';
 import type { Ticks } from './ticks.ts';
 import { Watch } from './watch.ts';
 
-export interface WatchesOptions {
-  /** The most accounts that are watched at once: a provider's limit. */
-  readonly maxAddresses: number;
+export interface WatchesDependencies {
   readonly ticks: Ticks;
   /** The accounts that a call asks for; other names are known from its answers. */
   readonly accountsOf: (call: Call) => readonly string[];
@@ -14,6 +12,11 @@ export interface WatchesOptions {
   readonly onNames: () => void;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
+}
+
+export interface WatchesOptions {
+  /** The most accounts that are watched at once: a provider's limit. */
+  readonly maxAddresses: number;
 }
 
 /** A key that nobody asked for in this long is watched no longer, in milliseconds. */
@@ -29,6 +32,7 @@ const MOST_WATCHES = 10_000;
  * for first. Those that are polled do not give way to each other: all would be subscribed to by turns, and none for long.
  */
 export class Watches {
+  readonly #dependencies: WatchesDependencies;
   readonly #options: WatchesOptions;
   readonly #watches = new Map<string, Watch>();
   readonly #names = new WatchedNames<Watch>();
@@ -37,7 +41,8 @@ export class Watches {
   #isUp = false;
   #lookForIdle: NodeJS.Timeout | undefined;
 
-  constructor(options: WatchesOptions) {
+  constructor(dependencies: WatchesDependencies, options: WatchesOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#maxAddresses = options.maxAddresses;
   }
@@ -76,7 +81,7 @@ export class Watches {
     this.#watches.clear();
     this.#names.clear();
     this.#polled.clear();
-    this.#options.onNames();
+    this.#dependencies.onNames();
   }
 
   /** The server allows fewer addresses than was thought: the least recently asked for give way, polled or not. */
@@ -88,7 +93,7 @@ export class Watches {
   /** A client asked for a key. To be called for each request: it costs one look-up where the key is watched. */
   asked(call: Call, key: string): void {
     if (!this.#isUp) return;
-    const now = this.#options.monotonic();
+    const now = this.#dependencies.monotonic();
     const watch = this.#watches.get(key);
     if (watch !== undefined) watch.askedAt = now;
     else if (this.#polled.ask(key, now) && this.#watches.size < MOST_WATCHES) this.#watch(call, key, now);
@@ -123,7 +128,7 @@ export class Watches {
       const few = names.filter((name) => !isAccount(name) || watch.ownNames.includes(name));
       this.#names.set(watch, new Set(few));
     }
-    this.#options.onNames();
+    this.#dependencies.onNames();
     return fits;
   }
 
@@ -131,9 +136,9 @@ export class Watches {
     const watch = new Watch({
       call,
       key,
-      ownNames: this.#options.accountsOf(call),
+      ownNames: this.#dependencies.accountsOf(call),
       askedAt: now,
-      eventTick: this.#options.ticks.next(),
+      eventTick: this.#dependencies.ticks.next(),
     });
     this.#watches.set(key, watch);
     if (!this.setNames(watch, [])) this.#end(watch);
@@ -152,11 +157,11 @@ export class Watches {
   #end(watch: Watch): void {
     watch.end();
     this.#watches.delete(watch.key);
-    if (this.#names.set(watch, new Set())) this.#options.onNames();
+    if (this.#names.set(watch, new Set())) this.#dependencies.onNames();
   }
 
   #endIdle(): void {
-    const now = this.#options.monotonic();
+    const now = this.#dependencies.monotonic();
     for (const watch of this.#watches.values()) if (now - watch.askedAt > IDLE_MS) this.#end(watch);
   }
 }

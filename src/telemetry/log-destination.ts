@@ -9,7 +9,6 @@ export interface LogDestinationOptions {
   readonly maxWaitingBytes?: number;
   /** How long after a failure the lines that wait are tried again. Default 100 ms. */
   readonly retryMs?: number;
-  readonly write?: WriteBytes;
 }
 
 /** Nobody will ever read what is written. */
@@ -35,7 +34,10 @@ export class LogDestination {
   #dropped = 0;
   #droppedUnreported = 0;
 
-  constructor({ fd, maxWaitingBytes = 1024 * 1024, retryMs = 100, write = writeSync }: LogDestinationOptions) {
+  constructor(
+    { fd, maxWaitingBytes = 1024 * 1024, retryMs = 100 }: LogDestinationOptions,
+    write: WriteBytes = writeSync,
+  ) {
     this.#fd = fd;
     this.#maxWaitingBytes = maxWaitingBytes;
     this.#retryMs = retryMs;

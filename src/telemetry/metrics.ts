@@ -15,13 +15,16 @@ export interface MetricSample {
   readonly value: number;
 }
 
+export interface MetricsDependencies {
+  /** A number that only grows. */
+  readonly logLinesDropped: () => number;
+}
+
 export interface MetricsOptions {
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
   /** Whether there is a stream of events: the page has nothing about it where there is none. */
   readonly usesStream: boolean;
-  /** A number that only grows. */
-  readonly logLinesDropped: () => number;
 }
 
 /** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
@@ -102,7 +105,7 @@ export class Metrics {
 
   readonly #stream: StreamMetrics | undefined;
 
-  constructor({ usesRedis, usesStream, logLinesDropped }: MetricsOptions) {
+  constructor({ logLinesDropped }: MetricsDependencies, { usesRedis, usesStream }: MetricsOptions) {
     collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);

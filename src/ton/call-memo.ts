@@ -26,7 +26,7 @@ export class CallMemo {
   readonly #calls = new LRUCache<string, KeyedCall>({ max: MAX_SPELLINGS });
 
   /** Network and epoch: part of every key. When the epoch changes, the keys that are remembered are of no use. */
-  constructor(network: string, epoch: () => number) {
+  constructor(epoch: () => number, network: string) {
     this.#network = network;
     this.#epochNow = epoch;
     this.#epoch = epoch();

@@ -19,9 +19,12 @@ export function isShortList({ rule }: Finality, body: unknown): boolean {
  */
 export function shortListKey({ operation, request }: Call, key: string): string | undefined {
   if (operation.name !== 'masterchainBlockShards') return undefined;
+  let namesPage = false;
   for (const [name, value] of request.query) {
-    if (name === 'limit' && Number(value) < SHORT_ROWS) return undefined;
-    if (name === 'offset' && Number(value) !== 0) return undefined;
+    if (name !== 'limit' && name !== 'offset') continue;
+    if (name === 'limit' ? Number(value) < SHORT_ROWS : Number(value) !== 0) return undefined;
+    namesPage = true;
   }
-  return `${key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '')}&short`;
+  // Most calls name none, and each hit comes by here.
+  return `${namesPage ? key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '') : key}&short`;
 }

@@ -12,12 +12,16 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-export interface ReadOptions {
+export interface ReadAnswerDependencies {
+  readonly dispatcher: Dispatcher;
+  /** Told by how much the bytes change that are held of answers not yet complete. */
+  readonly onBytes: (change: number) => void;
+}
+
+export interface ReadAnswerOptions {
   /** From sending the request to the last byte of its answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
-  /** Told by how much the bytes change that are held of answers not yet complete. */
-  readonly onBytes: (change: number) => void;
 }
 
 /** A pause, a refused key, a redirect: what the body says beside is not looked at. */
@@ -34,11 +38,11 @@ const MOST_DISCARDED_BYTES = 128 * 1024;
  * `upstream-too-large`, or `upstream-invalid` for what is no HTTP or was cut short.
  */
 export function readAnswer(
-  dispatcher: Dispatcher,
+  { dispatcher, onBytes }: ReadAnswerDependencies,
   request: { readonly path: string; readonly headers: readonly string[] },
-  options: ReadOptions,
+  options: ReadAnswerOptions,
 ): Promise<RawAnswer> {
-  const reader = new AnswerReader(options);
+  const reader = new AnswerReader(onBytes, options);
   dispatcher.dispatch({ method: 'GET', path: request.path, headers: request.headers as string[] }, reader);
   return reader.answer;
 }
@@ -46,7 +50,8 @@ export function readAnswer(
 /** What undici tells of one answer. Its `request` would make a stream of that, and a signal to end it, for each. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly answer: Promise<RawAnswer>;
-  readonly #options: ReadOptions;
+  readonly #onBytes: (change: number) => void;
+  readonly #options: ReadAnswerOptions;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: ProxyError) => void;
   readonly #timer: NodeJS.Timeout;
@@ -58,9 +63,10 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #bytes = 0;
   #heldBytes = 0;
 
-  constructor(options: ReadOptions) {
+  constructor(onBytes: (change: number) => void, options: ReadAnswerOptions) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     this.answer = promise;
+    this.#onBytes = onBytes;
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -112,7 +118,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    this.#options.onBytes(bytes);
+    this.#onBytes(bytes);
   }
 
   /** Once or more. */

@@ -2,11 +2,6 @@ const CALLS_A_RETRY = 10;
 const MOST_CALLS_COUNTED = 100;
 const FREE_EVERY_MS = 1000;
 
-export interface RetryBudgetOptions {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-}
-
 /**
  * How often a call may be sent a second time: a tenth of the calls, counted over the last hundred, and one a second
  * whatever the number of calls. An indexer that fails everything is so not asked twice as much.
@@ -17,7 +12,8 @@ export class RetryBudget {
   #calls = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ now }: RetryBudgetOptions) {
+  /** `now`: monotonic milliseconds. */
+  constructor(now: () => number) {
     this.#now = now;
   }
 

@@ -6,6 +6,11 @@ import { ProxyError } from '../errors.ts';
 import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
 import { type RawAnswer, readAnswer } from './read-answer.ts';
 
+export interface UpstreamClientDependencies {
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
 export interface UpstreamClientOptions {
   /** The indexer's address, up to and without `/api/v3`. */
   readonly baseUrl: URL;
@@ -22,8 +27,6 @@ export interface UpstreamClientOptions {
   readonly keepAliveMs: number;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: number;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
@@ -81,6 +84,7 @@ const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
 /** The indexer's API over one pool of kept connections. Redirects are not followed, cookies not kept. */
 export class UpstreamClient {
+  readonly #dependencies: UpstreamClientDependencies;
   readonly #options: UpstreamClientOptions;
   readonly #pool: Pool;
   readonly #forwardPool: Pool;
@@ -89,7 +93,8 @@ export class UpstreamClient {
   #readingBytes = 0;
   #closed = false;
 
-  constructor(options: UpstreamClientOptions) {
+  constructor(dependencies: UpstreamClientDependencies, options: UpstreamClientOptions) {
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#basePath = options.baseUrl.pathname.replace(/\/$/, '');
     const ourKey = options.apiKey === undefined ? [] : ['x-api-key', options.apiKey];
@@ -109,7 +114,7 @@ export class UpstreamClient {
    * decompress; `shutting-down` once the client is closed. It takes `atMostMs`, where that is less than the timeout.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
-    const askedAt = this.#options.now();
+    const askedAt = this.#dependencies.now();
     const timeoutMs = Math.min(this.#options.timeoutMs, atMostMs);
     const endsAt = performance.now() + timeoutMs;
     const answer = await this.#read(request, timeoutMs);
@@ -117,7 +122,7 @@ export class UpstreamClient {
     const body = encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#options.maxBodyBytes);
     // A process that was stopped reads what lies in its sockets before it sees to its timers.
     if (performance.now() > endsAt) throw timedOut();
-    const receivedAt = this.#options.now();
+    const receivedAt = this.#dependencies.now();
     return {
       status: answer.status,
       contentType: header(answer, 'content-type'),
@@ -181,7 +186,7 @@ export class UpstreamClient {
     const { maxBodyBytes } = this.#options;
     const sent = { path: this.#path(request), headers: this.#headers(request) };
     try {
-      return await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onBytes: this.#onBytes });
+      return await readAnswer({ dispatcher: this.#pool, onBytes: this.#onBytes }, sent, { timeoutMs, maxBodyBytes });
     } catch (error) {
       if (!this.#closed || (error instanceof ProxyError && error.code === 'upstream-timeout')) throw error;
       throw shuttingDown(error);

@@ -59,7 +59,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
     ADMIN_PORT: '0',
   });
   const { upstream } = settings;
-  const app = createApp({ settings, logger: createLogger('warn', stderr) });
+  const app = createApp({ logger: createLogger('warn', stderr) }, settings);
   const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
   try {
     const { publicUrl } = await app.listen();

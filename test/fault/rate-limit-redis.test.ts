@@ -16,19 +16,25 @@ const now = () => performance.now();
 async function limitOn(redis: RedisServer) {
   const connection = await connectedScripting(redis.url);
   const sharedChanges: boolean[] = [];
-  const subject = new RateLimit({
-    perSecond: PER_SECOND,
-    reserveShared: new SharedRate({
-      key: 'toncache:rate',
-      runScript: connection.runScript,
-      budgetMs: BUDGET_MS,
-      failuresToOpen: 3,
-      openMs: 200,
+  const subject = new RateLimit(
+    {
+      reserveShared: new SharedRate(
+        {
+          runScript: connection.runScript,
+          now,
+          onShared: (shared) => sharedChanges.push(shared),
+        },
+        {
+          key: 'toncache:rate',
+          budgetMs: BUDGET_MS,
+          failuresToOpen: 3,
+          openMs: 200,
+        },
+      ).reserve,
       now,
-      onShared: (shared) => sharedChanges.push(shared),
-    }).reserve,
-    now,
-  });
+    },
+    { perSecond: PER_SECOND },
+  );
   const slots: number[] = [];
   const take = async (times: number) => {
     for (let time = 0; time < times; time++) {
@@ -92,19 +98,25 @@ test('the rate is kept without a Redis that takes no writes', async () => {
 test('the rate is kept from the first slot on where Redis was never there', async () => {
   const connection = connectRedis({ url: 'redis://127.0.0.1:1', connectTimeoutMs: 500, commandTimeoutMs: 500 });
   await expect(connection.runScript('return 1', [], [])).rejects.toThrow('not connected');
-  const subject = new RateLimit({
-    perSecond: PER_SECOND,
-    reserveShared: new SharedRate({
-      key: 'toncache:rate',
-      runScript: connection.runScript,
-      budgetMs: BUDGET_MS,
-      failuresToOpen: 3,
-      openMs: 60_000,
+  const subject = new RateLimit(
+    {
+      reserveShared: new SharedRate(
+        {
+          runScript: connection.runScript,
+          now,
+          onShared: () => {},
+        },
+        {
+          key: 'toncache:rate',
+          budgetMs: BUDGET_MS,
+          failuresToOpen: 3,
+          openMs: 60_000,
+        },
+      ).reserve,
       now,
-      onShared: () => {},
-    }).reserve,
-    now,
-  });
+    },
+    { perSecond: PER_SECOND },
+  );
   const outcomes = await Promise.all(Array.from({ length: 30 }, () => subject.take(signal, LONGEST_WAIT_MS)));
   expect(outcomes).toEqual(Array.from({ length: 30 }, () => 'go'));
   await connection.close();

@@ -97,12 +97,14 @@ test('closing a connection that was never made does no harm', async () => {
   await using redis = await startRedis();
   await redis.kill();
   const { promise: disconnected, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis({
-    url: redis.url,
-    connectTimeoutMs: 500,
-    commandTimeoutMs: 500,
-    onTransition: () => resolve(),
-  });
+  const connection = connectRedis(
+    {
+      url: redis.url,
+      connectTimeoutMs: 500,
+      commandTimeoutMs: 500,
+    },
+    { onTransition: () => resolve() },
+  );
   await disconnected;
   await connection.close();
   await expect(connection.getBuffer('key')).rejects.toThrow('not connected');

@@ -4,7 +4,12 @@ import { expect, inject, onTestFinished } from 'vitest';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import type { Lease } from '../../src/coalescing/held-lease.ts';
 import { RENEW } from '../../src/coalescing/lease-scripts.ts';
-import { type Acquisition, RedisLease, type RedisLeaseOptions } from '../../src/coalescing/redis-lease.ts';
+import {
+  type Acquisition,
+  RedisLease,
+  type RedisLeaseDependencies,
+  type RedisLeaseOptions,
+} from '../../src/coalescing/redis-lease.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 
 export type Connection = Awaited<ReturnType<typeof connectedRedis>>;
@@ -22,6 +27,8 @@ export const someKey = () => `key ${randomUUID()}`;
 export const leaseOf = (key: string) => `${redisKey(key)}:lease`;
 export const waitersOf = (key: string) => `${redisKey(key)}:waiters`;
 
+type InstanceOptions = Partial<RedisLeaseOptions> & Partial<Pick<RedisLeaseDependencies, 'now'>>;
+
 /** An instance that gets all messages, and polls at the given interval. */
 export class Instance {
   readonly leases: RedisLease;
@@ -31,34 +38,38 @@ export class Instance {
   /** The replies of Redis to renewals: 1 where this instance held the lease. */
   readonly renewals: unknown[] = [];
 
-  constructor(connection: Connection, options: Partial<RedisLeaseOptions> = {}) {
+  constructor(connection: Connection, { now = () => performance.now(), ...options }: InstanceOptions = {}) {
     this.connection = connection;
-    this.leases = new RedisLease({
-      redis: {
-        runScript: async (script, scriptKeys, args) => {
-          if (args[1] === 'watch') this.polls++;
-          const reply = await connection.runScript(script, scriptKeys, args);
-          if (script === RENEW) this.renewals.push(reply);
-          return reply;
+    this.leases = new RedisLease(
+      {
+        redis: {
+          runScript: async (script, scriptKeys, args) => {
+            if (args[1] === 'watch') this.polls++;
+            const reply = await connection.runScript(script, scriptKeys, args);
+            if (script === RENEW) this.renewals.push(reply);
+            return reply;
+          },
+          listen: (channel, onMessage) => {
+            this.channel = channel;
+            connection.listen(channel, onMessage);
+          },
         },
-        listen: (channel, onMessage) => {
-          this.channel = channel;
-          connection.listen(channel, onMessage);
-        },
+        redisKey,
+        now,
       },
-      redisKey,
-      leaseMs: LEASE_MS,
-      renewEveryMs: NEVER_MS,
-      longestMs: NEVER_MS,
-      collapseWindowMs: LEASE_MS,
-      failureTtlMs: 5000,
-      pollBudgetMs: 10_000,
-      now: () => performance.now(),
-      ...options,
-    });
+      {
+        leaseMs: LEASE_MS,
+        renewEveryMs: NEVER_MS,
+        longestMs: NEVER_MS,
+        collapseWindowMs: LEASE_MS,
+        failureTtlMs: 5000,
+        pollBudgetMs: 10_000,
+        ...options,
+      },
+    );
   }
 
-  static async start(options: Partial<RedisLeaseOptions> = {}): Promise<Instance> {
+  static async start(options: InstanceOptions = {}): Promise<Instance> {
     const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 10_000 });
     onTestFinished(() => connection.close());
     const instance = new Instance(connection, options);
@@ -70,7 +81,7 @@ export class Instance {
     return instance;
   }
 
-  static fleet(count: number, options: Partial<RedisLeaseOptions> = {}): Promise<Instance[]> {
+  static fleet(count: number, options: InstanceOptions = {}): Promise<Instance[]> {
     return Promise.all(Array.from({ length: count }, () => Instance.start(options)));
   }
 

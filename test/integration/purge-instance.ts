@@ -40,10 +40,9 @@ export function createInstance(
     onCall: () => {},
     onReply: () => {},
     now: Date.now,
-    log: new PurgeLog({
-      records,
-      shared: {
-        key,
+    log: new PurgeLog(
+      {
+        records,
         runScript: async (...call) => {
           if (!instance.isReached) throw new Error('away');
           instance.onCall(call[2]);
@@ -52,12 +51,11 @@ export function createInstance(
           if (!instance.isAnswered) throw new Error('lost');
           return reply;
         },
+        now: () => instance.now(),
+        report: (event) => void events.push(event),
       },
-      usableMs,
-      now: () => instance.now(),
-      report: (event) => void events.push(event),
-      pollEveryMs: polls ? 20 : DAY,
-    }),
+      { key, usableMs, pollEveryMs: polls ? 20 : DAY },
+    ),
   };
   return instance;
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
   redis = new Redis(server.url);
   const { promise: connected, resolve } = Promise.withResolvers<void>();
   const onTransition = () => resolve();
-  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000, onTransition });
+  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 }, { onTransition });
   await connected;
 });
 afterAll(async () => {

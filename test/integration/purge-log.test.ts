@@ -20,7 +20,7 @@ beforeAll(async () => {
   redis = new Redis(server.url);
   const { promise: connected, resolve } = Promise.withResolvers<void>();
   const onTransition = () => resolve();
-  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000, onTransition });
+  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 }, { onTransition });
   await connected;
 });
 afterAll(async () => {
@@ -79,7 +79,10 @@ describe('a purge', () => {
 
   it('counts for this process alone when there is no Redis', async () => {
     const records = new PurgeRecords({ onEpoch: () => {}, now: () => 1000 });
-    const log = new PurgeLog({ records, shared: undefined, usableMs: 0, now: () => 1000, report: () => {} });
+    const log = new PurgeLog(
+      { records, runScript: undefined, now: () => 1000, report: () => {} },
+      { key: 'unused', usableMs: 0 },
+    );
     await log.ready(DAY);
     expect(await log.purge(a)).toEqual({ at: 1000, notReached: undefined });
     expect(records.atOf(a)).toBe(1000);

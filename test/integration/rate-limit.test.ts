@@ -34,17 +34,19 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
-  const client = new UpstreamClient({
-    baseUrl: new URL(indexer.url),
-    apiKey: undefined,
-    timeoutMs: 30_000,
-    maxConnections: 16,
-    maxForwardConnections: 1,
-    maxBodyBytes: 1024 * 1024,
-    keepAliveMs: 4000,
-    connectionLifetimeMs: 300_000,
-    now: Date.now,
-  });
+  const client = new UpstreamClient(
+    { now: Date.now },
+    {
+      baseUrl: new URL(indexer.url),
+      apiKey: undefined,
+      timeoutMs: 30_000,
+      maxConnections: 16,
+      maxForwardConnections: 1,
+      maxBodyBytes: 1024 * 1024,
+      keepAliveMs: 4000,
+      connectionLifetimeMs: 300_000,
+    },
+  );
   connections.defer(() => client.close());
   const keepAsking = async () => {
     while ((await rateLimit.take(signal, LONGEST_WAIT_MS)) === 'go') {
@@ -61,7 +63,10 @@ async function sharedRate(key: string): Promise<SharedRate> {
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return new SharedRate({ key, runScript, budgetMs: 5000, failuresToOpen: 3, openMs: 1000, now, onShared: () => {} });
+  return new SharedRate(
+    { runScript, now, onShared: () => {} },
+    { key, budgetMs: 5000, failuresToOpen: 3, openMs: 1000 },
+  );
 }
 
 const LONGEST_WAIT_MS = 60_000;
@@ -82,7 +87,7 @@ test.each([
   [25, 50],
 ])('the indexer never gets more than %i requests in a second', { timeout: 60_000 }, async (perSecond, count) => {
   const ending = new AbortController();
-  instance(new RateLimit({ perSecond, now }), ending.signal);
+  instance(new RateLimit({ now }, { perSecond }), ending.signal);
   await indexer.requests.arrived(count);
   ending.abort();
   expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(mostIn(1, perSecond));
@@ -99,7 +104,7 @@ test.each([
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
       const { reserve } = await sharedRate(key);
-      instance(new RateLimit({ perSecond, reserveShared: reserve, now }), ending.signal);
+      instance(new RateLimit({ reserveShared: reserve, now }, { perSecond }), ending.signal);
     }
     await indexer.requests.arrived(count);
     ending.abort();

@@ -64,15 +64,19 @@ test('a script with keys of two slots is refused', async () => {
 test('the rate is shared in a Cluster', async () => {
   await using redis = await observedConnection(cluster.url, PATIENT);
   const sharedChanges: boolean[] = [];
-  const rate = new SharedRate({
-    key: 'toncache:rate',
-    runScript: redis.runScript,
-    budgetMs: 20_000,
-    failuresToOpen: 1,
-    openMs: 1000,
-    now: () => performance.now(),
-    onShared: (shared) => sharedChanges.push(shared),
-  });
+  const rate = new SharedRate(
+    {
+      runScript: redis.runScript,
+      now: () => performance.now(),
+      onShared: (shared) => sharedChanges.push(shared),
+    },
+    {
+      key: 'toncache:rate',
+      budgetMs: 20_000,
+      failuresToOpen: 1,
+      openMs: 1000,
+    },
+  );
   expect(await rate.reserve(10_000, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
   expect(await redis.getBuffer('toncache:rate')).toBeDefined();
   expect(sharedChanges).toEqual([]);

@@ -5,7 +5,6 @@ import type { Entry } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
 import { formsOf } from '../../src/cache/forms.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import type { RedisTierOptions } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/instants.ts';
 import { aFormMaker, anEntry, keptForm } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
@@ -17,7 +16,7 @@ afterAll(() => redis.disconnect());
 const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(100)) });
 
 /** A tier of a budget that no noise of the machine can exceed, holding `stored`, and the one Redis key it made. */
-async function tierWith(stored = entry(), options: Partial<RedisTierOptions> = {}) {
+async function tierWith(stored = entry(), options: ConstructorParameters<typeof ObservedRedisTier>[1] = {}) {
   const subject = new ObservedRedisTier(url, { budgetMs: 5000, ...options });
   await subject.untilConnection('connected');
   subject.tier.set(stored);

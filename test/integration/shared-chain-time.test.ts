@@ -16,7 +16,7 @@ beforeEach(() => {
   key = `test:chain-time:${randomUUID()}`;
 });
 
-const shared = (budgetMs = 5000) => shareChainTime({ key, runScript: redis.runScript, budgetMs });
+const shared = (budgetMs = 5000) => shareChainTime({ runScript: redis.runScript }, { key, budgetMs });
 
 /** By default it reports no time and does not ask for the head. */
 const exchange = (given: Partial<GivenChainTime> = {}) =>
@@ -79,11 +79,11 @@ describe('garbage in Redis', () => {
 });
 
 test('a Redis that does not answer in time gives no time', async () => {
-  const hung = shareChainTime({ key, runScript: () => new Promise(() => {}), budgetMs: 1 });
+  const hung = shareChainTime({ runScript: () => new Promise(() => {}) }, { key, budgetMs: 1 });
   expect(
     await hung.exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
   ).toBeUndefined();
-  const failing = shareChainTime({ key, runScript: () => Promise.reject(new Error('away')), budgetMs: 5000 });
+  const failing = shareChainTime({ runScript: () => Promise.reject(new Error('away')) }, { key, budgetMs: 5000 });
   expect(
     await failing.exchange({ newestAt: 0, headSeenAt: 0, now: NOW, latestNewestAt: LATEST, askEveryMs: 1 }),
   ).toBeUndefined();

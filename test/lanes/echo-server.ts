@@ -41,35 +41,39 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const entry = hitOf(spelling);
     return { entry, form: forms.of(entry, accepted) as Form, operation };
   };
-  return new PublicServer({
-    handle: (request) => {
-      if (request.rawQuery.startsWith('hit')) {
-        remembered.add(`${request.operation.name}?${request.rawQuery}`);
-        return answerOf(request);
-      }
-      if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
-      const wait = request.openWait();
-      return new Promise((resolve) => {
-        setImmediate(() => {
-          resolve(
-            wait?.reason === undefined ? answerOf(request) : { kind: 'failure', error: wait.reason, cacheStatus: {} },
-          );
+  return new PublicServer(
+    {
+      handle: (request) => {
+        if (request.rawQuery.startsWith('hit')) {
+          remembered.add(`${request.operation.name}?${request.rawQuery}`);
+          return answerOf(request);
+        }
+        if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
+        const wait = request.openWait();
+        return new Promise((resolve) => {
+          setImmediate(() => {
+            resolve(
+              wait?.reason === undefined ? answerOf(request) : { kind: 'failure', error: wait.reason, cacheStatus: {} },
+            );
+          });
         });
-      });
+      },
+      hits: fastLane ? { findHit, countHit: () => {} } : undefined,
+      formOf: (entry, accepted) => forms.of(entry, accepted),
+      discard: async () => {},
+      now: () => NOW,
+      onBug: (error) => {
+        throw error;
+      },
     },
-    hits: fastLane ? { findHit, countHit: () => {} } : undefined,
-    formOf: (entry, accepted) => forms.of(entry, accepted),
-    discard: async () => {},
-    waitMs: 60_000,
-    maxWaiting: 100_000,
-    maxHeaderBytes: MAX_HEAD_BYTES,
-    headerTimeoutMs: 60_000,
-    keepAliveMs: 65_000,
-    maxConnections: 1000,
-    slowReaderMs: 60_000,
-    now: () => NOW,
-    onBug: (error) => {
-      throw error;
+    {
+      waitMs: 60_000,
+      maxWaiting: 100_000,
+      maxHeaderBytes: MAX_HEAD_BYTES,
+      headerTimeoutMs: 60_000,
+      keepAliveMs: 65_000,
+      maxConnections: 1000,
+      slowReaderMs: 60_000,
     },
-  });
+  );
 }

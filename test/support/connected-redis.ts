@@ -1,5 +1,6 @@
 import {
   type ConnectedRedis,
+  type ConnectRedisDependencies,
   type ConnectRedisOptions,
   connectRedis,
   type RedisScripting,
@@ -14,21 +15,23 @@ export interface ObservedConnection extends ConnectedRedis, AsyncDisposable {
 /** Connects to `url`, where a Redis may or may not be; resolves when the first transition was reported. */
 export async function observedConnection(
   url: string,
-  options: Partial<ConnectRedisOptions> = {},
+  {
+    onEvictionProblem,
+    ...options
+  }: Partial<ConnectRedisOptions> & Pick<ConnectRedisDependencies, 'onEvictionProblem'> = {},
 ): Promise<ObservedConnection> {
   const transitions: RedisTransition[] = [];
   const { promise: reported, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis({
-    connectTimeoutMs: 2000,
-    commandTimeoutMs: 500,
-    ...options,
-    url,
-    onTransition: (transition) => {
-      transitions.push(transition);
-      resolve();
-      options.onTransition?.(transition);
+  const connection = connectRedis(
+    { connectTimeoutMs: 2000, commandTimeoutMs: 500, ...options, url },
+    {
+      onTransition: (transition) => {
+        transitions.push(transition);
+        resolve();
+      },
+      ...(onEvictionProblem && { onEvictionProblem }),
     },
-  });
+  );
   await reported;
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
 }

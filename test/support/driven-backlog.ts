@@ -20,7 +20,7 @@ export class DrivenBacklog {
 
   constructor(maxWaiting = 1000) {
     const now = () => performance.now();
-    this.backlog = new Backlog({ patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting, now });
+    this.backlog = new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting });
   }
 
   /** Lets one in, whatever the backlog would say. */

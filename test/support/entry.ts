@@ -1,5 +1,5 @@
 import type { Entry } from '../../src/cache/entry.ts';
-import { FormMaker, type FormMakerOptions } from '../../src/cache/form-maker.ts';
+import { FormMaker, type FormMakerDependencies, type FormMakerOptions } from '../../src/cache/form-maker.ts';
 import { formsOf, keptEncoding } from '../../src/cache/forms.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
 import type { Coding } from '../../src/content-codings.ts';
@@ -57,13 +57,9 @@ export function keptForm({ forms }: Entry): { readonly coding: Coding; readonly 
 /** Stores entries as they are. */
 export const asTheyAre = async (entry: Entry) => keptForm(entry);
 
+type FormMakerParts = Partial<FormMakerDependencies & FormMakerOptions>;
+
 /** A maker of all encodings, from 1 KiB up. */
-export function aFormMaker(options: Partial<FormMakerOptions> = {}): FormMaker {
-  return new FormMaker({
-    encodings: ['gzip', 'br', 'zstd'],
-    minBytes: 1024,
-    onChange: () => {},
-    report: () => {},
-    ...options,
-  });
+export function aFormMaker({ onChange = () => {}, report = () => {}, ...options }: FormMakerParts = {}): FormMaker {
+  return new FormMaker({ onChange, report }, { encodings: ['gzip', 'br', 'zstd'], minBytes: 1024, ...options });
 }

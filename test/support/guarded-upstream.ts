@@ -32,8 +32,8 @@ export class GuardedUpstream implements AsyncDisposable {
     events.proxy.subscribe((event) => {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
-    this.#opened = openIndexer({ settings, scripting: undefined, now, monotonic: now, random: () => 0, events });
-    this.#budget = new RetryBudget({ now });
+    this.#opened = openIndexer({ scripting: undefined, now, monotonic: now, random: () => 0, events }, settings);
+    this.#budget = new RetryBudget(now);
   }
 
   get pauseMs(): number {

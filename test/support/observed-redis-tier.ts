@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../src/cache/redis-tier.ts';
+import {
+  RedisTier,
+  type RedisTierDependencies,
+  type RedisTierEvent,
+  type RedisTierOptions,
+} from '../../src/cache/redis-tier.ts';
 import type { TierRead } from '../../src/cache/tier.ts';
 import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
@@ -13,18 +18,19 @@ const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
 /** A connection that is known to work, for tests that are not about its beginning. */
 export async function connectedRedis(url: string, options: Partial<ConnectRedisOptions> = {}): Promise<ConnectedRedis> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis({
-    ...TIMEOUTS,
-    ...options,
-    url,
-    onTransition: (transition) => {
-      if (transition.state === 'connected') resolve();
-      options.onTransition?.(transition);
+  const connection = connectRedis(
+    { ...TIMEOUTS, ...options, url },
+    {
+      onTransition: (transition) => {
+        if (transition.state === 'connected') resolve();
+      },
     },
-  });
+  );
   await promise;
   return connection;
 }
+
+type TierParts = Partial<RedisTierOptions & Pick<RedisTierDependencies, 'toStore' | 'redisKey'>>;
 
 /** A `RedisTier` on a connection of its own, with all events that both reported. */
 export class ObservedRedisTier implements AsyncDisposable {
@@ -39,25 +45,28 @@ export class ObservedRedisTier implements AsyncDisposable {
   readonly #connection: ConnectedRedis;
 
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
-  constructor(url: string, options: Partial<RedisTierOptions> = {}) {
-    this.#connection = connectRedis({
-      ...TIMEOUTS,
-      url,
-      onTransition: (transition) => this.connectionTransitions.push(transition),
-    });
-    this.tier = new RedisTier({
-      connection: this.#connection,
-      redisKey: redisKeyFor(this.keyPrefix),
-      toStore: asTheyAre,
-      budgetMs: ObservedRedisTier.BUDGET_MS,
-      breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
-      maxPendingWrites: 100,
-      maxPendingWriteBytes: 64 * 1024 * 1024,
-      now: Date.now,
-      monotonic: () => performance.now(),
-      report: (event) => this.events.push(event),
-      ...options,
-    });
+  constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: TierParts = {}) {
+    this.#connection = connectRedis(
+      { ...TIMEOUTS, url },
+      { onTransition: (transition) => this.connectionTransitions.push(transition) },
+    );
+    this.tier = new RedisTier(
+      {
+        connection: this.#connection,
+        redisKey: redisKey ?? redisKeyFor(this.keyPrefix),
+        toStore,
+        now: Date.now,
+        monotonic: () => performance.now(),
+        report: (event) => this.events.push(event),
+      },
+      {
+        budgetMs: ObservedRedisTier.BUDGET_MS,
+        breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
+        maxPendingWrites: 100,
+        maxPendingWriteBytes: 64 * 1024 * 1024,
+        ...options,
+      },
+    );
   }
 
   /** How often an operation ended so. */

@@ -1,5 +1,10 @@
 import { vi } from 'vitest';
-import { Admission, type AdmissionOptions, type EntryRequest, type Ticket } from '../../src/admission/admission.ts';
+import {
+  Admission,
+  type AdmissionDependencies,
+  type EntryRequest,
+  type Ticket,
+} from '../../src/admission/admission.ts';
 import { Backlog, type Priority } from '../../src/admission/backlog.ts';
 import type { Guard, Pass } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
@@ -8,7 +13,7 @@ import { Slots } from '../../src/admission/slots.ts';
 export const PATIENCE_MS = 1500;
 export const HOLD_MS = 1000;
 
-export interface TestAdmissionOptions extends Partial<AdmissionOptions> {
+export interface TestAdmissionOptions extends Partial<AdmissionDependencies> {
   readonly max?: number;
   readonly maxWaiting?: number;
   readonly shares?: Readonly<Record<string, number>>;
@@ -19,20 +24,21 @@ export function openAdmission({
   max = 2,
   maxWaiting = 100,
   shares = {},
-  ...options
+  ...dependencies
 }: TestAdmissionOptions = {}): Admission {
   const now = () => performance.now();
-  return new Admission({
-    slots: new Slots({ max, shares, now }),
-    backlog: new Backlog({ patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting, now }),
-    isMemoryFull: () => false,
-    guardsOf: () => [],
-    rate: undefined,
-    patienceMs: PATIENCE_MS,
-    holdAfterTimeoutMs: HOLD_MS,
-    now,
-    ...options,
-  });
+  return new Admission(
+    {
+      slots: new Slots({ now }, { max, shares }),
+      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
+      isMemoryFull: () => false,
+      guardsOf: () => [],
+      rate: undefined,
+      now,
+      ...dependencies,
+    },
+    { patienceMs: PATIENCE_MS, holdAfterTimeoutMs: HOLD_MS },
+  );
 }
 
 /** A guard that does what a test says, and remembers how its passes ended. */

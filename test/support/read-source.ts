@@ -24,6 +24,8 @@ export interface SourceFile {
   readonly environmentReads: readonly number[];
   /** Every name that the file declares: variables, parameters, functions, classes, types, members. */
   readonly names: readonly DeclaredName[];
+  /** Members of interfaces named `...Options` that are functions. */
+  readonly functionsInOptions: readonly DeclaredName[];
 }
 
 /** A name and the line of its declaration. */
@@ -46,6 +48,7 @@ function parse(path: string, text: string): SourceFile {
   const imports: Import[] = [];
   const environmentReads: number[] = [];
   const names: DeclaredName[] = [];
+  const functionsInOptions: DeclaredName[] = [];
   const lineOf = (node: ts.Node) => source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
 
   const visit = (node: ts.Node): void => {
@@ -63,10 +66,11 @@ function parse(path: string, text: string): SourceFile {
     }
     if (readsEnvironment(node)) environmentReads.push(lineOf(node));
     if (isDeclaredName(node)) names.push({ name: node.text, line: lineOf(node) });
+    if (isFunctionInOptions(node)) functionsInOptions.push({ name: node.name.getText(), line: lineOf(node) });
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads, names };
+  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads, names, functionsInOptions };
 }
 
 function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefined {
@@ -90,6 +94,17 @@ function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefi
 function isDeclaredName(node: ts.Node): node is ts.Identifier | ts.PrivateIdentifier {
   if (!ts.isIdentifier(node) && !ts.isPrivateIdentifier(node)) return false;
   return 'name' in node.parent && node.parent.name === node && !ts.isPropertyAccessExpression(node.parent);
+}
+
+function isFunctionInOptions(node: ts.Node): node is ts.TypeElement & { readonly name: ts.PropertyName } {
+  const isFunction = ts.isMethodSignature(node) || (ts.isPropertySignature(node) && mayBeFunction(node.type));
+  return isFunction && ts.isInterfaceDeclaration(node.parent) && node.parent.name.text.endsWith('Options');
+}
+
+function mayBeFunction(type: ts.TypeNode | undefined): boolean {
+  if (type === undefined) return false;
+  if (ts.isUnionTypeNode(type)) return type.types.some(mayBeFunction);
+  return ts.isFunctionTypeNode(ts.isParenthesizedTypeNode(type) ? type.type : type);
 }
 
 function readsEnvironment(node: ts.Node): boolean {

@@ -63,16 +63,17 @@ export class SimulatedLoad {
     const now = () => performance.now();
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
-    this.admission = new Admission({
-      slots: new Slots({ max: maxConcurrency, shares: SHIPPED.shares, now }),
-      backlog: new Backlog({ ...SHIPPED, now }),
-      isMemoryFull: () => false,
-      guardsOf: () => [],
-      rate: undefined,
-      patienceMs: SHIPPED.patienceMs,
-      holdAfterTimeoutMs: SHIPPED.holdAfterTimeoutMs,
-      now,
-    });
+    this.admission = new Admission(
+      {
+        slots: new Slots({ now }, { max: maxConcurrency, shares: SHIPPED.shares }),
+        backlog: new Backlog({ now }, SHIPPED),
+        isMemoryFull: () => false,
+        guardsOf: () => [],
+        rate: undefined,
+        now,
+      },
+      { patienceMs: SHIPPED.patienceMs, holdAfterTimeoutMs: SHIPPED.holdAfterTimeoutMs },
+    );
   }
 
   /** So many requests at this moment. */

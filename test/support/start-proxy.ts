@@ -36,7 +36,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
-  const app = createApp({ settings: withOverrides(settings, overrides), logger, ...clocks, random });
+  const app = createApp({ logger, ...clocks, random }, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 

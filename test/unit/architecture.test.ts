@@ -64,6 +64,16 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  it('keeps what components depend on out of their options', () => {
+    // Programs of their own: what they are built of is one object.
+    const components = source.filter(({ path }) => !/^(cli|demo|simulator|verify)\//.test(path));
+    expect(
+      components.flatMap(({ path, functionsInOptions }) =>
+        functionsInOptions.map(({ name, line }) => `src/${path}:${line}: ${name} belongs to the dependencies`),
+      ),
+    ).toEqual([]);
+  });
+
   it('has no folder with an empty name such as utils', () => {
     const unclear = source.filter(({ path }) =>
       path

@@ -28,13 +28,11 @@ const BLOCKS = 600;
 
 const { lifetimes } = settingsSchema.parse({ upstream: { url: 'http://127.0.0.1:1' } });
 const now = Date.now();
-const memory = new MemoryTier({ maxSizeBytes: 64 * 1024 ** 3, maxEntries: count, now: () => now });
-const forms = new FormMaker({
-  encodings: ['gzip'],
-  minBytes: 1,
-  onChange: (entry) => memory.resize(entry),
-  report: () => {},
-});
+const memory = new MemoryTier({ now: () => now }, { maxSizeBytes: 64 * 1024 ** 3, maxEntries: count });
+const forms = new FormMaker(
+  { onChange: (entry) => memory.resize(entry), report: () => {} },
+  { encodings: ['gzip'], minBytes: 1 },
+);
 
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: FIRST_SEQNO, historyBlocks: BLOCKS });
 chain.advanceTo(STARTED_AT + BLOCKS * 400);
@@ -75,7 +73,7 @@ function entryOf(number: number, body: Buffer): Entry {
     ...{ askedAt: now, receivedAt: now, body, facts: { ...facts, etag: facts.etag || `"${number}"` } },
   };
   const identity = { key: cacheKey('mainnet', 0, call), tags: tagsOf(call) };
-  const classified = classifyAnswer(identity, answer, { policies: lifetimes, random: () => 0.5, chainAt: undefined });
+  const classified = classifyAnswer(identity, answer, { policies: lifetimes, chainAt: undefined }, () => 0.5);
   if (classified instanceof Error) throw classified;
   return classified.entry;
 }

@@ -67,9 +67,9 @@ test('whatever comes, leaves and ends, slots and counts are right, no request st
   await fc.assert(
     fc.asyncProperty(options, fc.array(aStep, { maxLength: 120, size: 'max' }), async (chosen, steps) => {
       const { max, maxWaiting, perSecond } = chosen;
-      const slots = new Slots({ max, shares: SHARES, now });
+      const slots = new Slots({ now }, { max, shares: SHARES });
       const guard = new FakeGuard('breaker-open');
-      const rate = perSecond === undefined ? undefined : new RateLimit({ perSecond, now });
+      const rate = perSecond === undefined ? undefined : new RateLimit({ now }, { perSecond });
       const admission = openAdmission({ slots, maxWaiting, rate, guardsOf: () => [guard] });
       const visits: Visit[] = [];
 

@@ -194,12 +194,14 @@ describe('a waiting request', () => {
   });
 
   test('cannot be raised once it no longer waits', async () => {
-    const backlog = new Backlog({
-      patienceMs: PATIENCE_MS,
-      shortPatienceMs: 100,
-      maxWaiting: 100,
-      now: () => performance.now(),
-    });
+    const backlog = new Backlog(
+      { now: () => performance.now() },
+      {
+        patienceMs: PATIENCE_MS,
+        shortPatienceMs: 100,
+        maxWaiting: 100,
+      },
+    );
     const raise = vi.spyOn(backlog, 'raise');
     const admission = openAdmission({ max: 1, backlog });
     const clients = await come(admission, 3, { priority: 'refresh' });

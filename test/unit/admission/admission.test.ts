@@ -10,7 +10,7 @@ function request(options: Partial<EntryRequest> = {}): EntryRequest {
 }
 
 /** A rate of one request in ten seconds: a second request would wait too long. */
-const oneInAWhile = () => new RateLimit({ perSecond: 0.1, now: () => performance.now() });
+const oneInAWhile = () => new RateLimit({ now: () => performance.now() }, { perSecond: 0.1 });
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -95,7 +95,7 @@ describe('a request is refused in the same turn of the event loop', () => {
   });
 
   test('by the rate limit, when requests that wait for a slot will use the rate first', async () => {
-    const admission = open({ rate: new RateLimit({ perSecond: 2, now: () => performance.now() }) });
+    const admission = open({ rate: new RateLimit({ now: () => performance.now() }, { perSecond: 2 }) });
     const clients = await come(admission, 6);
     expect(said(clients)).toEqual(['ticket', undefined, undefined, undefined, undefined, 'rate-limit']);
   });
@@ -156,7 +156,7 @@ describe('send', () => {
 
   test('returns its passes when the ticket is ended while it waits for the rate limit', async () => {
     const guard = new FakeGuard('breaker-open');
-    const rate = new RateLimit({ perSecond: 1, now: () => performance.now() });
+    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 1 });
     const admission = openAdmission({ guardsOf: () => [guard], rate });
     const [first, second] = await come(admission, 2);
     first?.send();
@@ -188,7 +188,7 @@ describe('send', () => {
 
   test('returns the slot of the rate to the next request when a guard refuses after the wait for it', async () => {
     const guard = new FakeGuard('breaker-open');
-    const rate = new RateLimit({ perSecond: 2, now: () => performance.now() });
+    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 2 });
     const admission = openAdmission({ max: 3, guardsOf: ({ key }) => (key === 'broken' ? [guard] : []), rate });
     const [first, broken, next] = [
       new Client(admission),
@@ -224,7 +224,7 @@ describe('send', () => {
   });
 
   test('ends with the client that leaves while it waits for the rate', async () => {
-    const rate = new RateLimit({ perSecond: 1, now: () => performance.now() });
+    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 1 });
     const admission = openAdmission({ rate });
     const [first, second] = await come(admission, 2);
     first?.send();

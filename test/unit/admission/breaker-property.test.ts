@@ -28,10 +28,11 @@ function newBreaker(): Breaker {
     windowMs: WINDOW_MS,
     openMs: 2000,
     longestOpenMs: LONGEST_OPEN_MS,
-    now: () => now,
-    random: () => 0,
   };
-  return new Breaker(options, (transition) => transitions.push(transition));
+  return new Breaker(
+    { now: () => now, random: () => 0, onTransition: (transition) => transitions.push(transition) },
+    options,
+  );
 }
 
 test('whatever happens, a breaker opens exactly when the latest results of the keys in the window say so', () => {

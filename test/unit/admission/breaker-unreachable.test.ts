@@ -16,13 +16,11 @@ function newBreaker(): Breaker {
     windowMs: 10_000,
     openMs: OPEN_MS,
     longestOpenMs: 30_000,
-    now: () => now,
-    random: () => 0,
   };
   const onUnreachable = (key: string) => {
     for (const each of all) each.count(key, 'unreachable');
   };
-  return new Breaker(options, () => opened++, onUnreachable);
+  return new Breaker({ now: () => now, random: () => 0, onTransition: () => opened++, onUnreachable }, options);
 }
 
 beforeEach(() => {

@@ -14,16 +14,14 @@ let transitions: BreakerTransition[] = [];
 
 function newBreaker(): Breaker {
   return new Breaker(
+    { now: () => now, random: () => chance, onTransition: (transition) => transitions.push(transition) },
     {
       failureRate: 0.5,
       minimumThroughput: 20,
       windowMs: WINDOW_MS,
       openMs: OPEN_MS,
       longestOpenMs: LONGEST_OPEN_MS,
-      now: () => now,
-      random: () => chance,
     },
-    (transition) => transitions.push(transition),
   );
 }
 

@@ -9,7 +9,7 @@ let held: HeldSlots;
 beforeEach(() => {
   vi.useFakeTimers();
   released = [];
-  held = new HeldSlots({ holdMs: HOLD_MS, release: (operation) => released.push(operation) });
+  held = new HeldSlots({ release: (operation) => released.push(operation) }, { holdMs: HOLD_MS });
 });
 
 afterEach(() => {

@@ -8,7 +8,7 @@ let now = 0;
 
 function samplesOf(mostSamples: number): KeySamples {
   now = 0;
-  return new KeySamples({ windowMs: WINDOW_MS, mostSamples, now: () => now });
+  return new KeySamples({ now: () => now }, { windowMs: WINDOW_MS, mostSamples });
 }
 
 test('each key counts once, with its latest result', () => {

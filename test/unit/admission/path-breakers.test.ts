@@ -8,16 +8,14 @@ const transitions: BreakerTransition[] = [];
 function pathBreakers(): PathBreakers {
   transitions.splice(0);
   return new PathBreakers(
+    { now: () => 0, random: () => 0, onTransition: (transition) => transitions.push(transition) },
     {
       failureRate: 0.5,
       minimumThroughput: 20,
       windowMs: 10_000,
       openMs: 2000,
       longestOpenMs: 30_000,
-      now: () => 0,
-      random: () => 0,
     },
-    (transition) => transitions.push(transition),
   );
 }
 

@@ -18,13 +18,14 @@ function newPause(): Pause {
   now = 0;
   wallOffset = WALL_START;
   transitions = [];
-  return new Pause({
-    defaultMs: DEFAULT_MS,
-    longestMs: LONGEST_MS,
-    now: () => now,
-    wallNow: () => now + wallOffset,
-    onTransition: (transition) => void transitions.push(transition),
-  });
+  return new Pause(
+    {
+      now: () => now,
+      wallNow: () => now + wallOffset,
+      onTransition: (transition) => void transitions.push(transition),
+    },
+    { defaultMs: DEFAULT_MS, longestMs: LONGEST_MS },
+  );
 }
 
 beforeEach(() => {

@@ -12,7 +12,7 @@ describe('the guard, by injected samples', () => {
   beforeEach(() => {
     vi.useFakeTimers();
     load = { heap: 0.2, memory: 0 };
-    guard = new ProcessGuard({ ...LIMITS, sample: () => load });
+    guard = new ProcessGuard(LIMITS, () => load);
   });
 
   afterEach(() => {

@@ -14,7 +14,7 @@ let subject: RateLimit;
 beforeEach(() => {
   vi.useFakeTimers();
   reserve = vi.fn<Reserve>();
-  subject = new RateLimit({ perSecond: 1000 / STEP_MS, reserveShared: reserve, now: () => performance.now() });
+  subject = new RateLimit({ reserveShared: reserve, now: () => performance.now() }, { perSecond: 1000 / STEP_MS });
 });
 
 afterEach(() => {

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const limit = (perSecond: number) => new RateLimit({ perSecond, now: () => performance.now() });
+const limit = (perSecond: number) => new RateLimit({ now: () => performance.now() }, { perSecond });
 
 /** Asks for so many slots at once; the instants of those that have come are in what it returns. */
 function ask(subject: RateLimit, times: number): number[] {

@@ -15,15 +15,19 @@ beforeEach(() => {
   vi.useFakeTimers();
   runScript = vi.fn<RunScript>();
   sharedChanges = [];
-  rate = new SharedRate({
-    key: 'toncache:rate:mainnet',
-    runScript,
-    budgetMs: BUDGET_MS,
-    failuresToOpen: FAILURES,
-    openMs: OPEN_MS,
-    now: () => performance.now(),
-    onShared: (isShared) => sharedChanges.push(isShared),
-  });
+  rate = new SharedRate(
+    {
+      runScript,
+      now: () => performance.now(),
+      onShared: (isShared) => sharedChanges.push(isShared),
+    },
+    {
+      key: 'toncache:rate:mainnet',
+      budgetMs: BUDGET_MS,
+      failuresToOpen: FAILURES,
+      openMs: OPEN_MS,
+    },
+  );
 });
 
 afterEach(() => {

@@ -57,10 +57,10 @@ class FakeRedis implements SharedTier {
 
 export function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   const clock = { now: startAt };
-  const memory = new MemoryTier({ maxSizeBytes, maxEntries: 1000, now: () => clock.now });
+  const memory = new MemoryTier({ now: () => clock.now }, { maxSizeBytes, maxEntries: 1000 });
   const redis = new FakeRedis();
   const purges: { -readonly [N in keyof Purges]: Purges[N] } = { ...NOTHING_PURGED };
   const cacheWith = (tier: SharedTier | undefined) =>
-    new TieredCache({ memory, redis: tier, retryRedisMs: RETRY_MS, purges, now: () => clock.now });
+    new TieredCache({ memory, redis: tier, purges, now: () => clock.now }, { retryRedisMs: RETRY_MS });
   return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };
 }

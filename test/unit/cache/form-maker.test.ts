@@ -58,7 +58,7 @@ describe('an answer that lasts', () => {
       expect(forms.of(entry, GZIP)).toMatchObject({ coding: 'identity', body: BODY });
     await idle();
     const form = await forms.of(entry, GZIP);
-    expect(form).toMatchObject({ coding: 'gzip', etag: '"c29tZSB0YWc-gzip"', varies: true });
+    expect(form).toMatchObject({ coding: 'gzip', varies: true });
     expect(gunzipSync(form?.body ?? '')).toEqual(BODY);
     expect(report.mock.calls).toEqual([[{ name: 'encoded', encoding: 'gzip' }]]);
   });

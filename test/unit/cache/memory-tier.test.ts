@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   const clock = { now: startAt };
-  return { clock, tier: new MemoryTier({ maxEntries: 1000, maxSizeBytes, now: () => clock.now }) };
+  return { clock, tier: new MemoryTier({ now: () => clock.now }, { maxEntries: 1000, maxSizeBytes }) };
 }
 
 describe('the size limit', () => {
@@ -122,7 +122,7 @@ describe('a copy in memory', () => {
 });
 
 test('the number of entries is bounded, and the one that was used longest ago goes first', () => {
-  const tier = new MemoryTier({ maxEntries: 3, maxSizeBytes: MIB, now: () => ASKED_AT });
+  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 3, maxSizeBytes: MIB });
   for (const key of ['a', 'b', 'c']) tier.set(anEntry({ key }));
   tier.get('a');
   tier.set(anEntry({ key: 'd' }));
@@ -131,7 +131,7 @@ test('the number of entries is bounded, and the one that was used longest ago go
 });
 
 test('an entry that is kept in other codings is counted anew, if it is still the one that is kept', () => {
-  const tier = new MemoryTier({ maxEntries: 3, maxSizeBytes: MIB, now: () => ASKED_AT });
+  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 3, maxSizeBytes: MIB });
   const entry = anEntry({ body: Buffer.alloc(1000) });
   tier.set(entry);
   const before = tier.sizeBytes;

@@ -9,17 +9,21 @@ let leases: RedisLease;
 beforeEach(() => {
   vi.useFakeTimers();
   redis = new ScriptedRedis();
-  leases = new RedisLease({
-    redis,
-    redisKey: (key) => `toncache:{${key}}`,
-    leaseMs: LEASE_MS,
-    renewEveryMs: RENEW_EVERY_MS,
-    longestMs: LONGEST_MS,
-    collapseWindowMs: 1000,
-    failureTtlMs: 250,
-    pollBudgetMs: BUDGET_MS,
-    now: Date.now,
-  });
+  leases = new RedisLease(
+    {
+      redis,
+      redisKey: (key) => `toncache:{${key}}`,
+      now: Date.now,
+    },
+    {
+      leaseMs: LEASE_MS,
+      renewEveryMs: RENEW_EVERY_MS,
+      longestMs: LONGEST_MS,
+      collapseWindowMs: 1000,
+      failureTtlMs: 250,
+      pollBudgetMs: BUDGET_MS,
+    },
+  );
 });
 afterEach(() => vi.useRealTimers());
 

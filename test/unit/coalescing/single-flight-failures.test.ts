@@ -10,11 +10,10 @@ let flights: SingleFlight<Outcome>;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  flights = new SingleFlight({
-    collapseWindowMs: COLLAPSE_WINDOW_MS,
-    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
-    now: () => performance.now(),
-  });
+  flights = new SingleFlight(
+    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now: () => performance.now() },
+    { collapseWindowMs: COLLAPSE_WINDOW_MS },
+  );
 });
 
 afterEach(() => vi.useRealTimers());

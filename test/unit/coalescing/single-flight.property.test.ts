@@ -45,11 +45,10 @@ const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'm
 async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
-  const single = new SingleFlight<{ leader: number; failed: boolean }>({
-    collapseWindowMs: COLLAPSE_WINDOW_MS,
-    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
-    now,
-  });
+  const single = new SingleFlight<{ leader: number; failed: boolean }>(
+    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now },
+    { collapseWindowMs: COLLAPSE_WINDOW_MS },
+  );
   const flights: (ExpectedFlight & { cancelled: boolean })[] = [];
   const waits: (ExpectedWait & { collapsed: boolean })[] = [];
 

@@ -14,12 +14,10 @@ beforeEach(() => {
   now = 0;
   begun = 0;
   transitions = [];
-  breaker = new CircuitBreaker({
-    failuresToOpen: FAILURES,
-    openMs: OPEN_MS,
-    now: () => now,
-    onTransition: (transition) => transitions.push(transition),
-  });
+  breaker = new CircuitBreaker(
+    { now: () => now, onTransition: (transition) => transitions.push(transition) },
+    { failuresToOpen: FAILURES, openMs: OPEN_MS },
+  );
 });
 
 const lost = new Error('lost');
@@ -114,12 +112,10 @@ test('whatever fails when, at most one call starts per open duration, and one su
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       let failures = 0;
       let openUntil: number | undefined;
-      const model = new CircuitBreaker({
-        failuresToOpen: FAILURES,
-        openMs: OPEN_MS,
-        now: () => now,
-        onTransition: () => {},
-      });
+      const model = new CircuitBreaker(
+        { now: () => now, onTransition: () => {} },
+        { failuresToOpen: FAILURES, openMs: OPEN_MS },
+      );
       for (const { fails, afterMs } of steps) {
         now += afterMs;
         const outcome = await model.run(async () => {

@@ -49,14 +49,16 @@ export class StreamUnderTest implements Disposable {
     const { settings } = loadSettings({ UPSTREAM_URL: 'http://indexer', STREAM_URL: 'ws://indexer:8085', ...env });
     const events = new EventHub();
     events.stream.subscribe((event) => void this.reported.push(event));
-    const stream = openStream({
-      settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
-      events,
-      now: Date.now,
-      monotonic: Date.now,
-      random: () => 0,
-      open: this.server.open,
-    });
+    const stream = openStream(
+      {
+        events,
+        now: Date.now,
+        monotonic: Date.now,
+        random: () => 0,
+        open: this.server.open,
+      },
+      { ...settings, stream: { ...settings.stream, maxAddresses } },
+    );
     if (stream === undefined) throw new Error('STREAM_URL is set');
     this.#stream = stream;
     this.#bans = stream.applyTo(NOTHING_PURGED);

@@ -26,7 +26,7 @@ class Disk {
 }
 
 function destinationOn(disk: Disk, maxWaitingBytes: number): LogDestination {
-  return new LogDestination({ fd: 1, maxWaitingBytes, retryMs: RETRY_MS, write: disk.write });
+  return new LogDestination({ fd: 1, maxWaitingBytes, retryMs: RETRY_MS }, disk.write);
 }
 
 describe('a log destination', () => {

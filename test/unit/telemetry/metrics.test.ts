@@ -10,7 +10,7 @@ const DASHBOARD = read('config/grafana/toncache.json');
 
 /** Every series of a page on which nothing has happened yet. */
 async function seriesOfPage(): Promise<Set<string>> {
-  const metrics = new Metrics({ usesRedis: true, usesStream: true, logLinesDropped: () => 0 });
+  const metrics = new Metrics({ logLinesDropped: () => 0 }, { usesRedis: true, usesStream: true });
   const zero = () => 0;
   metrics.readGauges({
     memoryBytes: zero,
@@ -63,7 +63,7 @@ describe('the metrics page', () => {
   ])('has %s', async (name) => expect(await seriesOfPage()).toContain(name));
 
   it('has the buckets of a latency from 0.5 ms to 10 s', async () => {
-    const metrics = new Metrics({ usesRedis: false, usesStream: false, logLinesDropped: () => 0 });
+    const metrics = new Metrics({ logLinesDropped: () => 0 }, { usesRedis: false, usesStream: false });
     metrics.onProxyEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
     const { body } = await metrics.page();
     const bounds = [...body.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);

@@ -7,7 +7,7 @@ let budget: RetryBudget;
 
 beforeEach(() => {
   now = 0;
-  budget = new RetryBudget({ now: () => now });
+  budget = new RetryBudget(() => now);
 });
 
 function count(calls: number): void {
@@ -67,7 +67,7 @@ test('in any period there are at most a tenth of its requests, the saved ten, an
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       now = 0;
-      budget = new RetryBudget({ now: () => now });
+      budget = new RetryBudget(() => now);
       const history = steps.map(({ waitMs, calls, tries }) => {
         now += waitMs;
         count(calls);
