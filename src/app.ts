@@ -20,11 +20,14 @@ import { StatusPages } from './status/status-pages.ts';
 import { TopKeys } from './status/top-keys.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 
 /** What an app is made of. */
 export interface AppDependencies {
   readonly logger: Logger;
+  /** Closed with the app; without it no spans are made. */
+  readonly tracing?: OpenTelemetry | undefined;
   /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
@@ -57,7 +60,7 @@ export interface App {
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(dependencies: AppDependencies, settings: Settings): App {
   const { logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = dependencies;
-  const { logLinesDropped = () => 0 } = dependencies;
+  const { logLinesDropped = () => 0, tracing } = dependencies;
   const { http, network } = settings;
 
   const events = new EventHub();
@@ -101,12 +104,15 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy(
     {
-      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream, tracing },
       ...{ onAsked: topKeys.onAsked, now, monotonic, random },
     },
     settings,
   );
-  const publicServer = openPublicServer({ events, cache, forms, handler, indexer, now, monotonic, random }, settings);
+  const publicServer = openPublicServer(
+    { events, cache, forms, handler, indexer, tracing, now, monotonic, random },
+    settings,
+  );
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -170,7 +176,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       clock.close();
       await indexer.close();
       // What the last requests learned is still worth having.
-      await redis?.close();
+      await Promise.all([redis?.close(), tracing?.close()]);
       adminServer.close();
       adminServer.closeAllConnections();
     },

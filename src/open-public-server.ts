@@ -8,6 +8,7 @@ import { PublicServer } from './http/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
 import { PassThrough } from './proxy/pass-through.ts';
+import type { Tracing } from './proxy/tracing.ts';
 
 export interface OpenPublicServerDependencies {
   readonly events: EventHub;
@@ -16,6 +17,8 @@ export interface OpenPublicServerDependencies {
   readonly handler: RequestHandler;
   /** The way of what is passed through. */
   readonly indexer: OpenIndexer;
+  /** Absent where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -33,6 +36,7 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
       hits: http.fastLane ? handler : undefined,
       formOf: (entry, accepted) => forms.of(entry, accepted),
       discard: (entry) => cache.discard(entry),
+      tracing: dependencies.tracing,
       now,
       onBug: events.reportBug,
     },
@@ -49,7 +53,7 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
 }
 
 function openPassThrough(
-  { events, indexer, monotonic, random }: OpenPublicServerDependencies,
+  { events, indexer, tracing, monotonic, random }: OpenPublicServerDependencies,
   { passThrough, upstream }: Settings,
 ): PassThroughServer {
   return new PassThroughServer(
@@ -58,6 +62,7 @@ function openPassThrough(
         {
           admission: indexer.passThroughAdmission,
           upstream: indexer.client,
+          tracing,
           random,
           monotonic,
           report: events.proxy.report,

@@ -1,12 +1,12 @@
-import type { MetricsPage } from './metrics-text.ts';
+import type { Samples } from '../telemetry/samples.ts';
 import { duration, grouped, textTable } from './text-table.ts';
 
 /** Two looks at one instance: what happened between them is shown as a rate. */
 export interface Looks {
   readonly url: string;
-  readonly page: MetricsPage;
+  readonly page: Samples;
   /** The look before; without one rates are averages since the instance started. */
-  readonly before: MetricsPage | undefined;
+  readonly before: Samples | undefined;
   /** Between the two, in milliseconds. */
   readonly betweenMs: number;
   /** Epoch milliseconds. */
@@ -15,11 +15,11 @@ export interface Looks {
 
 /** Counters that are shown by a label, each as rate, total and share. */
 const COUNTED = [
-  { title: 'requests', name: 'toncache_requests_total', label: 'outcome' },
-  { title: 'operation', name: 'toncache_requests_total', label: 'operation' },
-  { title: 'to the indexer', name: 'toncache_upstream_requests_total', label: 'result' },
-  { title: 'refused', name: 'toncache_shed_total', label: 'reason' },
-  { title: 'failed', name: 'toncache_request_failures_total', label: 'code' },
+  { title: 'requests', name: 'requests_total', label: 'outcome' },
+  { title: 'operation', name: 'requests_total', label: 'operation' },
+  { title: 'to the indexer', name: 'upstream_requests_total', label: 'result' },
+  { title: 'refused', name: 'shed_total', label: 'reason' },
+  { title: 'failed', name: 'request_failures_total', label: 'code' },
 ] as const;
 
 type Show = (value: number) => string;
@@ -28,24 +28,24 @@ const bytes: Show = (value) => `${(value / 1024 ** 2).toFixed(1)} MiB`;
 
 /** Gauges that are shown as they are. */
 const GAUGES: readonly (readonly [title: string, name: string, show: Show])[] = [
-  ['requests in flight', 'toncache_requests_in_flight', grouped],
-  ['at the indexer', 'toncache_upstream_in_flight', grouped],
-  ['of at most', 'toncache_upstream_concurrency_limit', grouped],
-  ['waiting for a slot', 'toncache_upstream_queued', grouped],
-  ['circuit breakers open', 'toncache_breaker_open', grouped],
-  ['paused by a 429', 'toncache_upstream_paused', (value) => (value > 0 ? 'yes' : 'no')],
-  ['entries in memory', 'toncache_memory_entries', grouped],
-  ['memory tier', 'toncache_memory_bytes', bytes],
-  ['resident memory', 'toncache_process_resident_memory_bytes', bytes],
+  ['requests in flight', 'requests_in_flight', grouped],
+  ['at the indexer', 'upstream_in_flight', grouped],
+  ['of at most', 'upstream_concurrency_limit', grouped],
+  ['waiting for a slot', 'upstream_queued', grouped],
+  ['circuit breakers open', 'breaker_open', grouped],
+  ['paused by a 429', 'upstream_paused', (value) => (value > 0 ? 'yes' : 'no')],
+  ['entries in memory', 'memory_entries', grouped],
+  ['memory tier', 'memory_bytes', bytes],
+  ['resident memory', 'process_resident_memory_bytes', bytes],
 ];
 
-/** The names of all metrics that are read. */
+/** The names of all metrics that are read, without their prefix. */
 export const READ_METRICS: readonly string[] = [
   ...COUNTED.map(({ name }) => name),
   ...GAUGES.map(([, name]) => name),
-  'toncache_upstream_request_seconds_sum',
-  'toncache_upstream_request_seconds_count',
-  'toncache_process_start_time_seconds',
+  'upstream_request_seconds_sum',
+  'upstream_request_seconds_count',
+  'process_start_time_seconds',
 ];
 
 /** One screen of `toncache top`. Metrics that the instance does not have are left out. */
@@ -56,8 +56,7 @@ export function topScreen(looks: Looks): string {
   const head = `toncache at ${url}, up ${duration(upMs)}, ${new Date(now).toISOString()} (${rates})\n`;
   const counted = COUNTED.map((counter) => countedTable(counter, looks)).filter((table) => table !== '');
   const gauges = GAUGES.flatMap(([title, name, show]) => {
-    const value = page.sum(name);
-    return value === undefined ? [] : [[title, show(value)]];
+    return page.of(name).length === 0 ? [] : [[title, show(page.sum(name))]];
   });
   const latency = meanLatency(looks);
   if (latency !== undefined) gauges.push(['mean answer of the indexer', duration(latency)]);
@@ -66,10 +65,10 @@ export function topScreen(looks: Looks): string {
 
 function countedTable({ title, name, label }: (typeof COUNTED)[number], looks: Looks): string {
   const { page, before } = looks;
-  const all = page.sum(name) ?? 0;
+  const all = page.sum(name);
   const seconds = (before === undefined ? upTimeMs(looks) : looks.betweenMs) / 1000;
   const rows = page.valuesOf(name, label).map((value) => {
-    const total = page.sum(name, { [label]: value }) ?? 0;
+    const total = page.sum(name, { [label]: value });
     const rate = (total - (before?.sum(name, { [label]: value }) ?? 0)) / seconds;
     return { total, cells: [value, rate.toFixed(1), grouped(total), `${((100 * total) / all).toFixed(1)} %`] };
   });
@@ -82,12 +81,12 @@ function countedTable({ title, name, label }: (typeof COUNTED)[number], looks: L
 }
 
 function upTimeMs({ page, now }: Looks): number {
-  return Math.max(1, now - 1000 * (page.sum('toncache_process_start_time_seconds') ?? now / 1000));
+  return Math.max(1, now - 1000 * (page.sum('process_start_time_seconds') || now / 1000));
 }
 
 /** Between the two looks, or since the start; in milliseconds. */
 function meanLatency({ page, before }: Looks): number | undefined {
-  const since = (name: string) => (page.sum(name) ?? 0) - (before?.sum(name) ?? 0);
-  const count = since('toncache_upstream_request_seconds_count');
-  return count === 0 ? undefined : (1000 * since('toncache_upstream_request_seconds_sum')) / count;
+  const since = (name: string) => page.sum(name) - (before?.sum(name) ?? 0);
+  const count = since('upstream_request_seconds_count');
+  return count === 0 ? undefined : (1000 * since('upstream_request_seconds_sum')) / count;
 }

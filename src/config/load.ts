@@ -78,8 +78,15 @@ function rename(given: Nested, { from, to }: Renamed, problems: string[]): boole
   return true;
 }
 
+let listed: readonly Setting[] | undefined;
+
 /** Every setting of the schema, in its order. */
-export function listSettings(): Setting[] {
+export function listSettings(): readonly Setting[] {
+  listed ??= settingsOfSchema();
+  return listed;
+}
+
+function settingsOfSchema(): Setting[] {
   const walk = (schema: z.ZodType, path: readonly string[]): Setting[] => {
     const inner = unwrap(schema);
     if (inner instanceof z.ZodObject) {

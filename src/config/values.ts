@@ -87,6 +87,20 @@ export const upstreamUrl = z.string().transform((text, ctx): string => {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
 });
 
+/** The address of an OpenTelemetry collector, without the path of a signal. */
+export const collectorUrl = z.string().transform((text, ctx): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    ctx.addIssue('must be an http or https URL, like "http://collector:4318"');
+    return z.NEVER;
+  }
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    ctx.addIssue('must be without userinfo, query and fragment (a key goes into OTEL_EXPORTER_OTLP_HEADERS)');
+    return z.NEVER;
+  }
+  return url.href.replace(/\/+$/, '');
+});
+
 /** The Streaming API's address: an address without a path means the path of the server that comes with the indexer. */
 export const streamUrl = z.string().transform((text, ctx): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -168,8 +182,18 @@ export const encodings = z.string().transform((text, ctx): readonly Encoding[] =
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });
 
-/** A part of a whole, 0 to 1. */
+const SHARE_ERROR = { error: 'must be a number from 0 to 1' };
+
+/** A part of a whole, 0 to 1; the environment can only give its digits. */
 export const share = z
-  .number({ error: 'must be a number from 0 to 1' })
-  .min(0, { error: 'must be a number from 0 to 1' })
-  .max(1, { error: 'must be a number from 0 to 1' });
+  .union(
+    [
+      z.number(),
+      z
+        .string()
+        .regex(/^[0-9]*\.?[0-9]+$/)
+        .transform(Number),
+    ],
+    SHARE_ERROR,
+  )
+  .pipe(z.number(SHARE_ERROR).min(0, SHARE_ERROR).max(1, SHARE_ERROR));

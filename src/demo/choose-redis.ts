@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { connectRedis } from '../redis/connect.ts';
 import { describeRedisUrl } from '../redis-url.ts';
-import { findFreePort } from './find-free-port.ts';
+import { findFreePort } from './proxy-on-free-ports.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
 const OLDEST_MAJOR = 7;

@@ -4,11 +4,20 @@ import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
 import { chooseRedis } from './choose-redis.ts';
 import { targetOf } from './client.ts';
 import { Crowd } from './crowd.ts';
-import { curlLines, type Examples, examplesOf, LOUD, popularAccounts } from './examples.ts';
-import { type FirstSteps, showCoalescing, showHits, showSecondInstance } from './first-steps.ts';
+import {
+  curlLines,
+  type Examples,
+  examplesOf,
+  type FirstSteps,
+  LOUD,
+  popularAccounts,
+  showCoalescing,
+  showHits,
+  showSecondInstance,
+} from './first-steps.ts';
+import { type RunningProxy, startProxy } from './proxy-on-free-ports.ts';
 import { Score } from './score.ts';
 import { type Counts, Screen } from './screen.ts';
-import { type RunningProxy, startProxy } from './start-proxy.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {

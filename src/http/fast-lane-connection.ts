@@ -137,7 +137,11 @@ export class FastLaneConnection {
     const asked = readSpelling(spelling);
     if (asked === undefined) return false;
     const send = this.#writer.inTurn();
-    this.#dependencies.answers.answer({ ...asked, headers: fields.headers }, this.connection.socket, send);
+    this.#dependencies.answers.answer(
+      { method: 'GET', ...asked, headers: fields.headers },
+      this.connection.socket,
+      send,
+    );
     return true;
   }
 

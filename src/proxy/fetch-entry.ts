@@ -12,24 +12,23 @@ import type { Call } from '../ton/parse-call.ts';
 import { tagsOf } from '../ton/purge-selector.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { CallCache } from './call-cache.ts';
 import type { ChainHead } from './chain-head.ts';
 import type { ChainTime } from './chain-time.ts';
 import { type ClassifiedAnswer, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
+import { type FetchTracedDependencies, fetchTraced } from './fetch-traced.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherDependencies {
+export interface EntryFetcherDependencies extends FetchTracedDependencies {
   readonly cache: TieredCache;
   readonly lookups: CallCache;
   readonly chainTime: ChainTime;
   readonly chainHead: ChainHead;
   readonly admission: Admission;
-  readonly upstream: UpstreamClient;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
   /** Absent where no stream of events is connected to. */
@@ -48,7 +47,7 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** The trace of the client whose request began the flight. */
+  /** The span that the client's request belongs to whose request began the flight. */
   readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
@@ -149,7 +148,7 @@ export class EntryFetcher {
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Classified | ProxyError> {
-    const { upstream, bodies, retries, monotonic, report } = this.#dependencies;
+    const { bodies, retries, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -161,7 +160,7 @@ export class EntryFetcher {
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
-      const answer = await upstream.fetch({ operation, traceparent, ...call.request }, lease?.remainingMs);
+      const answer = await fetchTraced(this.#dependencies, call, traceparent, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
       const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
@@ -169,7 +168,8 @@ export class EntryFetcher {
       return result;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      report({ name: 'upstream-failed', operation, code: error.code, ms: monotonic() - startedAt, cause: error.cause });
+      const { code, cause } = error;
+      report({ name: 'upstream-failed', operation, code, ms: monotonic() - startedAt, cause });
       outcome = outcomeOf(error);
       return error;
     } finally {

@@ -17,6 +17,7 @@ import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceparentOf } from './trace-context.ts';
+import type { RequestSpan } from './tracing.ts';
 
 /** A request for one of the operations, not yet looked into. */
 export interface ProxyRequest {
@@ -24,6 +25,8 @@ export interface ProxyRequest {
   /** What follows `?`, as it came. */
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
+  /** Its span, where traces are exported. */
+  readonly span?: RequestSpan | undefined;
   /**
    * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and not for what
    * memory answers: a hit needs no deadline.
@@ -101,7 +104,7 @@ export class RequestHandler implements MemoryHits {
       const waiter = request.openWait();
       return waiter === undefined
         ? this.#refuse(call, key, 'too-many-waiting')
-        : this.#join(keyed, waiter, traceparentOf(request.headers));
+        : this.#join(keyed, waiter, request.span?.traceparent ?? traceparentOf(request.headers));
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);

@@ -5,11 +5,14 @@ import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../upstrea
 import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
+import { PASSED_ROUTE, type Tracing } from './tracing.ts';
 
 export interface PassThroughDependencies {
   /** Its own, so that what is passed through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
+  /** Absent where no traces are exported. */
+  readonly tracing: Tracing | undefined;
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
@@ -26,6 +29,8 @@ export interface Passing {
   readonly target: string;
   /** Whether it goes with the client's own API key. */
   readonly withClientKey: boolean;
+  /** The span of the client's request, where traces are exported. */
+  readonly traceparent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -70,25 +75,31 @@ export class PassThrough {
     const ticket = await this.#dependencies.admission.enter(requestOf(passing));
     if (ticket === 'abandoned') throw passing.signal.reason;
     if ('reason' in ticket) throw this.shed(ticket);
-    return this.#send(forward, ticket);
+    return this.#send(forward, passing.traceparent, ticket);
   }
 
-  async #send(request: ForwardRequest, ticket: Ticket): Promise<OpenedAnswer> {
-    const { upstream, monotonic, report } = this.#dependencies;
+  async #send(request: ForwardRequest, traceparent: string | undefined, ticket: Ticket): Promise<OpenedAnswer> {
+    const { upstream, tracing, monotonic, report } = this.#dependencies;
     const go = await ticket.send();
     if (go === 'abandoned') throw request.signal.reason;
     if (go !== 'go') throw this.shed(go);
     const startedAt = monotonic();
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
+    const path = request.target.split('?', 1)[0] ?? '';
+    const span = tracing?.startForward({ method: request.method, route: PASSED_ROUTE, path }, traceparent);
+    const sent =
+      span === undefined ? request : { ...request, headers: withTraceparent(request.headers, span.traceparent) };
     try {
-      const answer = await upstream.forward(request);
+      const answer = await upstream.forward(sent);
       const { status, headers } = answer;
+      span?.end(status);
       report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
       retryAfter = [headers['retry-after']].flat()[0];
       outcome = outcomeOfStatus(status);
       return this.#transfer(answer);
     } catch (error) {
+      span?.end(error instanceof ProxyError ? error.code : 'internal');
       // A client that leaves says nothing about the indexer, which is still working on its request.
       if (error instanceof ProxyError && !request.signal.aborted) {
         outcome = outcomeOf(error);
@@ -128,4 +139,10 @@ function outcomeOfStatus(status: number): Outcome {
   if (status === 429) return 'rate-limited';
   if (status >= 500) return 'server-error';
   return status >= 400 ? 'client-error' : 'answered';
+}
+
+/** Headers in the flat form, with the name of our span in place of the client's. */
+function withTraceparent(headers: readonly string[], traceparent: string): readonly string[] {
+  const others = headers.filter((_, at) => headers[at - (at % 2)] !== 'traceparent');
+  return [...others, 'traceparent', traceparent];
 }

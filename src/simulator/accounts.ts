@@ -1,5 +1,5 @@
 import { digest, SeededRandom } from './seeded-random.ts';
-import { addressSpellings } from './spellings.ts';
+import { friendlyAddress } from './spellings.ts';
 
 /** What an account of the simulated chain is. */
 type AccountKind = 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract' | 'elector' | 'validator-pool';
@@ -29,13 +29,12 @@ interface AccountOrigin {
 
 function makeAccount(kind: AccountKind, hash: Buffer, origin: AccountOrigin = {}): Account {
   const workchain = origin.workchain ?? 0;
-  const spellings = addressSpellings({ workchain, hash });
   return {
-    address: spellings.raw,
+    address: `${workchain}:${hash.toString('hex').toUpperCase()}`,
     workchain,
     hash,
     kind,
-    friendly: kind === 'wallet' ? spellings.nonBounceableUrl : spellings.bounceableUrl,
+    friendly: friendlyAddress({ workchain, hash }, kind !== 'wallet'),
     domain: origin.domain,
     owner: origin.owner,
     jetton: origin.jetton,
@@ -77,4 +76,12 @@ export class Accounts {
   find(address: string): Account | undefined {
     return this.#byAddress.get(address);
   }
+}
+
+let latest: { readonly seed: number; readonly accounts: Accounts } | undefined;
+
+/** The population of a seed. The latest is kept: tests make many chains of one seed, and nothing changes a population. */
+export function accountsOf(seed: number): Accounts {
+  if (latest?.seed !== seed) latest = { seed, accounts: new Accounts(seed) };
+  return latest.accounts;
 }

@@ -1,4 +1,4 @@
-import { type Account, Accounts } from './accounts.ts';
+import { type Account, type Accounts, accountsOf } from './accounts.ts';
 import { BlockClock } from './block-clock.ts';
 import { type BlockSet, BlockSets } from './block-sets.ts';
 import { electorTick } from './elector-tick.ts';
@@ -52,7 +52,7 @@ export class Chain {
   constructor(options: ChainOptions) {
     this.#options = options;
     this.#seed = options.seed ?? 1;
-    this.accounts = new Accounts(this.#seed);
+    this.accounts = accountsOf(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
     this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
     this.#blockSets = new BlockSets(this.clock, options.outOfOrder ?? false);

@@ -63,6 +63,11 @@ function toBase64url(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
+/** Writes an account as an address book does: URL-safe, for mainnet. */
+export function friendlyAddress(account: AccountId, isBounceable: boolean): string {
+  return toBase64url(friendlyBytes(isBounceable ? BOUNCEABLE : NON_BOUNCEABLE, account).toString('base64'));
+}
+
 /** Writes an account in every form of the TON address standard; `hash` must hold 32 bytes. */
 export function addressSpellings(account: AccountId): AddressSpellings {
   const friendly = (tag: number) => friendlyBytes(tag, account).toString('base64');

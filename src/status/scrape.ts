@@ -1,44 +1,13 @@
-import type { MetricSample } from '../telemetry/metrics.ts';
-
-type Labels = Readonly<Record<string, string>>;
+import { type MetricSample, Samples } from '../telemetry/samples.ts';
 
 /** The metrics as they were at one instant. */
-export class Scrape {
+export class Scrape extends Samples {
   /** Monotonic milliseconds. */
   readonly at: number;
-  readonly #samples = new Map<string, MetricSample[]>();
 
   constructor(samples: readonly MetricSample[], at: number) {
+    super(samples);
     this.at = at;
-    for (const sample of samples) {
-      const others = this.#samples.get(sample.name);
-      if (others === undefined) this.#samples.set(sample.name, [sample]);
-      else others.push(sample);
-    }
-  }
-
-  /** All samples of a series. */
-  of(name: string): readonly MetricSample[] {
-    return this.#samples.get(`toncache_${name}`) ?? [];
-  }
-
-  /** The sum over the samples that have all of these labels; 0 where there are none. */
-  sum(name: string, labels: Labels = {}): number {
-    const wanted = Object.entries(labels);
-    return this.of(name)
-      .filter((sample) => wanted.every(([label, value]) => sample.labels[label] === value))
-      .reduce((sum, { value }) => sum + value, 0);
-  }
-
-  /** The largest sample, 0 where there are none. */
-  max(name: string): number {
-    return Math.max(0, ...this.of(name).map(({ value }) => value));
-  }
-
-  /** The smallest sample, `undefined` where there are none. */
-  min(name: string): number | undefined {
-    const values = this.of(name).map(({ value }) => value);
-    return values.length === 0 ? undefined : Math.min(...values);
   }
 }
 
@@ -47,11 +16,12 @@ export class Scrape {
  * nothing. Linear within a bucket, as Prometheus' `histogram_quantile` is.
  */
 export function quantileBetween(before: Scrape, after: Scrape, name: string, quantile: number): number | undefined {
-  const bounds = [...new Set(after.of(`${name}_bucket`).map(({ labels }) => String(labels['le'])))];
-  const buckets = bounds
+  const bucket = `${name}_bucket`;
+  const buckets = after
+    .valuesOf(bucket, 'le')
     .map((le) => ({
       upTo: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le),
-      count: sumOfBucket(after, name, le) - sumOfBucket(before, name, le),
+      count: after.sum(bucket, { le }) - before.sum(bucket, { le }),
     }))
     .sort((a, b) => a.upTo - b.upTo);
   const total = buckets.at(-1)?.count ?? 0;
@@ -65,11 +35,4 @@ export function quantileBetween(before: Scrape, after: Scrape, name: string, qua
     [from, below] = [upTo, count];
   }
   return undefined;
-}
-
-function sumOfBucket(scrape: Scrape, name: string, le: string): number {
-  return scrape
-    .of(`${name}_bucket`)
-    .filter(({ labels }) => String(labels['le']) === le)
-    .reduce((sum, { value }) => sum + value, 0);
 }

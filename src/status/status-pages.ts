@@ -3,7 +3,7 @@ import type { Entry } from '../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin-guard.ts';
 import type { StatusPages as ServedPages } from '../http/admin-server.ts';
 import { sendJson } from '../http/send-json.ts';
-import type { MetricSample } from '../telemetry/metrics.ts';
+import type { MetricSample } from '../telemetry/samples.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import { StatusFeed } from './feed.ts';
 import { readNumbers } from './numbers.ts';

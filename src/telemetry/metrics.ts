@@ -1,19 +1,13 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purge-log.ts';
 import type { StreamEvent } from '../stream/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
-
-/** One line of the page. */
-export interface MetricSample {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string | number | undefined>>;
-  readonly value: number;
-}
 
 export interface MetricsDependencies {
   /** A number that only grows. */
@@ -37,6 +31,21 @@ const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
  * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client ends neither
+ * its observer of garbage collections, which keeps the registry and all that it reads alive, nor its timer of 10 ms.
+ */
+let ofProcess: readonly Metric[] | undefined;
+
+function metricsOfProcess(): readonly Metric[] {
+  if (ofProcess !== undefined) return ofProcess;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
+  for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
+  ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
+  return ofProcess;
+}
 
 /** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
 export class Metrics {
@@ -106,8 +115,7 @@ export class Metrics {
   readonly #stream: StreamMetrics | undefined;
 
   constructor({ logLinesDropped }: MetricsDependencies, { usesRedis, usesStream }: MetricsOptions) {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'toncache_' });
-    for (const name of MISNAMED) this.#registry.removeSingleMetric(`toncache_${name}`);
+    for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);

@@ -10,6 +10,8 @@ export interface VerifyOptions {
   readonly samples: number;
   /** How long a block that is due is waited for, in seconds. */
   readonly patience: number;
+  /** Whether the findings are printed as JSON. */
+  readonly json: boolean;
 }
 
 /** A command line that cannot be followed; its message says what is wrong. */
@@ -17,7 +19,8 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const USAGE = 'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15]';
+export const USAGE =
+  'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15] [--json]';
 
 /** What the process says by its end. Those above 1 are of sysexits.h. */
 export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, incomplete: 75 } as const;
@@ -30,6 +33,7 @@ reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the ind
   --rate      requests to the indexer per second, 0.01 to 1000
   --samples   how many blocks, transactions and accounts are looked at, 1 to 100
   --patience  seconds that a block is waited for when it is due, 0 to 600
+  --json      a line of JSON for each check, and a last one for the run
 
 exit codes:
   ${EXIT_CODES.right}   all was checked, and is right
@@ -49,6 +53,7 @@ export function parseArguments(args: readonly string[]): VerifyOptions | 'help' 
     rate: numberIn('--rate', values.rate, 0.01, 1000),
     samples: Math.round(numberIn('--samples', values.samples, 1, 100)),
     patience: numberIn('--patience', values.patience, 0, 600),
+    json: values.json,
   };
 }
 
@@ -61,6 +66,7 @@ function parse(args: readonly string[]) {
         rate: { type: 'string', default: '1' },
         samples: { type: 'string', default: '5' },
         patience: { type: 'string', default: '15' },
+        json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });

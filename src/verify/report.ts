@@ -16,14 +16,19 @@ const CHECK_WIDTH = 22;
 const ASKED_WIDTH = 58;
 const RESULT_WIDTH = 9;
 
-/** The table: a line is printed as soon as its check is done, for a run takes minutes. */
+/** Lines of a table, or an object in JSON for each check. */
+export type ReportForm = 'table' | 'json';
+
+/** A line is printed as soon as its check is done, for a run takes minutes. */
 export class Report {
   readonly #print: (line: string) => void;
+  readonly #form: ReportForm;
   readonly #counts: Record<Result, number> = { ok: 0, unclear: 0, violation: 0 };
   readonly #unclear: string[] = [];
 
-  constructor(print: (line: string) => void) {
+  constructor(print: (line: string) => void, form: ReportForm = 'table') {
     this.#print = print;
+    this.#form = form;
   }
 
   /** How many checks came to that. */
@@ -37,6 +42,7 @@ export class Report {
   }
 
   head(): void {
+    if (this.#form === 'json') return;
     this.#line('check', 'asked', 'result', 'detail');
     this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));
   }
@@ -45,6 +51,10 @@ export class Report {
     const result: Result = problems.length > 0 ? 'violation' : unclear ? 'unclear' : 'ok';
     this.#counts[result]++;
     if (result === 'unclear') this.#unclear.push(`${check} (${asked}): ${detail}`);
+    if (this.#form === 'json') {
+      this.#print(JSON.stringify({ check, asked, result, problems, detail }));
+      return;
+    }
     // What is wrong has to be asked for again by hand, so it is not shortened.
     const shown = result === 'violation' ? asked : shorten(asked);
     this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
@@ -53,6 +63,19 @@ export class Report {
   /** The check could not be made, for this reason: it counts as unclear, and so the run as incomplete. */
   notAsked(check: string, asked: string, reason: string): void {
     this.add({ check, asked, problems: [], detail: reason, unclear: true });
+  }
+
+  /** What it all came to, after so many requests to an indexer in so many seconds. */
+  end(indexer: string, requests: number, seconds: number): void {
+    const { ok, unclear, violation } = this.#counts;
+    if (this.#form === 'json') {
+      this.#print(JSON.stringify({ ok, unclear, violation, indexer, requests, seconds, notChecked: this.#unclear }));
+      return;
+    }
+    this.#print(
+      `\n${ok} ok, ${unclear} unclear, ${violation} violations; ${requests} requests to ${indexer} in ${seconds} s`,
+    );
+    for (const reason of this.#unclear) this.#print(`not checked: ${reason}`);
   }
 
   #line(check: string, asked: string, result: string, detail: string): void {

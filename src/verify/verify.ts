@@ -50,7 +50,7 @@ export async function verify(surroundings: Surroundings): Promise<number> {
 }
 
 async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundings): Promise<number> {
-  const { url, rate } = options;
+  const { url, rate, json } = options;
   const { settings } = loadSettings({
     UPSTREAM_URL: url,
     UPSTREAM_API_KEY: apiKey,
@@ -63,7 +63,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
   const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
   try {
     const { publicUrl } = await app.listen();
-    const report = new Report((line) => void stdout.write(`${line}\n`));
+    const report = new Report((line) => void stdout.write(`${line}\n`), json ? 'json' : 'table');
     const startedAt = performance.now();
     await check(
       {
@@ -74,12 +74,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
       },
       options,
     );
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    stdout.write(
-      `\n${report.count('ok')} ok, ${report.count('unclear')} unclear, ${report.count('violation')} violations; ` +
-        `${traffic.count} requests to ${upstream.url} in ${seconds} s\n`,
-    );
-    for (const unclear of report.unclear) stdout.write(`not checked: ${unclear}\n`);
+    report.end(upstream.url, traffic.count, Math.round((performance.now() - startedAt) / 1000));
     if (report.count('violation') > 0) return EXIT_CODES.violation;
     return report.unclear.length > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
   } finally {

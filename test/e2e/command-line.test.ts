@@ -126,12 +126,43 @@ describe('toncache top', () => {
     expect(stdout).toContain('(a second now)');
   });
 
+  it('prints a line of JSON for each look, with the numbers of the status page', async () => {
+    await world.ask(newestBlock(world));
+    await world.ask(newestBlock(world));
+    const { code, stdout } = await toncache(['top', '--json', '--count', '2']);
+    expect(code).toBe(0);
+    const [first, second, ...more] = stdout.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)));
+    expect(more).toEqual([undefined]);
+    expect(first).toMatchObject({
+      url: world.proxy.adminUrl,
+      hitRatio: 0.5,
+      memory: { entries: 1 },
+      redis: 'not configured',
+    });
+    expect(first.rateSeconds).toBe(first.upSeconds);
+    expect(first.rates.memory * first.rateSeconds).toBeCloseTo(1, 1);
+    expect(second.at).toBeGreaterThan(first.at);
+    expect(second.rateSeconds).toBeLessThan(second.upSeconds);
+    expect(second.rates).toMatchObject({ memory: 0, miss: 0 });
+    expect(second).not.toHaveProperty('hitRatio');
+  });
+
+  it('prints JSON until it is stopped, without a count', async () => {
+    const stopping = new AbortController();
+    let looks = 0;
+    const onOutput = () => {
+      if (++looks === 2) stopping.abort();
+    };
+    const { code, stdout } = await toncache(['top', '--json'], { signal: stopping.signal, onOutput });
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 2]);
+  });
+
   it('reads only metrics that a page has', async () => {
     world.indexer.faults.inject({ kind: 'answer', status: 500, body: '{}' });
     await world.ask(newestBlock(world));
     const { text } = await world.proxy.askAdmin('/metrics');
     const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name));
-    const missing = READ_METRICS.filter((name) => !names.has(name.replace(/_(sum|count)$/, '')));
+    const missing = READ_METRICS.filter((name) => !names.has(`toncache_${name.replace(/_(sum|count)$/, '')}`));
     expect(missing).toEqual([]);
   });
 });

@@ -1,15 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { describe, expect, it } from 'vitest';
 import { readOptions } from '../bench/overload/options.ts';
-import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
-import { type Answered, ask } from '../support/http-client.ts';
-import { runCommand, ShellCommand } from '../support/shell-command.ts';
-import { parseCacheStatus } from './cache-status.ts';
+import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
-/** Commands that a test runs, here or in a file of its own; addresses and durations are replaced. */
+/** Commands that docs-commands.slow.test.ts runs; addresses and durations are replaced. */
 const RUN = [
   'npm run demo',
   'npm run demo -- --for 10s',
@@ -18,7 +13,6 @@ const RUN = [
   ...commandsOf(readPage('docs/operations.md')).filter((command) => command.startsWith('curl -X POST ')),
   'npm run verify -- https://indexer.example/api/v3',
   'npm run toncache -- --help',
-  // In docs-commands.slow.test.ts.
   'npm run bench:overload',
   'npm run test:hostile',
 ];
@@ -44,7 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',
-  'docker build -t toncache .': 'needs Docker; test/integration/healthcheck.test.ts and the tests of production files',
+  'docker build -t toncache .':
+    'needs Docker; test/integration/healthcheck.slow.test.ts and the tests of production files',
   'docker run -e UPSTREAM_URL=http://indexer:8081 -e REDIS_URL=redis://redis:6379 -e NETWORK=mainnet -p 8080:8080 toncache':
     'needs Docker; its variables and its port exist (test/unit/docs-examples.test.ts)',
 };
@@ -76,48 +71,6 @@ const NOT_RUN_DEPLOYMENT: Readonly<Record<string, string>> = {
 
 const DOCUMENTED = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
 
-let indexer: Indexer;
-
-beforeAll(async () => {
-  // With a history in which verify finds transactions with children.
-  indexer = await startIndexer({ chain: new Chain({ startAt: Date.now() - 80_000 }) });
-});
-
-afterAll(() => indexer.close());
-
-/** The arguments as the shell hands them to curl, which not every machine has. */
-function curlArguments(command: string): string[] {
-  const shell = `curl() { printf '%s\\n' "$@"; }\n${command}`;
-  return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
-}
-
-/** Sends what a documented curl command sends, to this port instead of the one that it names. */
-function curl(command: string, origin: string): Promise<Answered> {
-  const rest = curlArguments(command);
-  let [method, target, body]: [string, string | undefined, string | undefined] = ['GET', undefined, undefined];
-  const headers: Record<string, string> = {};
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === '-i') continue;
-    if (word === '-X') method = rest.shift() ?? '';
-    else if (word === '-d') body = rest.shift() ?? '';
-    else if (word === '-H') {
-      const [name = '', value = ''] = (rest.shift() ?? '').split(': ');
-      headers[name] = value;
-    } else {
-      const { pathname, search } = new URL(word);
-      target = pathname + search;
-    }
-  }
-  if (target === undefined) throw new Error(`no URL in ${command}`);
-  return ask(origin, target, { method, headers, ...(body === undefined ? {} : { body }) });
-}
-
-/** A pattern for a printed line: its numbers can be any, and so can its width. */
-function inForm(line: string): RegExp {
-  const escaped = line.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^ *${escaped.replaceAll(/\d+(?:(?:\\\.|,)\d+)*/g, '[\\d.,]+').replaceAll(/ +/g, ' +')}$`, 'm');
-}
-
 describe('the documented commands', () => {
   it('are all run by a test, or listed here with a reason', () => {
     expect(DOCUMENTED.toSorted()).toEqual(
@@ -141,44 +94,4 @@ describe('the documented commands', () => {
       expect(readOptions(options.split(' ')).trials.length).toBeGreaterThan(0);
     }
   });
-});
-
-it('`npm run demo -- --for` prints what README.md shows, in the same form', async () => {
-  const shown = codeBlocksOf(readPage('README.md')).find(({ text }) => text.includes('fwd=miss'))?.text ?? '';
-  const lines = shown.split('\n').filter((line) => line !== '' && line !== '...');
-  expect(lines.length).toBeGreaterThan(4);
-  const { exitCode, output } = await runCommand('npm run demo -- --for 2s', { PORT: '0', ADMIN_PORT: '0' });
-  expect(exitCode, output).toBe(0);
-  for (const line of lines) expect(output).toMatch(inForm(line));
-});
-
-it('`npm start` and the curl commands work as README.md and docs/operations.md say', async () => {
-  const command = `UPSTREAM_URL=${indexer.url} npm start`;
-  await using running = new ShellCommand(command, { PORT: '0', ADMIN_PORT: '0' });
-  await expect.poll(() => running.output).toContain('toncache is ready');
-  const [, publicUrl = '', adminUrl = ''] = /"publicUrl":"([^"]+)".*"adminUrl":"([^"]+)"/.exec(running.output) ?? [];
-  const [get = ''] = RUN.filter((known) => known.startsWith('curl -i '));
-  const seqno = `seqno=${indexer.chain.headSeqno - 1}`;
-  const requests = [1, 2].map(() => get.replace('seqno=62000000', seqno));
-  const answers: Answered[] = [];
-  for (const request of requests) answers.push(await curl(request, publicUrl));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  expect(parseCacheStatus(answers[1]?.headers['cache-status'])).toMatchObject({ hit: true });
-  const purges = RUN.filter((known) => known.startsWith('curl -X POST '));
-  expect(purges.length).toBeGreaterThan(2);
-  for (const purge of purges) expect((await curl(purge, adminUrl)).status, purge).toBe(200);
-});
-
-it('`npm run toncache -- --help` lists the commands that docs/cli.md describes', async () => {
-  const { exitCode, output } = await runCommand('npm run toncache -- --help');
-  expect(exitCode, output).toBe(0);
-  const described = [...readPage('docs/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
-  const listed = [...output.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
-  expect(described.toSorted()).toEqual(listed.toSorted());
-});
-
-it('`npm run verify` checks an indexer, and prints a table', async () => {
-  const { exitCode, output } = await runCommand(`npm run verify -- ${indexer.url}/api/v3 --rate 500 --samples 3`);
-  expect(exitCode, output).toBe(0);
-  expect(output).toMatch(/^bad input +pendingTraces .* ok /m);
 });

@@ -1,37 +1,20 @@
 import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { open, startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { head, INFO, JSON_BODY, MESSAGE, MIB, statuses } from './raw-requests.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+import type { World, WorldProxyOptions } from './world.ts';
 
 let world: World;
 
-/** A world whose deadline no busy machine reaches. */
-async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
-  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+async function start(options?: WorldProxyOptions): Promise<void> {
+  world = await startPassThrough(options);
 }
 
 /** All requests at the indexer; here only the proxy sends any. */
 const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-/** A raw connection to the public port on which these bytes were sent. */
-async function open(bytes: string): Promise<Socket> {
-  const { hostname, port } = new URL(world.proxy.url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  socket.on('error', () => {});
-  socket.write(bytes, 'latin1');
-  return socket;
-}
-
-/** Resolves once the proxy has seen what became of earlier connections. */
-async function untilNoticed(): Promise<void> {
-  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
-}
 
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -79,6 +62,7 @@ describe('bodies of requests that are passed through', () => {
 
   it('are refused before they are sent when Content-Length is too large', async () => {
     const socket = await open(
+      world,
       [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', `Content-Length: ${MIB + 1}`, '', ''].join('\r\n'),
     );
     const [chunk] = await once(socket, 'data');
@@ -88,11 +72,11 @@ describe('bodies of requests that are passed through', () => {
 
   it('that break off are not reported as a bug, and nothing is sent', async () => {
     for (const framing of ['Content-Length: 100\r\n\r\nhalf', 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
-      const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
-      await untilNoticed();
+      const socket = await open(world, `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
+      await untilNoticed(world);
       socket.resetAndDestroy();
       await once(socket, 'close');
-      await untilNoticed();
+      await untilNoticed(world);
     }
     expect(arrived()).toEqual([]);
     expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
@@ -100,9 +84,10 @@ describe('bodies of requests that are passed through', () => {
 
   it('are sent only once they are complete', async () => {
     const socket = await open(
+      world,
       `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{"boc":`,
     );
-    await untilNoticed();
+    await untilNoticed(world);
     expect(arrived()).toEqual([]);
     socket.write('"AAAA"}');
     expect(statuses((await buffer(socket)).toString())).toEqual(['200']);
@@ -166,8 +151,11 @@ describe('bodies of clients', () => {
 
   it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
     await start({ overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } } });
-    const stalled = [await open(unfinished(MIB)), await open(unfinished(0, 'Transfer-Encoding: chunked'))];
-    await untilNoticed();
+    const stalled = [
+      await open(world, unfinished(MIB)),
+      await open(world, unfinished(0, 'Transfer-Encoding: chunked')),
+    ];
+    await untilNoticed(world);
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },
@@ -181,7 +169,7 @@ describe('bodies of clients', () => {
 
   it('must arrive within the deadline of a whole request', async () => {
     await start({ overrides: { http: { headerTimeout: 200 } } });
-    const socket = await open(unfinished(10));
+    const socket = await open(world, unfinished(10));
     expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
     expect(arrived()).toHaveLength(0);
   });

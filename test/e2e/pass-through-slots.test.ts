@@ -1,44 +1,27 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
+import { open, startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { newestBlock } from './questions.ts';
 import { head, INFO, MESSAGE, MIB } from './raw-requests.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+import type { World, WorldProxyOptions } from './world.ts';
 
 let world: World;
 
-/** A world whose deadline no busy machine reaches. */
-async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
-  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+async function start(options?: WorldProxyOptions): Promise<void> {
+  world = await startPassThrough(options);
 }
 
 /** All requests at the indexer; here only the proxy sends any. */
 const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
 
-/** A raw connection to the public port on which these bytes were sent. */
-async function open(bytes: string): Promise<Socket> {
-  const { hostname, port } = new URL(world.proxy.url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  socket.on('error', () => {});
-  socket.write(bytes, 'latin1');
-  return socket;
-}
-
-/** Resolves once the proxy has seen what became of earlier connections. */
-async function untilNoticed(): Promise<void> {
-  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
-}
-
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('the slots of pass-through', () => {
-  const LARGE = 32 * MIB;
+  const LARGE = 16 * MIB;
   /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
   const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
@@ -77,7 +60,7 @@ describe('the slots of pass-through', () => {
         .toBeGreaterThan(0);
       sent.leave();
       await sent.answer.catch(() => {});
-      await untilNoticed();
+      await untilNoticed(world);
     }
     expect(world.indexer.requests.inHand).toBeLessThanOrEqual(2);
   });
@@ -85,7 +68,7 @@ describe('the slots of pass-through', () => {
   it('are not used up by clients that do not read their answers', async () => {
     await start({ overrides: most(1) });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
-    const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
+    const sockets = [await open(world, head(`GET ${INFO}`)), await open(world, head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
     expect((await world.ask(INFO)).status).toBe(200);
     expect((await world.ask(newestBlock(world))).status).toBe(200);
@@ -95,7 +78,7 @@ describe('the slots of pass-through', () => {
   it('are limited apart from the answers on their way to clients', async () => {
     await start({ overrides: { passThrough: { maxTransfers: 2 } } });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
-    const sockets = [await open(head(`GET ${INFO}`)), await open(head(`GET ${INFO}`))];
+    const sockets = [await open(world, head(`GET ${INFO}`)), await open(world, head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
     expect(await world.ask(INFO)).toMatchObject({ status: 503 });
     expect((await world.ask(newestBlock(world))).status).toBe(200);
@@ -105,7 +88,10 @@ describe('the slots of pass-through', () => {
 
   it('are not used up by clients that send a body slowly', async () => {
     await start({ overrides: most(1) });
-    const socket = await open(`POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{`);
+    const socket = await open(
+      world,
+      `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{`,
+    );
     expect((await world.ask(INFO)).status).toBe(200);
     socket.write('}');
     await buffer(socket);
@@ -125,7 +111,7 @@ describe('the slots of pass-through', () => {
     gate.release();
     expect((await first.answer).status).toBe(200);
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 1 });
-    const socket = await open(head(`GET ${INFO}`));
+    const socket = await open(world, head(`GET ${INFO}`));
     await once(socket, 'readable');
     socket.destroy();
     expect((await world.ask(INFO)).status).toBe(200);
@@ -149,7 +135,7 @@ describe('the slots of pass-through', () => {
       await start();
       world.indexer.faults.inject({ kind: 'huge', bytes: LARGE, framing });
       const truth = (await world.askIndexer(INFO)).bytes;
-      const sending = await open(head(`GET ${INFO}`));
+      const sending = await open(world, head(`GET ${INFO}`));
       sending.pause();
       await world.indexer.requests.arrived(2);
       for (let time = 0; time < 20; time++) await world.proxy.ask('/no/such/path');

@@ -1,59 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
 import type { Asking } from '../support/http-client.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import type { RunningProxy } from '../support/start-proxy.ts';
 import { parseCacheStatus } from './cache-status.ts';
-import { ask, LASTING, PATIENT, purged, untilFollowed } from './purge-requests.ts';
+import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';
 import { targetOf } from './questions.ts';
 
-let redis: RedisServer;
-let indexer: Indexer;
-let proxies: RunningProxy[];
-let seqno: number;
-
-async function addProxy(now?: () => number): Promise<RunningProxy> {
-  const proxy = await startProxy({
-    upstreamUrl: indexer.url,
-    env: { REDIS_URL: redis.url },
-    ...(now && { now }),
-    overrides: {
-      redis: PATIENT,
-      // On a busy machine the requests for one key can come more than the default of 1 s apart.
-      coalescing: { failureTtl: 0, collapseWindow: 60_000 },
-      lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
-    },
-  });
-  proxies.push(proxy);
-  return proxy;
-}
+let world: PurgeWorld;
 
 beforeEach(async () => {
-  redis = await startRedis();
-  // On the real clock, as Redis is: a history of a minute.
-  const startAt = Date.now() - 60_000;
-  indexer = await startIndexer({ dialect: '1.3', chain: new Chain({ startAt }), now: Date.now });
-  seqno = indexer.chain.headSeqno - 20;
-  proxies = [];
+  world = await PurgeWorld.start();
 });
-afterEach(async () => {
-  await Promise.all(proxies.map((proxy) => proxy.close()));
-  await indexer.close();
-  await redis.stop();
-});
-
-const blockSet = (more: Readonly<Record<string, string>> = {}) =>
-  targetOf('masterchainBlockShards', { seqno, ...more });
+afterEach(() => world[Symbol.asyncDispose]());
 
 describe('a purge over two instances', () => {
   let one: RunningProxy;
   let other: RunningProxy;
 
   beforeEach(async () => {
-    one = await addProxy();
-    other = await addProxy();
+    one = await world.addProxy();
+    other = await world.addProxy();
   });
 
   /** Asks one instance, then has the other take it from Redis. */
@@ -64,12 +30,12 @@ describe('a purge over two instances', () => {
   }
 
   it('of a seqno ends every page of that masterchain block, and of no other, everywhere', async () => {
-    const targets = [blockSet(), blockSet({ limit: '2' }), blockSet({ sort: 'asc' })];
-    const foreign = targetOf('masterchainBlockShards', { seqno: seqno - 1 });
+    const targets = [world.blockSet(), world.blockSet({ limit: '2' }), world.blockSet({ sort: 'asc' })];
+    const foreign = targetOf('masterchainBlockShards', { seqno: world.seqno - 1 });
     for (const target of [...targets, foreign]) await known(target);
     const before = Date.now();
-    const answer = await purged(one, { seqno: String(seqno).padStart(12, '0') });
-    expect(answer).toMatchObject({ purged: { seqno }, soft: false });
+    const answer = await purged(one, { seqno: String(world.seqno).padStart(12, '0') });
+    expect(answer).toMatchObject({ purged: { seqno: world.seqno }, soft: false });
     expect(answer.at).toBeGreaterThanOrEqual(before);
     await untilFollowed(other);
     for (const target of targets) {
@@ -82,7 +48,7 @@ describe('a purge over two instances', () => {
   });
 
   it('of a hash or an account covers every call that names it, in any spelling of either side', async () => {
-    const trace = indexer.chain.recentTraces(200).find(({ transactions }) => transactions.length > 3);
+    const trace = world.indexer.chain.recentTraces(200).find(({ transactions }) => transactions.length > 3);
     const { hash, account } = trace?.transactions[0] ?? {};
     if (hash === undefined || account === undefined) throw new Error('no trace yet');
     const spellings = Object.values(hashSpellings(Buffer.from(hash, 'base64')));
@@ -96,15 +62,15 @@ describe('a purge over two instances', () => {
     ] as const) {
       await ask(one, target, { headers });
       expect([target, (await ask(one, target, { headers })).cache['hit']]).toEqual([target, true]);
-      const before = indexer.requests.total;
+      const before = world.indexer.requests.total;
       await purged(one, body);
       expect([target, (await ask(one, target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
-      expect(indexer.requests.total).toBe(before + 1);
+      expect(world.indexer.requests.total).toBe(before + 1);
     }
   });
 
   it('of everything ends all entries in both tiers, and a second one does so again', async () => {
-    const targets = [blockSet(), blockSet({ limit: '2' })];
+    const targets = [world.blockSet(), world.blockSet({ limit: '2' })];
     for (let time = 1; time <= 2; time++) {
       for (const target of targets) await known(target);
       expect(await purged(other, { all: true })).toMatchObject({ purged: { all: true } });
@@ -116,107 +82,107 @@ describe('a purge over two instances', () => {
   });
 
   it('that is soft leaves one stale answer, which is refreshed once', async () => {
-    const target = blockSet();
+    const target = world.blockSet();
     await known(target);
-    await purged(one, { seqno, soft: true });
+    await purged(one, { seqno: world.seqno, soft: true });
     await untilFollowed(other);
-    indexer.requests.reset();
+    world.indexer.requests.reset();
     const stale = await ask(other, target);
     expect(stale.cache).toMatchObject({ hit: true, detail: 'memory' });
     expect(stale.cache['ttl']).toBeLessThan(0);
     expect(stale.headers['cache-control']).toBe('public, max-age=0');
-    await indexer.requests.arrived(1);
+    await world.indexer.requests.arrived(1);
     await expect.poll(async () => (await ask(other, target)).cache['ttl']).toBeGreaterThan(0);
-    expect(indexer.requests.total).toBe(1);
+    expect(world.indexer.requests.total).toBe(1);
   });
 
   it('of everything that is soft leaves the answers stale', async () => {
-    await known(blockSet());
+    await known(world.blockSet());
     await purged(one, { all: true, soft: true });
-    expect((await ask(one, blockSet())).cache['ttl']).toBeLessThan(0);
+    expect((await ask(one, world.blockSet())).cache['ttl']).toBeLessThan(0);
   });
 
   it.each([-3000, -40, -1, 0, 1, 40, 3000])(
     'is in force when it is answered, by a clock %i ms ahead',
     async (aheadMs) => {
-      const skewed = await addProxy(() => Date.now() + aheadMs);
+      const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const [soft, left] of [
         [true, { hit: true, ttl: expect.not.toSatisfy((ttl) => Number(ttl) >= 0) }],
         [false, { fwd: 'miss' }],
       ] as const) {
-        for (const body of [{ all: true }, { seqno }]) {
-          await ask(skewed, blockSet());
+        for (const body of [{ all: true }, { seqno: world.seqno }]) {
+          await ask(skewed, world.blockSet());
           // An answer requested while the clock of Redis shows a time before the purge is not stored.
           await expect
-            .poll(async () => (await ask(skewed, blockSet())).cache['ttl'], { interval: 100 })
+            .poll(async () => (await ask(skewed, world.blockSet())).cache['ttl'], { interval: 100 })
             .toBeGreaterThan(0);
           await purged(skewed, { ...body, soft });
-          expect((await ask(skewed, blockSet())).cache).toMatchObject(left);
+          expect((await ask(skewed, world.blockSet())).cache).toMatchObject(left);
         }
       }
     },
   );
 
   it('leaves nothing to fall back on when the indexer fails', async () => {
-    const target = blockSet();
+    const target = world.blockSet();
     await known(target);
-    await purged(one, { seqno });
+    await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
-    indexer.faults.inject({ kind: 'reset' });
+    world.indexer.faults.inject({ kind: 'reset' });
     for (const proxy of [one, other]) expect((await ask(proxy, target)).status).toBe(502);
   });
 
   it('is not undone by a flight that was under way: the indexer is asked again', async () => {
-    const target = blockSet();
-    const gate = indexer.hold();
+    const target = world.blockSet();
+    const gate = world.indexer.hold();
     const { answer: early } = await other.sendIn(target);
     await gate.arrived(1);
-    await purged(one, { seqno });
+    await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
     const { answer: late } = await other.sendIn(target);
     gate.release();
     expect([(await early).status, (await late).status]).toEqual([200, 200]);
-    expect(indexer.requests.total).toBe(2);
+    expect(world.indexer.requests.total).toBe(2);
     expect((await ask(other, target)).cache).toMatchObject({ hit: true });
-    expect(indexer.requests.total).toBe(2);
+    expect(world.indexer.requests.total).toBe(2);
   });
 
   it('is not undone by a flight that several purges overtake: a client after the last one starts a new load', async () => {
-    const target = blockSet();
-    let gate = indexer.hold();
+    const target = world.blockSet();
+    let gate = world.indexer.hold();
     const { answer: early } = await one.sendIn(target);
     // So often a flight asks.
     for (let asks = 1; asks < 3; asks++) {
       await gate.arrived(1);
-      await purged(one, { seqno });
+      await purged(one, { seqno: world.seqno });
       gate.release();
-      gate = indexer.hold();
+      gate = world.indexer.hold();
     }
     await gate.arrived(1);
-    await purged(one, { seqno });
+    await purged(one, { seqno: world.seqno });
     const { answer: late } = await one.sendIn(target);
     gate.release();
     expect((await early).status).toBe(200);
     expect(parseCacheStatus((await early).headers['cache-status'])).toMatchObject({ detail: 'purged' });
     expect(parseCacheStatus((await late).headers['cache-status'])).toMatchObject({ fwd: 'miss', stored: true });
-    expect(indexer.requests.total).toBe(4);
+    expect(world.indexer.requests.total).toBe(4);
   });
 
   it('holds for an instance that is started afterwards', async () => {
-    const target = blockSet();
+    const target = world.blockSet();
     await known(target);
-    await purged(one, { seqno });
+    await purged(one, { seqno: world.seqno });
     await Promise.all([one.close(), other.close()]);
-    const late = await addProxy();
+    const late = await world.addProxy();
     expect((await ask(late, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
     await late.untilRedisHasAll();
-    expect((await ask(await addProxy(), target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await ask(await world.addProxy(), target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
   it('is logged once where it was requested, and once where it was applied', async () => {
-    await purged(one, { seqno });
+    await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
-    expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno, soft: false }]);
+    expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno: world.seqno, soft: false }]);
     expect(other.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ records: 1 }]);
     expect(await one.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
   });

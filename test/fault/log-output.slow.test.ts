@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findFreePort } from '../../src/demo/find-free-port.ts';
+import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 

@@ -3,7 +3,6 @@ import type { World } from '../e2e/world.ts';
 import {
   accountOf,
   byAccount,
-  byHash,
   send,
   streamingWorld,
   tracesIn,
@@ -11,55 +10,15 @@ import {
   untilListed,
   watch,
 } from '../support/streaming-world.ts';
+import { pollThrough } from './poll-through.ts';
 
 let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** The longest that an answer may be served after it was asked for, and what one step of time adds. */
-const WINDOW_MS = 2000 + 100;
-
-const STEPS = 100;
-
-/** Texts that the indexer answered a target with, each with the last instant at which it was true. */
-class Truth {
-  readonly #lastTrueAt = new Map<string, number>();
-
-  learn(text: string, at: number): void {
-    this.#lastTrueAt.set(text, at);
-  }
-
-  ageOf(text: string, now: number): number {
-    return now - (this.#lastTrueAt.get(text) ?? Number.NEGATIVE_INFINITY);
-  }
-}
-
-/**
- * Polls two accounts and a hash every 100 ms for 10 s in which traces come and go. Every reply is a 200 that was true at
- * most a window ago.
- */
-async function pollThrough(meddle: (step: number) => void): Promise<void> {
-  const targets = [byAccount(accountOf(world)), byAccount(accountOf(world, 1))];
-  const truths = new Map<string, Truth>();
-  for (let step = 0; step < STEPS; step++) {
-    if (step % 25 === 5) targets[2] = byHash(send(world).externalHash);
-    meddle(step);
-    world.advance(100);
-    for (const target of targets) {
-      const truth = truths.get(target) ?? new Truth();
-      truths.set(target, truth);
-      truth.learn((await world.askIndexer(target)).text, world.now);
-      const reply = await world.ask(target);
-      expect(reply.status).toBe(200);
-      expect(truth.ageOf(reply.text, world.now), `step ${step} of ${target}`).toBeLessThanOrEqual(WINDOW_MS);
-    }
-  }
-}
-
 describe('answers stay within their windows, and none fails, while the stream', () => {
   test.each<[string, (step: number) => void]>([
     ['works', () => {}],
-    ['is cut again and again', (step) => step % 10 === 0 && world.indexer.streaming.cut()],
     [
       'goes away and comes back',
       (step) => {
@@ -74,47 +33,14 @@ describe('answers stay within their windows, and none fails, while the stream', 
       },
     ],
     [
-      'loses every event',
-      () => {
-        world.indexer.streaming.faults.lostShare = 1;
-      },
-    ],
-    [
       'loses half of the events, and sends others twice or late',
       () => {
         Object.assign(world.indexer.streaming.faults, { lostShare: 0.5, duplicatedShare: 0.5, reorderedShare: 0.3 });
       },
     ],
-    ['floods', () => world.indexer.streaming.flood(accountOf(world), 50)],
-    [
-      'never classifies',
-      () => {
-        world.indexer.streaming.faults.classifierDelayMs = undefined;
-      },
-    ],
-    [
-      'refuses a type',
-      () => {
-        world.indexer.streaming.faults.refusedTypes.add('actions');
-      },
-    ],
-    [
-      'allows one address',
-      () => {
-        world.indexer.streaming.faults.maxAddresses = 1;
-      },
-    ],
-    [
-      'says nothing of traces that vanish',
-      (step) => {
-        for (const { externalHash } of step % 10 === 0 ? world.indexer.chain.pendingTraces() : []) {
-          world.indexer.chain.vanish(externalHash);
-        }
-      },
-    ],
   ])('%s', async (_, meddle) => {
     world = await streamingWorld();
-    await pollThrough((step) => void meddle(step));
+    await pollThrough(world, meddle);
     expect(await world.proxy.metric('toncache_request_failures_total')).toBe(0);
   });
 });
@@ -200,13 +126,4 @@ test('frames that are none are ignored, and reported once', async () => {
   });
   expect(world.proxy.log.filter(({ msg }) => msg.includes('cannot be read'))).toHaveLength(1);
   await watch(world, accountOf(world));
-});
-
-test('Redis away and the stream away: everything works as without both', async () => {
-  world = await streamingWorld({
-    proxy: { env: { REDIS_URL: 'redis://127.0.0.1:1' }, overrides: { redis: { connectTimeout: 100, budget: 50 } } },
-  });
-  world.indexer.streaming.faults.refusesConnections = true;
-  world.indexer.streaming.cut();
-  await pollThrough(() => {});
 });

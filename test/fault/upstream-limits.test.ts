@@ -139,7 +139,7 @@ describe('a request is retried', () => {
   });
 
   test('not when it timed out', async () => {
-    await using impatient = new GuardedUpstream(indexer, { timeout: '100ms' });
+    await using impatient = new GuardedUpstream(indexer, { timeout: '1s' });
     indexer.faults.inject({ kind: 'hang' });
     expect(await impatient.call('masterchainBlockShards')).toBe('upstream-timeout');
     expect(indexer.requests.total).toBe(1);

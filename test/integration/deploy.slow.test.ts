@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { findFreePort } from '../../src/demo/find-free-port.ts';
+import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { debianProgram } from '../support/apt.ts';
 import { deployFile } from '../support/deploy-files.ts';

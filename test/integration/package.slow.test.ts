@@ -8,6 +8,7 @@ import { startIndexer } from '../../src/simulator/indexer.ts';
 import { answeringJson } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startTraceCollector } from '../support/trace-collector.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -42,9 +43,9 @@ function npx(args: readonly string[], more: Readonly<Record<string, string>> = {
   });
 }
 
-function startInstalled(upstreamUrl: string): Promise<ProxyProcess> {
+function startInstalled(upstreamUrl: string, more: Readonly<Record<string, string>> = {}): Promise<ProxyProcess> {
   const args = [join(folder, 'node_modules/.bin/toncache'), 'start'];
-  return ProxyProcess.start({ UPSTREAM_URL: upstreamUrl }, undefined, { args, cwd: folder });
+  return ProxyProcess.start({ UPSTREAM_URL: upstreamUrl, ...more }, undefined, { args, cwd: folder });
 }
 
 describe('the npm package', () => {
@@ -108,6 +109,17 @@ describe('the npm package', () => {
     expect(indexer.requests.count('masterchainBlockShards')).toBe(1);
     started.signal('SIGTERM');
     expect(await started.ended).toMatchObject({ code: 0 });
+    await indexer.close();
+  });
+
+  it('exports traces', async () => {
+    const indexer = await startIndexer();
+    await using collector = await startTraceCollector();
+    await using started = await startInstalled(indexer.url, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    await fetch(`${started.url}/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`);
+    started.signal('SIGTERM');
+    expect(await started.ended).toMatchObject({ code: 0 });
+    expect(collector.spans).toHaveLength(2);
     await indexer.close();
   });
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
-import { startRedis } from '../support/redis-server.ts';
-import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
-const BODY = '{"blocks":[]}';
+// The first of a process's life; process-start.slow.test.ts tries more starts.
+
 let indexer: Indexer;
 let dir: string;
 
@@ -75,22 +73,6 @@ describe('wrong settings', () => {
     expect(started.errors).not.toContain('hunter2');
     expect(started.output).toBe('');
   });
-
-  it.each(['http://user:hunter2@indexer', 'http://indexer/?api_key=hunter2'])(
-    'such as UPSTREAM_URL=%s are not repeated where they may hold a secret',
-    async (url) => {
-      await using started = new ProxyProcess({ UPSTREAM_URL: url });
-      expect(await started.ended).toEqual({ code: 78, signal: null });
-      expect(started.errors).toMatch(/^ +UPSTREAM_URL/m);
-      expect(started.errors).not.toContain('hunter2');
-    },
-  );
-
-  it('in an unreadable file are reported together with those of the environment', async () => {
-    await using started = new ProxyProcess({ CONFIG_FILE: join(dir, 'missing.json'), UPSTREAM_TIMEOUT: 'soon' });
-    expect((await started.ended).code).toBe(78);
-    for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_URL']) expect(started.errors).toContain(name);
-  });
 });
 
 describe('a port in use', () => {
@@ -107,20 +89,6 @@ describe('a port in use', () => {
 });
 
 describe('a start', () => {
-  it('warns when Redis is used and NETWORK is not set', async () => {
-    const warned = async (environment: Record<string, string>) => {
-      await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, ...environment });
-      return started.log.filter(({ level }) => level >= 40).map(({ msg }) => msg);
-    };
-    const file = join(dir, 'network.json');
-    await writeFile(file, '{"network":"testnet"}');
-    await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
-    const REDIS_URL = redis.url;
-    expect(await warned({ REDIS_URL })).toEqual([expect.stringContaining('NETWORK')]);
-    expect(await warned({ REDIS_URL, NETWORK: 'testnet' })).toEqual([]);
-    expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);
-  });
-
   it('warns once about a setting under its old name, and uses it', async () => {
     const file = join(dir, 'renamed.json');
     await writeFile(file, '{"admission":{"maxHeap":0.9}}');
@@ -130,57 +98,11 @@ describe('a start', () => {
     ]);
   });
 
-  it('needs no Redis: it serves without, reports that once, and uses Redis when it comes', async () => {
-    await using redis = await startRedis();
-    await redis.kill();
-    const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
-    await using started = await ProxyProcess.start(environment);
-    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
-    let asked = 0;
-    const statusOfMiss = async () => {
-      const hash = `${asked++}`.padStart(64, '0');
-      return (await ask(started.url, `/api/v3/adjacentTransactions?hash=${hash}`)).status;
-    };
-    const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
-    const fails = 'Redis circuit breaker opened';
-    for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
-    // Reads and writes are reported separately.
-    expect(aboutRedis()).toEqual([fails, fails]);
-    await redis.restart();
-    const again = 'Redis circuit breaker closed';
-    await expect
-      .poll(async () => [await statusOfMiss(), aboutRedis().filter((msg) => msg === again).length], { interval: 20 })
-      .toEqual([404, 2]);
-    expect(started.errors).toBe('');
-  });
-
   it('needs no indexer', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
     expect((await ask(started.adminUrl, '/healthz')).status).toBe(200);
     expect((await ask(started.url, TARGET)).status).toBe(502);
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
-  });
-});
-
-describe('an indexer behind TLS', () => {
-  it('is trusted when its certificate is signed by a trusted authority and has its name', async () => {
-    const certificate = selfSignedCertificate('indexer.example', '127.0.0.1');
-    const file = join(dir, 'ca.pem');
-    await writeFile(file, certificate.cert);
-    const server = createSecureServer(certificate, (_, response) => response.end(BODY));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const answerOf = async (environment: Record<string, string>) => {
-      await using started = await ProxyProcess.start(environment);
-      const { status, text } = await ask(started.url, TARGET);
-      return [status, text];
-    };
-    const refused = [502, '{"error":"the indexer cannot be reached"}'];
-    const trusted = { NODE_EXTRA_CA_CERTS: file };
-    expect(await answerOf({ UPSTREAM_URL: `https://127.0.0.1:${port}`, ...trusted })).toEqual([200, BODY]);
-    expect(await answerOf({ UPSTREAM_URL: `https://127.0.0.1:${port}` })).toEqual(refused);
-    expect(await answerOf({ UPSTREAM_URL: `https://localhost:${port}`, ...trusted })).toEqual(refused);
-    server.close();
   });
 });

@@ -1,7 +1,9 @@
+import { Redis } from 'ioredis';
 import { expect, type Mock, vi } from 'vitest';
 import { type PurgeEvent, PurgeLog } from '../../src/purge/purge-log.ts';
 import { EVERY_ENTRY, type PurgeRecord, PurgeRecords } from '../../src/purge/purge-records.ts';
-import type { RedisScripting } from '../../src/redis/connect.ts';
+import { connectRedis, type RedisScripting } from '../../src/redis/connect.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 export const DAY = 24 * 60 * 60 * 1000;
 export const a: Omit<PurgeRecord, 'at'> = { tag: 'a', soft: false };
@@ -67,3 +69,56 @@ export async function connect(instance: Instance): Promise<void> {
 }
 
 export const known = ({ records }: Instance) => [...records.all()].toSorted((x, y) => (x.tag < y.tag ? -1 : 1));
+
+/** A Redis, and instances on it that one test after the other starts and leaves. */
+export class PurgeServer implements AsyncDisposable {
+  readonly server: RedisServer;
+  readonly redis: Redis;
+  readonly connection: RedisScripting;
+  /** Where the instances of this test exchange records. */
+  key = '';
+  readonly #close: () => Promise<void>;
+  readonly #open: PurgeLog[] = [];
+  #networks = 0;
+
+  private constructor(server: RedisServer, connection: ReturnType<typeof connectRedis>) {
+    this.server = server;
+    this.redis = new Redis(server.url);
+    this.connection = connection;
+    this.#close = () => connection.close();
+  }
+
+  static async start(): Promise<PurgeServer> {
+    const server = await startRedis();
+    const { promise: connected, resolve } = Promise.withResolvers<void>();
+    const onTransition = () => resolve();
+    const connection = connectRedis(
+      { url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 },
+      { onTransition },
+    );
+    await connected;
+    return new PurgeServer(server, connection);
+  }
+
+  newNetwork(): void {
+    this.key = `toncache:purges:test-${this.#networks++}`;
+  }
+
+  anInstance(options?: Parameters<typeof createInstance>[2]): Instance {
+    const instance = createInstance(this.connection, this.key, options);
+    this.#open.push(instance.log);
+    return instance;
+  }
+
+  /** Ends the instances of a test, and forgets what they left in Redis. */
+  async clear(): Promise<void> {
+    for (const log of this.#open.splice(0)) log.close();
+    await this.redis.flushall();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.redis.disconnect();
+    await this.#close();
+    await this.server.stop();
+  }
+}

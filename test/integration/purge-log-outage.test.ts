@@ -1,49 +1,18 @@
-import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { PurgeLog } from '../../src/purge/purge-log.ts';
-import { connectRedis } from '../../src/redis/connect.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { a, all, connect, createInstance, DAY, type Instance, known } from './purge-instance.ts';
+import { a, all, connect, DAY, known, PurgeServer } from './purge-instance.ts';
 
-let server: RedisServer;
-let redis: Redis;
-let connection: ReturnType<typeof connectRedis>;
-let key: string;
-const open: PurgeLog[] = [];
+let shared: PurgeServer;
 
 beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-  const { promise: connected, resolve } = Promise.withResolvers<void>();
-  const onTransition = () => resolve();
-  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 }, { onTransition });
-  await connected;
+  shared = await PurgeServer.start();
 });
-afterAll(async () => {
-  redis.disconnect();
-  await connection.close();
-  await server.stop();
-});
-afterEach(async () => {
-  for (const log of open.splice(0)) log.close();
-  await redis.flushall();
-});
-
-let networks = 0;
-function newNetwork(): void {
-  key = `toncache:purges:test-${networks++}`;
-}
-
-function anInstance(options?: Parameters<typeof createInstance>[2]): Instance {
-  const instance = createInstance(connection, key, options);
-  open.push(instance.log);
-  return instance;
-}
+afterAll(() => shared[Symbol.asyncDispose]());
+afterEach(() => shared.clear());
 
 describe('while Redis is away', () => {
   it('a purge is applied here, reports that Redis did not take it, and reaches the others afterwards', async () => {
-    newNetwork();
-    const [cut, other] = [anInstance(), anInstance({ polls: true })];
+    shared.newNetwork();
+    const [cut, other] = [shared.anInstance(), shared.anInstance({ polls: true })];
     await connect(cut);
     cut.isReached = false;
     const before = Date.now();
@@ -58,8 +27,8 @@ describe('while Redis is away', () => {
   });
 
   it.each([all, a])('a purge whose replies are lost counts as one, however often it is sent: $tag', async (purge) => {
-    newNetwork();
-    const [unheard, other] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [unheard, other] = [shared.anInstance(), shared.anInstance()];
     unheard.isAnswered = false;
     expect((await unheard.log.purge(purge)).notReached).toBe('lost');
     await connect(other);
@@ -73,8 +42,8 @@ describe('while Redis is away', () => {
   });
 
   it('a purge by a clock that is far ahead does not cover what is requested long after it', async () => {
-    newNetwork();
-    const [wrong, other] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [wrong, other] = [shared.anInstance(), shared.anInstance()];
     wrong.now = () => Date.now() + DAY;
     wrong.isReached = false;
     for (const purge of [a, all]) await wrong.log.purge(purge);
@@ -86,12 +55,12 @@ describe('while Redis is away', () => {
   });
 
   it('a purge of all by a Redis whose clock was far ahead is applied once, at one instant for all', async () => {
-    newNetwork();
-    const knew = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const knew = [shared.anInstance(), shared.anInstance()];
     const wrongAt = Date.now() + DAY;
     for (const { records } of knew) records.apply({ ...all, at: wrongAt });
-    await redis.zadd(key, wrongAt, 'hard *');
-    const learns = anInstance();
+    await shared.redis.zadd(shared.key, wrongAt, 'hard *');
+    const learns = shared.anInstance();
     const instances = [...knew, learns];
     for (let look = 0; look < 5; look++) for (const instance of instances) await connect(instance);
     // Entries stored before are unusable, and none stored since is lost.
@@ -100,24 +69,24 @@ describe('while Redis is away', () => {
     const [epoch = 0, ...others] = instances.map(({ records }) => records.epoch);
     expect(others).toEqual([epoch, epoch]);
     expect(Math.abs(epoch - Date.now())).toBeLessThan(60_000);
-    expect(Number(await redis.zscore(key, 'hard *'))).toBe(epoch);
+    expect(Number(await shared.redis.zscore(shared.key, 'hard *'))).toBe(epoch);
   });
 
   it('purges of other instances are applied when it is back, however long that took', async () => {
-    newNetwork();
-    const [cut, other] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [cut, other] = [shared.anInstance(), shared.anInstance()];
     await connect(cut);
     await other.log.purge(a);
     // As if it had looked last an hour after that, and the purge had come late.
-    await redis.zadd(key, Date.now() - 3_600_000, 'hard late');
+    await shared.redis.zadd(shared.key, Date.now() - 3_600_000, 'hard late');
     await connect(cut);
     expect(cut.records.atOf(a)).toBe(other.records.atOf(a));
     expect(cut.records.atOf({ tag: 'late', soft: false })).toBeDefined();
   });
 
   it('entries in Redis are not used, from the first failure on and before the first poll', async () => {
-    newNetwork();
-    const one = anInstance({ polls: true });
+    shared.newNetwork();
+    const one = shared.anInstance({ polls: true });
     expect(one.log.isCurrent).toBe(false);
     await connect(one);
     one.isReached = false;
@@ -134,8 +103,8 @@ describe('while Redis is away', () => {
   });
 
   it('a start waits for the first poll no longer than the limit, and not at all once it failed', async () => {
-    newNetwork();
-    const [late, refused, looked] = [anInstance(), anInstance(), anInstance()];
+    shared.newNetwork();
+    const [late, refused, looked] = [shared.anInstance(), shared.anInstance(), shared.anInstance()];
     await late.log.ready(1);
     expect(late.log.isCurrent).toBe(false);
     const waiting = [refused.log.ready(DAY), looked.log.ready(DAY)];
@@ -148,18 +117,18 @@ describe('while Redis is away', () => {
 
 describe('a Redis that takes no writes', () => {
   it('still delivers the purges of others, and takes the record when it can', async () => {
-    newNetwork();
-    await redis.zadd(key, Date.now(), 'hard theirs');
-    const one = anInstance();
-    await redis.config('SET', 'maxmemory', '1');
+    shared.newNetwork();
+    await shared.redis.zadd(shared.key, Date.now(), 'hard theirs');
+    const one = shared.anInstance();
+    await shared.redis.config('SET', 'maxmemory', '1');
     try {
       await connect(one);
       expect(known(one).map(({ tag }) => tag)).toEqual(['theirs']);
       expect((await one.log.purge(a)).notReached).toMatch(/^OOM/);
     } finally {
-      await redis.config('SET', 'maxmemory', '0');
+      await shared.redis.config('SET', 'maxmemory', '0');
     }
     await connect(one);
-    expect(await redis.zscore(key, 'hard a')).not.toBeNull();
+    expect(await shared.redis.zscore(shared.key, 'hard a')).not.toBeNull();
   });
 });

@@ -1,53 +1,23 @@
-import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PurgeLog } from '../../src/purge/purge-log.ts';
 import { type PurgeRecord, PurgeRecords } from '../../src/purge/purge-records.ts';
 import { readExchanged } from '../../src/purge/purge-script.ts';
-import { connectRedis } from '../../src/redis/connect.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { a, all, connect, createInstance, DAY, type Instance, known } from './purge-instance.ts';
+import { a, all, connect, DAY, known, PurgeServer } from './purge-instance.ts';
 
 const b: Omit<PurgeRecord, 'at'> = { tag: 'b', soft: true };
 
-let server: RedisServer;
-let redis: Redis;
-let connection: ReturnType<typeof connectRedis>;
-let key: string;
-const open: PurgeLog[] = [];
+let shared: PurgeServer;
 
 beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-  const { promise: connected, resolve } = Promise.withResolvers<void>();
-  const onTransition = () => resolve();
-  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 }, { onTransition });
-  await connected;
+  shared = await PurgeServer.start();
 });
-afterAll(async () => {
-  redis.disconnect();
-  await connection.close();
-  await server.stop();
-});
-afterEach(async () => {
-  for (const log of open.splice(0)) log.close();
-  await redis.flushall();
-});
-
-let networks = 0;
-function newNetwork(): void {
-  key = `toncache:purges:test-${networks++}`;
-}
-
-function anInstance(options?: Parameters<typeof createInstance>[2]): Instance {
-  const instance = createInstance(connection, key, options);
-  open.push(instance.log);
-  return instance;
-}
+afterAll(() => shared[Symbol.asyncDispose]());
+afterEach(() => shared.clear());
 
 describe('a purge', () => {
   it('is applied by the other instances, with one instant for all', async () => {
-    newNetwork();
-    const [one, other] = [anInstance(), anInstance({ polls: true })];
+    shared.newNetwork();
+    const [one, other] = [shared.anInstance(), shared.anInstance({ polls: true })];
     for (const purge of [a, b, all]) {
       const { at, notReached } = await one.log.purge(purge);
       expect(notReached).toBeUndefined();
@@ -59,8 +29,8 @@ describe('a purge', () => {
   });
 
   it('is dated by the later of the clocks of Redis and of this process', async () => {
-    newNetwork();
-    const [behind, ahead] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [behind, ahead] = [shared.anInstance(), shared.anInstance()];
     behind.now = () => Date.now() - 5_000;
     ahead.now = () => Date.now() + 5_000;
     const before = Date.now();
@@ -69,8 +39,8 @@ describe('a purge', () => {
   });
 
   it('of all raises the epoch each time, whatever the clock shows', async () => {
-    newNetwork();
-    const [one, other] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [one, other] = [shared.anInstance(), shared.anInstance()];
     const first = await one.log.purge(all);
     other.now = () => Date.now() - 5_000;
     const second = await other.log.purge(all);
@@ -91,10 +61,10 @@ describe('a purge', () => {
 
 describe('many purges', () => {
   it('at the same time each send and receive only their own record', async () => {
-    newNetwork();
-    const one = anInstance();
-    await redis.zadd(
-      key,
+    shared.newNetwork();
+    const one = shared.anInstance();
+    await shared.redis.zadd(
+      shared.key,
       ...Array.from({ length: 500 }, (_, index) => [`${Date.now() - 1000}`, `hard t${index}`]).flat(),
     );
     const sizes: number[] = [];
@@ -106,24 +76,24 @@ describe('many purges', () => {
   });
 
   it('that could not be sent to Redis are sent later, a thousand at a time', async () => {
-    newNetwork();
-    const one = anInstance({ polls: true });
+    shared.newNetwork();
+    const one = shared.anInstance({ polls: true });
     one.isReached = false;
     for (let index = 0; index < 2500; index++) await one.log.purge({ tag: `t${index}`, soft: false });
     const sent: number[] = [];
     one.onCall = (args) => void sent.push((args.length - 3) / 3);
     one.isReached = true;
-    await expect.poll(() => redis.zcard(key)).toBe(2500);
+    await expect.poll(() => shared.redis.zcard(shared.key)).toBe(2500);
     expect(Math.max(...sent)).toBeLessThanOrEqual(1001);
   });
 
   it('are applied when the clock of Redis was set back meanwhile', async () => {
-    newNetwork();
-    const one = anInstance();
-    await redis.zadd(key, Date.now() - 3_600_000, 'hard again');
+    shared.newNetwork();
+    const one = shared.anInstance();
+    await shared.redis.zadd(shared.key, Date.now() - 3_600_000, 'hard again');
     await connect(one);
     // One more purge of the same, by the clock of a server that is half an hour behind.
-    await redis.zadd(key, Date.now() - 1_800_000, 'hard again');
+    await shared.redis.zadd(shared.key, Date.now() - 1_800_000, 'hard again');
     one.onReply = (reply) => {
       if (Array.isArray(reply)) reply[0] = Date.now() - 1_799_000;
     };
@@ -134,17 +104,17 @@ describe('many purges', () => {
 
 describe('purges that Redis lost', () => {
   it.each([
-    ['everything', () => redis.flushall()],
-    ['what was written last', () => redis.zrem(key, 'hard last')],
-    ['a later instant', () => redis.zadd(key, Date.now() - 1000, 'hard last')],
+    ['everything', () => shared.redis.flushall()],
+    ['what was written last', () => shared.redis.zrem(shared.key, 'hard last')],
+    ['a later instant', () => shared.redis.zadd(shared.key, Date.now() - 1000, 'hard last')],
   ])('are given back by any instance: %s', async (_, lose) => {
-    newNetwork();
-    const one = anInstance();
+    shared.newNetwork();
+    const one = shared.anInstance();
     for (const purge of [all, a, b, { tag: 'last', soft: false }]) await one.log.purge(purge);
     const { epoch } = one.records;
     await lose();
     await connect(one);
-    const late = anInstance();
+    const late = shared.anInstance();
     await connect(late);
     await expect.poll(() => known(late)).toEqual(known(one));
     expect(known(late)).toHaveLength(4);
@@ -153,10 +123,10 @@ describe('purges that Redis lost', () => {
   });
 
   it('are given back once', async () => {
-    newNetwork();
-    const one = anInstance();
+    shared.newNetwork();
+    const one = shared.anInstance();
     await one.log.purge(a);
-    await redis.flushall();
+    await shared.redis.flushall();
     for (let time = 0; time < 3; time++) await connect(one);
     const at = one.records.atOf(a);
     for (let time = 0; time < 3; time++) await connect(one);
@@ -164,10 +134,10 @@ describe('purges that Redis lost', () => {
   });
 
   it('become known to two instances that were cut off from each other', async () => {
-    newNetwork();
-    const [one, other] = [anInstance(), anInstance()];
+    shared.newNetwork();
+    const [one, other] = [shared.anInstance(), shared.anInstance()];
     await one.log.purge(a);
-    await redis.flushall();
+    await shared.redis.flushall();
     await other.log.purge(b);
     for (const instance of [one, other, one]) await connect(instance);
     expect(known(one)).toEqual(known(other));
@@ -175,37 +145,40 @@ describe('purges that Redis lost', () => {
   });
 
   it('are given back in several exchanges when they do not fit into one', async () => {
-    newNetwork();
-    const one = anInstance();
+    shared.newNetwork();
+    const one = shared.anInstance();
     const now = Date.now();
     for (let index = 0; index < 2500; index++) one.records.apply({ tag: `t${index}`, soft: false, at: now });
     await connect(one);
-    expect(await redis.zcard(key)).toBe(2500);
+    expect(await shared.redis.zcard(shared.key)).toBe(2500);
   });
 });
 
 describe('records', () => {
   it('are kept an hour longer than any entry, 25 h at least, and the epoch for ever', async () => {
-    newNetwork();
-    const [short, long] = [anInstance(), anInstance({ usableMs: 2 * DAY })];
+    shared.newNetwork();
+    const [short, long] = [shared.anInstance(), shared.anInstance({ usableMs: 2 * DAY })];
     const now = Date.now();
     const HOUR = 3_600_000;
-    await redis.zadd(key, ...['7', 'hard *', `${now - 48.9 * HOUR}`, 'hard old', `${now - 49.1 * HOUR}`, 'hard older']);
+    await shared.redis.zadd(
+      shared.key,
+      ...['7', 'hard *', `${now - 48.9 * HOUR}`, 'hard old', `${now - 49.1 * HOUR}`, 'hard older'],
+    );
     await connect(long);
     expect(known(long).map(({ tag }) => tag)).toEqual(['*', 'old']);
-    await redis.zadd(key, `${now - 24.9 * HOUR}`, 'hard young');
+    await shared.redis.zadd(shared.key, `${now - 24.9 * HOUR}`, 'hard young');
     await connect(short);
     expect(known(short).map(({ tag }) => tag)).toEqual(['*', 'young']);
-    expect(await redis.zrange(key, '0', '-1')).toEqual(['hard *', 'hard young']);
+    expect(await shared.redis.zrange(shared.key, '0', '-1')).toEqual(['hard *', 'hard young']);
   });
 
   it('from a clock far ahead, and garbage, are ignored', async () => {
-    newNetwork();
-    await redis.zadd(
-      key,
+    shared.newNetwork();
+    await shared.redis.zadd(
+      shared.key,
       ...[`${Date.now() + DAY}`, 'hard ahead', '+inf', 'hard infinite', `${Date.now()}`, 'garbage'],
     );
-    const one = anInstance();
+    const one = shared.anInstance();
     await connect(one);
     expect(known(one)).toEqual([]);
   });
@@ -224,9 +197,9 @@ describe('records', () => {
   });
 
   it('are not read from a key of another type, and entries in Redis are then not used', async () => {
-    newNetwork();
-    await redis.set(key, 'garbage');
-    const one = anInstance({ polls: true });
+    shared.newNetwork();
+    await shared.redis.set(shared.key, 'garbage');
+    const one = shared.anInstance({ polls: true });
     one.log.onConnected();
     await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);
     expect((await one.log.purge(a)).notReached).toMatch(/WRONGTYPE/);

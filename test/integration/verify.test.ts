@@ -1,7 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Chain, type ChainOptions } from '../../src/simulator/chain.ts';
 import type { Dialect } from '../../src/simulator/dialect.ts';
@@ -9,11 +5,8 @@ import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulato
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
 import { verify as runVerify } from '../../src/verify/verify.ts';
-import { compiledCode } from '../support/compile-cache.ts';
 import { startTamperingProxy } from '../support/tampering-proxy.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const COMMAND = ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'verify'];
 const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];
 
@@ -33,15 +26,7 @@ async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = 
   return indexer;
 }
 
-/** Runs the command that `npm run verify` runs, in a process of its own. */
-async function spawnVerify(args: readonly string[], apiKey: string) {
-  const env = { UPSTREAM_API_KEY: apiKey, ...compiledCode() };
-  const child = spawn(process.execPath, [...COMMAND, ...args], { cwd: ROOT, env });
-  const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { exitCode, stdout, stderr };
-}
-
-/** Runs all of the command but its process, which takes longer to start than most runs take. */
+/** Runs all of the command but its process, which test/e2e/docs-commands.slow.test.ts starts. */
 async function verify(args: readonly string[], apiKey?: string) {
   const written = { stdout: '', stderr: '' };
   const writer = (stream: keyof typeof written) => ({
@@ -64,9 +49,7 @@ describe('verify', () => {
     'finds toncache right before an indexer of dialect %s, reading only',
     async (dialect) => {
       const { url, requests } = await start(dialect);
-      // One of them as the command that it is.
-      const run = dialect === '1.3' ? spawnVerify : verify;
-      const { exitCode, stdout, stderr } = await run([`${url}/api/v3`, ...QUICKLY], 'a-secret');
+      const { exitCode, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], 'a-secret');
       expect(checks(stdout, 'violation')).toEqual([]);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
       expect(stdout).toMatch(/\n[0-9]+ ok, 0 unclear, 0 violations; /);

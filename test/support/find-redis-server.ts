@@ -9,7 +9,15 @@ import { dockerAnswers } from './redis-container.ts';
  * `redis-server`, or undefined where only a container can be had. The steps: PATH, Docker, and as root on Debian an
  * installation of redis-tools, announced on stderr. Rejects, with what to install, where no step leads to a Redis.
  */
-export async function findRedisServer(): Promise<string | undefined> {
+export function findRedisServer(): Promise<string | undefined> {
+  found ??= findOnce();
+  return found;
+}
+
+/** It is looked for once in a process: each look runs programs to ask for their version. */
+let found: Promise<string | undefined> | undefined;
+
+async function findOnce(): Promise<string | undefined> {
   const installed = redisServerOn(process.env['PATH']);
   if (installed !== undefined) return installed;
   if (await dockerAnswers()) return undefined;

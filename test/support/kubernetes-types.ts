@@ -16,6 +16,9 @@ const MODULES: Readonly<Record<string, string>> = {
   'policy/v1': 'policy/v1',
 };
 
+/** The libraries and the API, which take most of the time: read once for all checks. */
+const read = new Map<string, ts.SourceFile | undefined>();
+
 const FILE = fileURLToPath(new URL('./manifests-as-literals.ts', import.meta.url));
 
 /**
@@ -43,10 +46,15 @@ export function typeErrorsOf(manifests: readonly Manifest[]): string[] {
   host.getSourceFile = (name, ...rest) =>
     name === FILE
       ? ts.createSourceFile(FILE, literals.join('\n'), ts.ScriptTarget.Latest)
-      : getSourceFile(name, ...rest);
+      : readOnce(name, () => getSourceFile(name, ...rest));
   const program = ts.createProgram([FILE], options, host);
   return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
     const line = file === undefined || start === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line;
     return `${manifests[line]?.kind}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
   });
+}
+
+function readOnce(name: string, parse: () => ts.SourceFile | undefined): ts.SourceFile | undefined {
+  if (!read.has(name)) read.set(name, parse());
+  return read.get(name);
 }

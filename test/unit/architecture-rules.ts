@@ -42,7 +42,7 @@ export const mayImport: Record<string, readonly string[]> = {
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
-  status: ['http', 'ton', ...['proxy', 'cache', 'telemetry'].map(typesOf)],
+  status: ['http', 'ton', 'telemetry', ...['proxy', 'cache'].map(typesOf)],
   'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
   'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
   'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
@@ -69,7 +69,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'main.ts': ['errors.ts', 'app.ts', 'config', 'telemetry'],
   simulator: [],
   demo: [...parts, 'config', 'telemetry', 'app.ts', 'simulator'],
-  cli: [...parts, 'config', 'main.ts', 'require-node-24.cjs', 'verify', 'demo'],
+  cli: [...parts, 'config', 'telemetry', 'status', 'main.ts', 'require-node-24.cjs', 'verify', 'demo'],
   // An encoder of spellings that shares nothing with the parser it is held against.
   verify: [...parts, 'config', 'telemetry', 'app.ts', 'simulator', 'demo'],
 };
@@ -81,6 +81,11 @@ export const packagePlaces: Record<string, readonly string[]> = {
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
+  // Loaded only where traces are exported, by `telemetry/open-tracing.ts`.
+  '@opentelemetry/api': ['telemetry/open-telemetry.ts'],
+  '@opentelemetry/sdk-trace': ['telemetry/open-telemetry.ts', 'telemetry/span-export.ts'],
+  '@opentelemetry/exporter-trace-otlp-http': ['telemetry/span-export.ts'],
+  '@opentelemetry/resources': ['telemetry/span-export.ts'],
   // Bounded memos add their file here.
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
 };

@@ -11,8 +11,14 @@ const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|man
 
 const mostLines = 250;
 
+/** Benches and attacks work in rounds, which are no block sets. */
+const namedFolders = /^(contract|e2e|fault|integration|support|unit)\//;
+/** They hold retired words themselves: the list, its test, and the test of settings under their old names. */
+const exceptFiles = ['support/retired-words.ts', 'unit/architecture.test.ts', 'unit/config/load.test.ts'];
+
 const root = new URL('../../', import.meta.url);
 const source = readSource(fileURLToPath(new URL('src', root)));
+const tests = readSource(fileURLToPath(new URL('test', root)));
 const manifest: { dependencies: Record<string, string> } = JSON.parse(
   readFileSync(new URL('package.json', root), 'utf8'),
 );
@@ -122,6 +128,28 @@ describe('src', () => {
   it(`has no file above ${mostLines} lines`, () => {
     const long = source.filter(({ lines }) => lines > mostLines);
     expect(long.map(({ path, lines }) => `src/${path} has ${lines} lines`)).toEqual([]);
+  });
+});
+
+describe('test', () => {
+  it('has files that these tests see', () => {
+    expect(tests.map(({ path }) => path)).toContain('unit/architecture.test.ts');
+  });
+
+  it(`has no file above ${mostLines} lines`, () => {
+    const long = tests.filter(({ lines }) => lines > mostLines);
+    expect(long.map(({ path, lines }) => `test/${path} has ${lines} lines`)).toEqual([]);
+  });
+
+  it('declares no name with a retired word', () => {
+    const named = tests.filter(({ path }) => namedFolders.test(path) && !exceptFiles.includes(path));
+    const found = named.flatMap(({ path, names }) =>
+      [{ name: path.replace(/\.ts$/, ''), line: 1 }, ...names].flatMap(({ name, line }) => {
+        const word = retiredWordIn(name);
+        return word === undefined ? [] : [`test/${path}:${line} declares ${name}: see the glossary for "${word}"`];
+      }),
+    );
+    expect(found).toEqual([]);
   });
 });
 

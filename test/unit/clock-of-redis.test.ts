@@ -1,27 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { HOUR_MS, World } from './clock-world.ts';
+import { HOUR_MS, startWorld } from './clock-world.ts';
 
-const worlds: World[] = [];
-
-function start(hasServer: boolean): World {
-  const world = new World(hasServer);
-  worlds.push(world);
-  return world;
-}
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  for (const { clock } of worlds.splice(0)) clock.close();
-  vi.useRealTimers();
-});
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 describe('with Redis', () => {
   test('before the server has answered, the time is that of this machine', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     world.serverAheadMs += 5000;
     world.isAway = true;
     await world.clock.askServer();
@@ -33,7 +19,7 @@ describe('with Redis', () => {
   });
 
   test('a server time that differs by more than a second is reported as one jump', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     world.serverAheadMs += 1500;
     await world.clock.askServer();
     expect(world.jumps).toBe(1);
@@ -52,7 +38,7 @@ describe('with Redis', () => {
         fc.integer({ min: 0, max: 500 }),
         fc.integer({ min: 0, max: 500 }),
         async (aheadMs, thereMs, backMs) => {
-          const world = Object.assign(start(true), { thereMs, backMs });
+          const world = Object.assign(startWorld(true), { thereMs, backMs });
           world.serverAheadMs += aheadMs;
           await world.clock.askServer();
           world.clock.close();
@@ -64,7 +50,7 @@ describe('with Redis', () => {
   });
 
   test('a slow sample does not replace a better one, and a quick one does', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     world.serverAheadMs += 3000;
     await world.clock.askServer();
     const { aheadOfWallMs } = world.clock;
@@ -78,7 +64,7 @@ describe('with Redis', () => {
   });
 
   test('a slow sample is used where it proves that the clock of the server was set', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     await world.clock.askServer();
     world.serverAheadMs -= 60_000;
     Object.assign(world, { thereMs: 60, backMs: 40 });
@@ -89,7 +75,7 @@ describe('with Redis', () => {
   test.each([-HOUR_MS, HOUR_MS])(
     'a wall clock that is set by %i ms does not move the time, whether or not the server is asked',
     async (byMs) => {
-      const world = start(true);
+      const world = startWorld(true);
       await world.clock.askServer();
       for (const isAway of [false, true]) {
         world.isAway = isAway;
@@ -104,7 +90,7 @@ describe('with Redis', () => {
   );
 
   test('after a suspension of the machine the server is asked within a second', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     await world.clock.askServer();
     world.suspend(HOUR_MS);
     await world.advance(1000);
@@ -113,7 +99,7 @@ describe('with Redis', () => {
   });
 
   test('while the server fails, the last known time continues', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     world.serverAheadMs += 3000;
     await world.clock.askServer();
     const { aheadOfWallMs } = world.clock;
@@ -124,7 +110,7 @@ describe('with Redis', () => {
   });
 
   test('the server is asked every 10 s until the clock is closed', async () => {
-    const world = start(true);
+    const world = startWorld(true);
     await vi.advanceTimersByTimeAsync(9999);
     expect(world.asked).toBe(0);
     await vi.advanceTimersByTimeAsync(20_001);

@@ -1,10 +1,10 @@
-import { vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { Clock } from '../../src/clock.ts';
 
 export const HOUR_MS = 3_600_000;
 
 /** Time as it passes, and three clocks on it: the wall, the monotonic one, and the server's. */
-export class World {
+class World {
   elapsedMs = 0;
   /** What the monotonic clock does not count. */
   suspendedMs = 0;
@@ -57,4 +57,11 @@ export class World {
     this.elapsedMs += ms;
     this.suspendedMs += ms;
   }
+}
+
+/** A world whose clock is closed with the test. */
+export function startWorld(hasServer: boolean): World {
+  const world = new World(hasServer);
+  onTestFinished(() => world.clock.close());
+  return world;
 }

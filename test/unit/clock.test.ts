@@ -1,27 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { HOUR_MS, World } from './clock-world.ts';
+import { HOUR_MS, startWorld } from './clock-world.ts';
 
-const worlds: World[] = [];
-
-function start(hasServer: boolean): World {
-  const world = new World(hasServer);
-  worlds.push(world);
-  return world;
-}
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  for (const { clock } of worlds.splice(0)) clock.close();
-  vi.useRealTimers();
-});
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 describe('without Redis', () => {
   test('the time is the wall clock at the start, continued by the monotonic clock', async () => {
-    const world = start(false);
+    const world = startWorld(false);
     expect(world.clock.now()).toBe(world.wallNow);
     await world.advance(12_345);
     expect(world.clock.now()).toBe(world.wallNow);
@@ -33,7 +19,7 @@ describe('without Redis', () => {
     ['set forward an hour', HOUR_MS],
     ['set back by little more than a second', -1001],
   ])('a wall clock that is %s moves the time only together with a reported jump, within a second', async (_, byMs) => {
-    const world = start(false);
+    const world = startWorld(false);
     await world.advance(1500);
     const before = world.clock.now();
     world.wallAheadMs += byMs;
@@ -48,7 +34,7 @@ describe('without Redis', () => {
   });
 
   test('corrections of the wall clock by a second or less change nothing, until they add up to more', async () => {
-    const world = start(false);
+    const world = startWorld(false);
     world.wallAheadMs -= 600;
     await world.advance(5000);
     expect(world.clock.aheadOfWallMs).toBe(600);
@@ -60,7 +46,7 @@ describe('without Redis', () => {
   });
 
   test('after a suspension of the machine a jump forward is reported within a second', async () => {
-    const world = start(false);
+    const world = startWorld(false);
     world.suspend(HOUR_MS);
     await world.advance(1000);
     expect(world.clock.now()).toBe(world.wallNow);
@@ -74,7 +60,7 @@ describe('without Redis', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 20 }), async (changes) => {
-        const world = start(false);
+        const world = startWorld(false);
         for (const { setByMs, afterMs } of changes) {
           world.wallAheadMs += setByMs;
           const [before, jumps] = [world.clock.now(), world.jumps];
@@ -89,7 +75,7 @@ describe('without Redis', () => {
   });
 
   test('once closed, the clock no longer reads the wall clock', async () => {
-    const world = start(false);
+    const world = startWorld(false);
     world.clock.close();
     world.wallAheadMs -= HOUR_MS;
     await world.advance(5000);

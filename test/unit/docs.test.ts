@@ -91,6 +91,23 @@ test('docs/operations.md says what to do about every detail of Cache-Status', ()
   expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
 });
 
+test('the capacity table is what the measured CPU times give', () => {
+  const section = /\n## Capacity[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
+  const rows = [...section.matchAll(/^\| ((?:hits|misses|9 hits)[^|]*) \| (.*) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(5);
+  const measured = readPage('docs/benchmarks.md').split('\n');
+  for (const [, requests = '', cells] of rows) {
+    const row = measured.find((line) => line.startsWith(`| ${requests.padEnd(23)} | toncache |`)) ?? '';
+    const perSecond = row
+      .split('|')
+      .slice(3, 6)
+      .map((micros) => Number((700_000 / Number(micros)).toPrecision(2)));
+    expect(`${requests}: ${cells}`).toBe(
+      `${requests}: ${perSecond.map((count) => count.toLocaleString('en-US')).join(' | ')}`,
+    );
+  }
+});
+
 test('the map of the source names files and folders that exist', () => {
   const folders = 'http|proxy|ton|cache|coalescing|admission|purge|upstream|redis|stream|status|telemetry|config|cli';
   const named = new RegExp(`\\b(?:${folders})/[a-z0-9-]+`, 'g');

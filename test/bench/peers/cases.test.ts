@@ -16,7 +16,10 @@ describe('the cases', () => {
       'misses, gzip',
       '9 hits, 1 miss',
       '9 hits, 1 miss, gzip',
-      'hits in Redis, 500 URLs',
+      'hits in Redis alone',
+      'hits in Redis alone, gzip',
+      'hits confirmed by Redis',
+      'hits confirmed by Redis, gzip',
     ]);
     for (const same of titles.values()) expect(same.map(({ sizeKb }) => sizeKb)).toEqual([2, 20, 200]);
   });
@@ -58,7 +61,7 @@ describe('a load', () => {
 describe('the options', () => {
   it('are everything, on this folder, when none is given', () => {
     expect(readOptions([], '/here')).toEqual({
-      kinds: ['hits', 'misses', 'mixed', 'redis'],
+      kinds: ['hits', 'misses', 'mixed', 'redis', 'confirmed'],
       sizesKb: [2, 20, 200],
       rounds: 3,
       seconds: 3,
@@ -78,7 +81,7 @@ describe('the options', () => {
   });
 
   it.each([
-    [['--only', 'hit'], '--only accepts hits, misses, mixed, redis'],
+    [['--only', 'hit'], '--only accepts hits, misses, mixed, redis, confirmed'],
     [['--sizes', '3'], '--sizes accepts 2, 20, 200'],
     [['--rounds', '0'], '--rounds accepts an integer from 1 to 1000'],
     [['--seconds', 'x'], '--seconds accepts an integer from 1 to 1000'],

@@ -1,7 +1,11 @@
 import { SIZES_KB } from '../sized-calls.ts';
 
-/** The kind of load: hits in memory, misses, nine hits to one miss, hits in Redis. */
-export type Kind = 'hits' | 'misses' | 'mixed' | 'redis';
+/**
+ * The kind of load: hits in memory, misses, nine hits to one miss, hits that are in Redis alone, hits in memory about which
+ * Redis is asked each time.
+ */
+export type Kind = 'hits' | 'misses' | 'mixed' | RedisKind;
+export type RedisKind = 'redis' | 'confirmed';
 
 /** One load that all servers are compared by. */
 export interface Case {
@@ -13,7 +17,14 @@ export interface Case {
   readonly gzip: boolean;
 }
 
-export const KINDS: readonly Kind[] = ['hits', 'misses', 'mixed', 'redis'];
+export const REDIS_KINDS: readonly RedisKind[] = ['redis', 'confirmed'];
+
+/** Which of the kinds that need Redis a kind is, if it is one. */
+export function redisKind(kind: Kind): RedisKind | undefined {
+  return REDIS_KINDS.find((known) => known === kind);
+}
+
+export const KINDS: readonly Kind[] = ['hits', 'misses', 'mixed', ...REDIS_KINDS];
 
 /** Every tenth request of a mixed load is a miss. */
 export const MIXED_MISS_EVERY = 10;
@@ -26,7 +37,7 @@ function manyUrls(sizeKb: number): number {
 /** All cases of these kinds and sizes, in the order of the table. */
 export function casesOf(kinds: readonly Kind[] = KINDS, sizesKb: readonly number[] = SIZES_KB): Case[] {
   return kinds.flatMap((kind) =>
-    encodingsOf(kind).flatMap((gzip) =>
+    [false, true].flatMap((gzip) =>
       (kind === 'hits' ? [1, manyUrls] : [manyUrls]).flatMap((urls) =>
         sizesKb.map((sizeKb) => ({ kind, sizeKb, gzip, urls: typeof urls === 'number' ? urls : urls(sizeKb) })),
       ),
@@ -46,11 +57,8 @@ export function titleOf({ kind, urls, gzip }: Case): string {
     hits: urls === 1 ? 'hits, 1 URL' : 'hits, 500 URLs',
     misses: 'misses',
     mixed: '9 hits, 1 miss',
-    redis: 'hits in Redis, 500 URLs',
+    redis: 'hits in Redis alone',
+    confirmed: 'hits confirmed by Redis',
   };
   return titles[kind] + (gzip ? ', gzip' : '');
-}
-
-function encodingsOf(kind: Kind): readonly boolean[] {
-  return kind === 'redis' ? [false] : [false, true];
 }

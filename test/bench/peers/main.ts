@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
 import { describeMachine } from '../machine.ts';
-import { casesOf } from './cases.ts';
+import { casesOf, REDIS_KINDS } from './cases.ts';
 import { type Measured, measureCase } from './measure.ts';
 import { startNginx } from './nginx.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
@@ -76,11 +76,12 @@ async function compare({ kinds, sizesKb, rounds, seconds, toncaches }: Options):
   for (const [place, source] of toncaches.entries()) {
     const own = { source, name: nameOfToncache(source, toncaches) };
     peers.push(stack.use(await startToncachePeer({ ...(await setting(`toncache-${place}`)), ...own })));
-    if (!kinds.includes('redis')) continue;
-    const redis = stack.use(await startRedis());
-    await promisify(execFile)('taskset', ['-a', '-p', '-c', String(REST_CORE), String(redis.pid)]);
-    const redisUrl = redis.url;
-    peers.push(stack.use(await startToncachePeer({ ...(await setting(`redis-${place}`)), ...own, redisUrl })));
+    for (const kind of REDIS_KINDS.filter((redisKind) => kinds.includes(redisKind))) {
+      const { url, pid } = stack.use(await startRedis());
+      await promisify(execFile)('taskset', ['-a', '-p', '-c', String(REST_CORE), String(pid)]);
+      const redis = { kind, url };
+      peers.push(stack.use(await startToncachePeer({ ...(await setting(`${kind}-${place}`)), ...own, redis })));
+    }
   }
   peers.push(stack.use(await startNginx(await setting('nginx'))));
   peers.push(stack.use(await startVarnish(await setting('varnishd'))));

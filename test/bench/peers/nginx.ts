@@ -1,6 +1,7 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Case } from './cases.ts';
+import { redisKind } from './cases.ts';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
 
@@ -73,7 +74,7 @@ export async function startNginx({ program, cores, indexerPort, folder }: PeerSe
     name: 'nginx',
     pid: started.pid,
     placeOf: (compared) =>
-      compared.kind === 'redis' ? undefined : { origin: `http://127.0.0.1:${portFor(compared)}`, missPrefix: '/pass' },
+      redisKind(compared.kind) ? undefined : { origin: `http://127.0.0.1:${portFor(compared)}`, missPrefix: '/pass' },
     // One load can write 50 MB of log.
     prepare: () => truncate(join(folder, 'access.log')),
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),

@@ -1,12 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { type RedisKind, redisKind } from './cases.ts';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
 
-/** Settings that make every hit ask Redis first, with a budget that is never exceeded. */
-const EVERY_HIT_FROM_REDIS = {
-  redis: { budget: '1s' },
-  lifetimes: { adjacentGrowing: { memoryTtl: '0ms' }, shardsFinal: { memoryTtl: '0ms' } },
+/** Settings by which every hit asks Redis, with a budget that is never exceeded: memory holds next to nothing, or is not trusted. */
+const REDIS_SETTINGS: Record<RedisKind, object> = {
+  redis: { redis: { budget: '1s' }, memory: { maxEntries: 1 } },
+  confirmed: {
+    redis: { budget: '1s' },
+    lifetimes: { adjacentGrowing: { memoryTtl: '0ms' }, shardsFinal: { memoryTtl: '0ms' } },
+  },
 };
 
 /** How one toncache is started. */
@@ -14,8 +18,8 @@ export interface ToncacheSetting extends Omit<PeerSetting, 'program'> {
   readonly name: string;
   /** A folder with toncache in it, or a command. */
   readonly source: string;
-  /** When given, every hit comes from this Redis. Otherwise toncache runs with its defaults. */
-  readonly redisUrl?: string;
+  /** When given, every hit asks this Redis. Otherwise toncache runs with its defaults. */
+  readonly redis?: { readonly kind: RedisKind; readonly url: string };
   /** Settings that differ from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -27,11 +31,10 @@ export function nameOfToncache(source: string, all: readonly string[]): string {
 
 /** Starts toncache by the command of `npm start`, or by the given one. Rejects with its log when it does not start. */
 export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer> {
-  const { name, source, cores, indexerPort, folder, redisUrl, environment } = setting;
+  const { name, source, cores, indexerPort, folder, redis, environment } = setting;
   const port = await freePort();
-  const redis =
-    redisUrl === undefined ? {} : { REDIS_URL: redisUrl, NETWORK: 'bench', CONFIG_FILE: join(folder, 'config.json') };
-  await writeFile(join(folder, 'config.json'), JSON.stringify(EVERY_HIT_FROM_REDIS));
+  const configFile = join(folder, 'config.json');
+  if (redis !== undefined) await writeFile(configFile, JSON.stringify(REDIS_SETTINGS[redis.kind]));
   const { cwd, command } = await commandOf(source);
   const started = await PinnedProcess.start({
     cores,
@@ -43,7 +46,7 @@ export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer>
       UPSTREAM_URL: `http://127.0.0.1:${indexerPort}`,
       PORT: String(port),
       ADMIN_PORT: '0',
-      ...redis,
+      ...(redis && { REDIS_URL: redis.url, NETWORK: 'bench', CONFIG_FILE: configFile }),
       ...environment,
     },
     port,
@@ -53,9 +56,7 @@ export async function startToncachePeer(setting: ToncacheSetting): Promise<Peer>
     name,
     pid: started.pid,
     placeOf: ({ kind }) =>
-      (kind === 'redis') === (redisUrl !== undefined)
-        ? { origin: `http://127.0.0.1:${port}`, missPrefix: '' }
-        : undefined,
+      redisKind(kind) === redis?.kind ? { origin: `http://127.0.0.1:${port}`, missPrefix: '' } : undefined,
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { redisKind } from './cases.ts';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
 
@@ -43,7 +44,7 @@ export async function startVarnish({ program, cores, indexerPort, folder }: Peer
     name: 'Varnish',
     pid: started.pid,
     placeOf: ({ kind, gzip }) =>
-      kind === 'redis'
+      redisKind(kind)
         ? undefined
         : { origin: `http://127.0.0.1:${gzip ? ports.packed : ports.plain}`, missPrefix: '/pass' },
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),

@@ -47,8 +47,10 @@ describe('toncache', () => {
     ['warm', '--from-seqno', '5', '--to-seqno', '6', '--rps', '0'],
     ['warm', '--from-seqno', '5', '--to-seqno', '99999999999'],
     ['top', '--interval', '0'],
+    ['top', '--count', '0'],
+    ['top', '--once', '--count', '2'],
     ['start', 'now'],
-    ['demo', '--for', '10'],
+    ['demo', '10s'],
   ])('exits 64 for %s %s %s %s %s', async (...args) => {
     const { code, stderr } = await runCommand(args.filter((arg) => arg !== undefined));
     expect(code).toBe(64);
@@ -67,8 +69,14 @@ describe('toncache', () => {
     );
   });
 
-  it('exits 78 with all problems for settings that are wrong', async () => {
-    const { code, stderr } = await runCommand(['top'], { env: { ADMIN_PORT: 'x', PORT: 'y' } });
+  it('demo exits 64 for a time that is none, and says what is accepted', async () => {
+    const { code, stderr } = await runCommand(['demo', '--for', '10']);
+    expect(code).toBe(64);
+    expect(stderr).toMatch(/^--for must be 100ms to 24h, written like/);
+  });
+
+  it.each(['top', 'demo'])('%s exits 78 with all problems for settings that are wrong', async (name) => {
+    const { code, stderr } = await runCommand([name], { env: { ADMIN_PORT: 'x', PORT: 'y' } });
     expect(code).toBe(78);
     expect(stderr).toContain('ADMIN_PORT (http.adminPort): ');
     expect(stderr).toContain('PORT (http.port): ');

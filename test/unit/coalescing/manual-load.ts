@@ -1,4 +1,11 @@
-import type { Flight } from '../../../src/coalescing/single-flight.ts';
+import { vi } from 'vitest';
+import { type Flight, SingleFlight } from '../../../src/coalescing/single-flight.ts';
+
+export const COLLAPSE_WINDOW_MS = 1000;
+export const FAILURE_TTL_MS = 250;
+
+/** Of a waiter that never leaves. */
+export const patient = new AbortController().signal;
 
 /** What the flights of these tests bring home; a failure is kept for its key. */
 export interface Outcome {
@@ -34,3 +41,14 @@ export class ManualLoad {
     this.#landing.reject(error);
   }
 }
+
+/** Flights whose failures are kept for a while. */
+export function newFlights(): SingleFlight<Outcome> {
+  return new SingleFlight(
+    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now: () => performance.now() },
+    { collapseWindowMs: COLLAPSE_WINDOW_MS },
+  );
+}
+
+/** Lets everything happen that needs no time. */
+export const settle = () => vi.advanceTimersByTimeAsync(0);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Acquisition, RedisLease } from '../../../src/coalescing/redis-lease.ts';
-import { BUDGET_MS, LEASE_MS, LONGEST_MS, never, RENEW_EVERY_MS, ScriptedRedis, STAMP } from './scripted-redis.ts';
+import type { Acquisition, RedisLease } from '../../../src/coalescing/redis-lease.ts';
+import { BUDGET_MS, leasesOn, never, ScriptedRedis, STAMP } from './scripted-redis.ts';
 
 const REDIS_KEY = 'toncache:{key}';
 
@@ -10,21 +10,7 @@ let leases: RedisLease;
 beforeEach(() => {
   vi.useFakeTimers();
   redis = new ScriptedRedis();
-  leases = new RedisLease(
-    {
-      redis,
-      redisKey: (key) => `toncache:{${key}}`,
-      now: Date.now,
-    },
-    {
-      leaseMs: LEASE_MS,
-      renewEveryMs: RENEW_EVERY_MS,
-      longestMs: LONGEST_MS,
-      collapseWindowMs: 1000,
-      failureTtlMs: 250,
-      pollBudgetMs: BUDGET_MS,
-    },
-  );
+  leases = leasesOn(redis);
 });
 afterEach(() => vi.useRealTimers());
 

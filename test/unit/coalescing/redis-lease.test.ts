@@ -1,7 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FAIL, RELEASE, SETTLE } from '../../../src/coalescing/lease-scripts.ts';
-import { RedisLease } from '../../../src/coalescing/redis-lease.ts';
-import { BUDGET_MS, LEASE_MS, LONGEST_MS, never, RENEW_EVERY_MS, ScriptedRedis, STAMP } from './scripted-redis.ts';
+import type { RedisLease } from '../../../src/coalescing/redis-lease.ts';
+import {
+  BUDGET_MS,
+  LEASE_MS,
+  LONGEST_MS,
+  leasesOn,
+  never,
+  RENEW_EVERY_MS,
+  ScriptedRedis,
+  STAMP,
+} from './scripted-redis.ts';
 
 let redis: ScriptedRedis;
 let leases: RedisLease;
@@ -9,21 +18,7 @@ let leases: RedisLease;
 beforeEach(() => {
   vi.useFakeTimers();
   redis = new ScriptedRedis();
-  leases = new RedisLease(
-    {
-      redis,
-      redisKey: (key) => `toncache:{${key}}`,
-      now: Date.now,
-    },
-    {
-      leaseMs: LEASE_MS,
-      renewEveryMs: RENEW_EVERY_MS,
-      longestMs: LONGEST_MS,
-      collapseWindowMs: 1000,
-      failureTtlMs: 250,
-      pollBudgetMs: BUDGET_MS,
-    },
-  );
+  leases = leasesOn(redis);
 });
 afterEach(() => vi.useRealTimers());
 

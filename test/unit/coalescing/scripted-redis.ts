@@ -1,4 +1,5 @@
 import { ACQUIRE, RENEW } from '../../../src/coalescing/lease-scripts.ts';
+import { RedisLease } from '../../../src/coalescing/redis-lease.ts';
 
 export const LEASE_MS = 1500;
 export const RENEW_EVERY_MS = 500;
@@ -42,6 +43,25 @@ export class ScriptedRedis {
     const acquiredAt = this.calls[0]?.at ?? 0;
     return this.calls.flatMap(({ script, args, at }) => (script === RENEW ? [[at - acquiredAt, ...args]] : []));
   }
+}
+
+/** The leases of one instance on this Redis. */
+export function leasesOn(redis: ScriptedRedis): RedisLease {
+  return new RedisLease(
+    {
+      redis,
+      redisKey: (key) => `toncache:{${key}}`,
+      now: Date.now,
+    },
+    {
+      leaseMs: LEASE_MS,
+      renewEveryMs: RENEW_EVERY_MS,
+      longestMs: LONGEST_MS,
+      collapseWindowMs: 1000,
+      failureTtlMs: 250,
+      pollBudgetMs: BUDGET_MS,
+    },
+  );
 }
 
 export const never = () => new Promise<never>(() => {});

@@ -1,27 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { SingleFlight } from '../../../src/coalescing/single-flight.ts';
+import type { SingleFlight } from '../../../src/coalescing/single-flight.ts';
 import { leavingBy } from './leaving.ts';
-import { ManualLoad, type Outcome } from './manual-load.ts';
+import { FAILURE_TTL_MS, ManualLoad, newFlights, type Outcome, patient, settle } from './manual-load.ts';
 
-const COLLAPSE_WINDOW_MS = 1000;
-const FAILURE_TTL_MS = 250;
-const patient = new AbortController().signal;
 let flights: SingleFlight<Outcome>;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  flights = new SingleFlight(
-    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now: () => performance.now() },
-    { collapseWindowMs: COLLAPSE_WINDOW_MS },
-  );
+  flights = newFlights();
 });
 
 afterEach(() => vi.useRealTimers());
 
 const join = (key: string, load: ManualLoad, signal = patient) => flights.join(key, leavingBy(signal), load.run);
-
-/** Lets everything happen that needs no time. */
-const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('a flight that failed', () => {
   test('gives its failure to all waiters, and to all who come in the next 250 ms', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ClientCall, headersOf, type QueryStyle, type Spelling, targetOf } from '../../../src/demo/client.ts';
 import { parseTarget } from '../../../src/http/parse-request.ts';
-import { Accounts } from '../../../src/simulator/accounts.ts';
+import { accountsOf } from '../../../src/simulator/accounts.ts';
 import { digest } from '../../../src/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
@@ -23,7 +23,7 @@ function keyOf(call: ClientCall, spelling: Spelling): string {
 }
 
 describe('the spellings of the crowd', () => {
-  const { wallets } = new Accounts(1);
+  const { wallets } = accountsOf(1);
   const [account, other] = wallets;
   if (account === undefined || other === undefined) throw new Error('no wallets');
   const calls: readonly ClientCall[] = [

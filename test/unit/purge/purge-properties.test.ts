@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { freshnessOf } from '../../../src/instants.ts';
 import { EVERY_ENTRY } from '../../../src/purge/purge-records.ts';
 import { anEntry } from '../../support/entry.ts';
+import { cases } from '../../support/property-runs.ts';
 import { hard, withAll } from './some-purge-records.ts';
 
-const RUNS = { numRuns: 1000 };
+const RUNS = cases(1000);
 
 const tags = fc.constantFrom('a', 'b', 'c', EVERY_ENTRY);
 const instants = fc.integer({ min: 1, max: 60 });

@@ -1,55 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../../src/simulator/chain.ts';
 import type { Dialect } from '../../../src/simulator/dialect.ts';
-import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
 import { digest } from '../../../src/simulator/seeded-random.ts';
 import { addressSpellings } from '../../../src/simulator/spellings.ts';
-import { type Asking, ask, askJson } from './ask-indexer.ts';
+import { type Asking, askJson } from './ask-indexer.ts';
+import { type InputsWorld, startInputsWorld, VERSIONS } from './inputs-world.ts';
 
-const START = 1_800_000_000_000;
-/** The versions of the indexer that exist. */
-const VERSIONS: readonly Dialect[] = ['1.2', '1.3'];
 const NOTHING = encodeURIComponent(digest('nobody has sent this'));
 
-let indexer: Indexer;
-let present = START;
-/** The canonical hash of a large trace that is pending, and its sender, percent-encoded. */
-let message = '';
-let sender = '';
-let senderHash: Buffer;
-/** A transaction with a parent and with children, and the newest masterchain block. */
-let hash = '';
-let seqno = 0;
+let world: InputsWorld;
 
 async function start(dialect: Dialect): Promise<void> {
-  present = START + 60 * 400;
-  indexer = await startIndexer({ dialect, chain: new Chain({ startAt: START }), now: () => present });
-  const { chain } = indexer;
-  const middle = chain
-    .recentTraces(200)
-    .flatMap(({ transactions }) => transactions)
-    .find((transaction) => chain.parent(transaction.hash) !== undefined && chain.children(transaction.hash).length > 0);
-  let trace = chain.trace(chain.send());
-  while (trace !== undefined && trace.transactions.length < 6) trace = chain.trace(chain.send());
-  if (middle === undefined || trace === undefined) throw new Error('the chain is empty');
-  const [root] = trace.transactions;
-  hash = encodeURIComponent(middle.hash);
-  message = encodeURIComponent(trace.externalHash);
-  sender = root?.account.address ?? '';
-  senderHash = root?.account.hash ?? Buffer.alloc(32);
-  present = trace.emulatedAt;
-  seqno = chain.headSeqno;
+  world = await startInputsWorld(dialect);
 }
 
-afterEach(() => indexer.close());
+afterEach(() => world.indexer.close());
 
-async function asked(target: string, headers: Asking['headers'] = {}): Promise<string> {
-  const { status, text } = await ask(indexer, `/api/v3/${target}`, { headers });
-  return `${status} ${text}`;
-}
+const asked: InputsWorld['asked'] = (target, headers) => world.asked(target, headers);
 
 async function actionsOf(target: string, headers: Asking['headers'] = {}): Promise<string[]> {
-  const { body } = await askJson(indexer, `/api/v3/${target}`, { headers });
+  const { body } = await askJson(world.indexer, `/api/v3/${target}`, { headers });
   return body.traces?.flatMap(({ actions }) => actions.map(({ type }) => type)) ?? [];
 }
 
@@ -57,7 +26,7 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   beforeEach(() => start(dialect));
 
   it('reads any direction but in and out as both', async () => {
-    const target = `adjacentTransactions?hash=${hash}`;
+    const target = `adjacentTransactions?hash=${world.hash}`;
     const [both, inward, outward] = [
       await asked(target),
       await asked(`${target}&direction=in`),
@@ -74,8 +43,8 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   });
 
   it('takes the last of several hashes', async () => {
-    const target = `adjacentTransactions?hash=${hash}`;
-    expect(await asked(`adjacentTransactions?hash=nothing&hash=${hash}`)).toBe(await asked(target));
+    const target = `adjacentTransactions?hash=${world.hash}`;
+    expect(await asked(`adjacentTransactions?hash=nothing&hash=${world.hash}`)).toBe(await asked(target));
     expect(await asked(`${target}&hash=${NOTHING}`)).toMatch(/^404 /);
     expect(await asked(`${target}&hash=nothing`)).toMatch(/^422 /);
   });
@@ -83,11 +52,11 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   it('answers adjacentTransactions without a hash with its own status', async () => {
     const status = { spec: 422, '1.2': 404, '1.3': 500 }[dialect];
     expect(await asked('adjacentTransactions')).toMatch(new RegExp(`^${status} `));
-    expect(await asked(`adjacentTransactions?hash[0]=${hash}`)).toMatch(new RegExp(`^${status} `));
+    expect(await asked(`adjacentTransactions?hash[0]=${world.hash}`)).toMatch(new RegExp(`^${status} `));
   });
 
   it('accepts any limit up to 1000 and any int32 as offset', async () => {
-    const target = `masterchainBlockShards?seqno=${seqno}`;
+    const target = `masterchainBlockShards?seqno=${world.seqno}`;
     const one = await asked(`${target}&limit=1`);
     for (const limit of ['0', '-1', '', '+1', '01', '-2147483648']) {
       expect([limit, await asked(`${target}&limit=${limit.replace('+', '%2B')}`)]).toEqual([limit, one]);
@@ -104,7 +73,7 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   });
 
   it('empties address book and metadata on request', async () => {
-    const target = `pendingTraces?ext_msg_hash=${message}`;
+    const target = `pendingTraces?ext_msg_hash=${world.message}`;
     const whole = await asked(target);
     const noBook = await asked(target, { 'X-No-Address-Book': 'true' });
     const noMetadata = await asked(target, { 'x-no-metadata': '1' });
@@ -125,7 +94,7 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   });
 
   it('decodes the actions that the client can read', async () => {
-    const target = `pendingTraces?ext_msg_hash=${message}`;
+    const target = `pendingTraces?ext_msg_hash=${world.message}`;
     const all = ['contract_call', 'multisig_approve', 'dns_purchase', 'nft_transfer'];
     const words: [string, string[]][] = [
       ['v1', []],
@@ -154,41 +123,50 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
   });
 
   it('splits lists of hashes at their commas, and finds nothing for an empty one', async () => {
-    const one = await asked(`pendingTraces?ext_msg_hash=${message}`);
+    const one = await asked(`pendingTraces?ext_msg_hash=${world.message}`);
     const none = await asked(`pendingTraces?ext_msg_hash=${NOTHING}`);
     expect(none).toMatch(/^200 /);
-    for (const list of [`${message},`, `,${message}`, `${NOTHING},${message}`, `${NOTHING}&ext_msg_hash=${message}`]) {
+    for (const list of [
+      `${world.message},`,
+      `,${world.message}`,
+      `${NOTHING},${world.message}`,
+      `${NOTHING}&ext_msg_hash=${world.message}`,
+    ]) {
       expect([list, await asked(`pendingTraces?ext_msg_hash=${list}`)]).toEqual([list, one]);
     }
     for (const list of ['', ',', ',,', '&ext_msg_hash=']) {
       expect([list, await asked(`pendingTraces?ext_msg_hash=${list}`)]).toEqual([list, none]);
     }
-    expect(await asked(`pendingTraces?ext_msg_hash[]=${message}`)).toBe(one);
-    expect(await asked(`pendingTraces?ext_msg_hash[0]=${message}`)).toMatch(/^422 /);
-    expect(await asked(`pendingTraces?ext_msg_hash=${message},nothing`)).toMatch(/^422 /);
+    expect(await asked(`pendingTraces?ext_msg_hash[]=${world.message}`)).toBe(one);
+    expect(await asked(`pendingTraces?ext_msg_hash[0]=${world.message}`)).toMatch(/^422 /);
+    expect(await asked(`pendingTraces?ext_msg_hash=${world.message},nothing`)).toMatch(/^422 /);
     const many = Array.from({ length: 200 }, (_, n) => encodeURIComponent(digest(n))).join(',');
-    expect(await asked(`pendingTraces?ext_msg_hash=${many},${message}`)).toBe(one);
+    expect(await asked(`pendingTraces?ext_msg_hash=${many},${world.message}`)).toBe(one);
   });
 
   it('reads the last account, before any message', async () => {
-    const known = await asked(`pendingTraces?account=${sender}`);
-    const [stranger] = indexer.chain.accounts.masterchain;
-    expect(known).toContain(decodeURIComponent(message));
-    expect(await asked(`pendingTraces?account=nobody&account=${sender}`)).toBe(known);
-    expect(await asked(`pendingTraces?account=${stranger?.address}&account[]=${sender}`)).toBe(known);
-    expect(await asked(`pendingTraces?account=${sender}&account=${stranger?.address}`)).not.toBe(known);
-    expect(await asked(`pendingTraces?account=${sender}&account[0]=${stranger?.address}`)).toBe(known);
-    expect(await asked(`pendingTraces?account=${sender}&ext_msg_hash=${NOTHING}`)).toBe(known);
-    expect(await asked(`pendingTraces?account=${sender}&ext_msg_hash=nothing`)).toMatch(/^422 /);
-    for (const raw of [sender.replace('0:', '00:'), sender.replace('0:', '%2B0:'), sender.replace('0:', '-0:')]) {
+    const known = await asked(`pendingTraces?account=${world.sender.address}`);
+    const [stranger] = world.indexer.chain.accounts.masterchain;
+    expect(known).toContain(decodeURIComponent(world.message));
+    expect(await asked(`pendingTraces?account=nobody&account=${world.sender.address}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${stranger?.address}&account[]=${world.sender.address}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${world.sender.address}&account=${stranger?.address}`)).not.toBe(known);
+    expect(await asked(`pendingTraces?account=${world.sender.address}&account[0]=${stranger?.address}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${world.sender.address}&ext_msg_hash=${NOTHING}`)).toBe(known);
+    expect(await asked(`pendingTraces?account=${world.sender.address}&ext_msg_hash=nothing`)).toMatch(/^422 /);
+    for (const raw of [
+      world.sender.address.replace('0:', '00:'),
+      world.sender.address.replace('0:', '%2B0:'),
+      world.sender.address.replace('0:', '-0:'),
+    ]) {
       expect(await asked(`pendingTraces?account=${raw}`)).toBe(known);
     }
-    const { bounceable } = addressSpellings({ workchain: 0, hash: senderHash });
+    const { bounceable } = addressSpellings({ workchain: 0, hash: world.sender.hash });
     expect(await asked(`pendingTraces?account=${encodeURIComponent(bounceable)}`)).toBe(known);
   });
 
   it('answers a tiny timeout with false absences', async () => {
-    for (const target of [`adjacentTransactions?hash=${hash}`, `masterchainBlockShards?seqno=${seqno}`]) {
+    for (const target of [`adjacentTransactions?hash=${world.hash}`, `masterchainBlockShards?seqno=${world.seqno}`]) {
       const answered = await asked(target);
       expect(answered).toMatch(/^200 /);
       for (const timeout of ['1', '0', '-1']) {
@@ -199,6 +177,6 @@ describe.each(VERSIONS)('the inputs of version %s that change an answer', (diale
         expect(await asked(`${target}&x_timeout=${timeout}`)).toBe(answered);
       }
     }
-    expect(await asked(`pendingTraces?ext_msg_hash=${message}&x_timeout=1`)).toMatch(/^500 /);
+    expect(await asked(`pendingTraces?ext_msg_hash=${world.message}&x_timeout=1`)).toMatch(/^500 /);
   });
 });

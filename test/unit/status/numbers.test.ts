@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readNumbers } from '../../../src/status/numbers.ts';
 import { quantileBetween, Scrape } from '../../../src/status/scrape.ts';
-import type { MetricSample } from '../../../src/telemetry/metrics.ts';
+import type { MetricSample } from '../../../src/telemetry/samples.ts';
 
 /** `name label=value ... number`, without the prefix. */
 function sample(line: string): MetricSample {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
@@ -90,5 +92,20 @@ describe('the metrics page', () => {
       expect(headings).toContain(`### ${alert}`);
       expect(ALERTS).toContain(`runbook: docs/operations.md#${alert.toLowerCase()}\n`);
     }
+  });
+});
+
+describe('the metrics of the process', () => {
+  it('are on the page of each of its proxies, and keep none of those that are gone', async () => {
+    const start = () => {
+      const dependencies = { logLinesDropped: () => 0 };
+      const metrics = new Metrics(dependencies, { usesRedis: false, usesStream: false });
+      return { page: metrics.page(), gone: new WeakRef(dependencies.logLinesDropped) };
+    };
+    const started = [start(), start()];
+    for (const { page } of started) expect((await page).body).toContain('toncache_process_cpu_seconds_total');
+    await setImmediate();
+    collectGarbage();
+    expect(started.map(({ gone }) => gone.deref())).toEqual([undefined, undefined]);
   });
 });

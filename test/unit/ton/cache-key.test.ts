@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import type { CanonicalRequest } from '../../../src/ton/operations.ts';
+import { cases } from '../../support/property-runs.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
 import { callOf, HASH, rendered, requestOf } from './requests.ts';
 import { spell } from './spell.ts';
 
-const RUNS = { numRuns: 1000 };
+const RUNS = cases(1000);
 
 /** What a key says, read back without the code that wrote it. */
 function readKey(key: string): { network: string; epoch: string; operation: string } & CanonicalRequest {

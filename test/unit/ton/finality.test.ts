@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
+import { cases } from '../../support/property-runs.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 import { TABLE } from './table-of-lifetimes.ts';
 
@@ -69,7 +70,7 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
         const finality = classify(parsed, status);
         if (finality !== undefined) expect(TABLE).toHaveProperty(finality.rule);
       }),
-      { numRuns: 500 },
+      cases(500),
     );
   });
 });

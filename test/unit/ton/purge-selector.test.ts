@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { parsePurge, tagsOf } from '../../../src/ton/purge-selector.ts';
+import { cases } from '../../support/property-runs.ts';
 import { type Meaning, meanings } from './meaning.ts';
 import { ACCOUNT, ACCOUNT_NON_BOUNCEABLE, callOf, HASH, HASH_HEX } from './requests.ts';
 import { spell } from './spell.ts';
 
-const RUNS = { numRuns: 1000 };
+const RUNS = cases(1000);
 
 /** Everything that the pools of meanings hold, each in every spelling that a purge may have. */
 const everything = (() => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ANSWER } from '../../../src/ton/answer-shape.ts';
 import { type Json, listOf, mapOf, objectOf, readJson, SCALAR, type Shape } from '../../../src/ton/read-json.ts';
+import { cases } from '../../support/property-runs.ts';
 
 /** What a shape leaves of a value: the model, on what `JSON.parse` has made. */
 function leave(value: unknown, shape: Shape): Json {
@@ -111,7 +112,7 @@ describe('what is read of a JSON text', () => {
   test('is what JSON.parse makes of it, as far as the shape names it', () => {
     fc.assert(
       fc.property(value, shape, (json, named) => expectAsParsed(Buffer.from(json), named)),
-      { numRuns: 1000 },
+      cases(1000),
     );
   });
 
@@ -125,7 +126,7 @@ describe('what is read of a JSON text', () => {
         }
         expectAsParsed(bytes, named);
       }),
-      { numRuns: 2000 },
+      cases(2000),
     );
   });
 
@@ -138,7 +139,7 @@ describe('what is read of a JSON text', () => {
         expectAsParsed(Buffer.from(`{"${one}":"${other}"}`, 'latin1'), mapOf(SCALAR));
         expectAsParsed(Buffer.from(`${one}{"error":"x"}${other}`, 'latin1'), ANSWER);
       }),
-      { numRuns: 1000 },
+      cases(1000),
     );
   });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { findFreePort, isPortTaken } from '../../../src/demo/find-free-port.ts';
+import { findFreePort, isPortTaken } from '../../../src/demo/proxy-on-free-ports.ts';
 
 async function listen(port: number): Promise<number> {
   const server: Server = createServer();

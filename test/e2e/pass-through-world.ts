@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+/** A world that passes requests through, and whose deadline no busy machine reaches. */
+export function startPassThrough({ env, overrides }: WorldProxyOptions = {}): Promise<World> {
+  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
+  return World.start({ ...ANY_WORLD, proxy });
+}
+
+/** A raw connection to the public port on which these bytes were sent. */
+export async function open({ proxy }: World, bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(proxy.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  socket.write(bytes, 'latin1');
+  return socket;
+}
+
+/** Resolves once the proxy has seen what became of earlier connections. */
+export async function untilNoticed({ proxy }: World): Promise<void> {
+  for (let time = 0; time < 3; time++) await proxy.ask('/no/such/path');
+}

@@ -1,0 +1,92 @@
+import { expect } from 'vitest';
+import { Chain } from '../../src/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import type { Answered, Asking } from '../support/http-client.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
+import { targetOf } from './questions.ts';
+
+export type Reply = Answered & { readonly cache: CacheStatus };
+
+/** Machines that are busy with other things must not look like a Redis that fails. */
+const PATIENT = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
+
+/** Everything lives long enough to be seen to end. */
+const LASTING = { lifetime: 60_000, memoryTtl: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
+
+export async function ask(proxy: RunningProxy, target: string, asking: Asking = {}): Promise<Reply> {
+  const answered = await proxy.ask(target, asking);
+  return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
+}
+
+export function purge(proxy: RunningProxy, body: object): Promise<Answered> {
+  return proxy.askAdmin('/purge', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+export async function purged(
+  proxy: RunningProxy,
+  body: object,
+): Promise<{ purged: object; soft: boolean; at: number }> {
+  const { status, text } = await purge(proxy, body);
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return JSON.parse(text);
+}
+
+/** Until an instance has followed so many records. */
+export async function untilFollowed(proxy: RunningProxy, records = 1): Promise<void> {
+  await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(records);
+}
+
+/** A Redis, an indexer and proxies before it, all on the real clock. */
+export class PurgeWorld implements AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly indexer: Indexer;
+  /** A masterchain block that is final. */
+  readonly seqno: number;
+  readonly #proxies: RunningProxy[] = [];
+
+  private constructor(redis: RedisServer, indexer: Indexer) {
+    this.redis = redis;
+    this.indexer = indexer;
+    this.seqno = indexer.chain.headSeqno - 20;
+  }
+
+  static async start(): Promise<PurgeWorld> {
+    const redis = await startRedis();
+    // On the real clock, as Redis is: a history of a minute.
+    const chain = new Chain({ startAt: Date.now() - 60_000 });
+    return new PurgeWorld(redis, await startIndexer({ dialect: '1.3', chain, now: Date.now }));
+  }
+
+  async addProxy(now?: () => number): Promise<RunningProxy> {
+    const proxy = await startProxy({
+      upstreamUrl: this.indexer.url,
+      env: { REDIS_URL: this.redis.url },
+      ...(now && { now }),
+      overrides: {
+        redis: PATIENT,
+        // On a busy machine the requests for one key can come more than the default of 1 s apart.
+        coalescing: { failureTtl: 0, collapseWindow: 60_000 },
+        lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
+      },
+    });
+    this.#proxies.push(proxy);
+    return proxy;
+  }
+
+  /** A target for that block. */
+  blockSet(more: Readonly<Record<string, string>> = {}): string {
+    return targetOf('masterchainBlockShards', { seqno: this.seqno, ...more });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await this.indexer.close();
+    await this.redis.stop();
+  }
+}

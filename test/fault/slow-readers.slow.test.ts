@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { newestBlock, parentOfSettled } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { BODY_BYTES, MIB, PASSED_THROUGH, readSlowly, SLOW_READER_MS, startWorld } from './slow-reading.ts';
+
+it('a client that reads an answer that is cached a few bytes at a time is cut, though something always moves', async () => {
+  await using world = await startWorld();
+  world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });
+  const { received, reads } = await readSlowly(world.proxy.url, parentOfSettled(world), {
+    bytes: 2 * 1024,
+    everyMs: 50,
+  });
+  expect(received).toBeLessThan(BODY_BYTES);
+  expect(reads).toBeGreaterThan(2);
+  expect((await world.ask(newestBlock(world))).status).toBe(200);
+});
+
+describe.each<[string, (world: World) => string]>([
+  ['an answer that is cached', parentOfSettled],
+  ['one that is passed through', () => PASSED_THROUGH],
+])('a client that reads %s', (_, targetIn) => {
+  it('slowly, but fast enough, gets all of it', async () => {
+    await using world = await startWorld();
+    world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });
+    const startedAt = performance.now();
+    const { received } = await readSlowly(world.proxy.url, targetIn(world), { bytes: MIB, everyMs: 150 });
+    expect(received).toBeGreaterThan(BODY_BYTES);
+    expect(performance.now() - startedAt).toBeGreaterThan(5 * SLOW_READER_MS);
+  });
+});

@@ -1,0 +1,63 @@
+import { connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { World } from '../e2e/world.ts';
+import { startFaultyWorld } from './faulty-world.ts';
+
+export const MIB = 1024 * 1024;
+/** More than the system takes in for a connection. */
+export const BODY_BYTES = 16 * MIB;
+export const PASSED_THROUGH = '/api/v3/masterchainInfo';
+
+/** Twice the pause of the client that is fast enough: a busy machine must not make it look slow. */
+export const SLOW_READER_MS = 300;
+
+/** A proxy whose other timeouts are far away: a client that is cut is cut for being slow. */
+export function startWorld(): Promise<World> {
+  return startFaultyWorld({
+    env: { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' },
+    overrides: {
+      http: { slowReader: SLOW_READER_MS, drain: 100 },
+      memory: { maxSize: 256 * MIB },
+      upstream: { maxBodySize: 32 * MIB },
+    },
+  });
+}
+
+/** Reads in this way up to the end of the connection; returns how much came, and in how many reads. */
+export async function readSlowly(
+  url: string,
+  target: string,
+  { bytes, everyMs }: { readonly bytes: number; readonly everyMs: number },
+): Promise<{ readonly received: number; readonly reads: number }> {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  let received = 0;
+  let reads = 0;
+  let left = bytes;
+  const socket = connect({
+    host: '127.0.0.1',
+    port: Number(new URL(url).port),
+    onread: {
+      buffer: Buffer.alloc(2 * 1024),
+      callback: (count) => {
+        received += count;
+        reads++;
+        left -= count;
+        return left > 0;
+      },
+    },
+  });
+  const turn = setInterval(() => {
+    left = bytes;
+    socket.resume();
+  }, everyMs);
+  onTestFinished(() => {
+    clearInterval(turn);
+    socket.destroy();
+  });
+  // A connection that is cut with unread bytes on it is reset.
+  socket.on('error', () => {});
+  socket.on('close', resolve);
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  await ended;
+  return { received, reads };
+}

@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { World } from '../e2e/world.ts';
+import { accountOf, streamingWorld } from '../support/streaming-world.ts';
+import { pollThrough } from './poll-through.ts';
+
+// What else a stream can do; stream.test.ts has the most usual.
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('answers stay within their windows, and none fails, while the stream', () => {
+  test.each<[string, (step: number) => void]>([
+    ['is cut again and again', (step) => step % 10 === 0 && world.indexer.streaming.cut()],
+    [
+      'loses every event',
+      () => {
+        world.indexer.streaming.faults.lostShare = 1;
+      },
+    ],
+    ['floods', () => world.indexer.streaming.flood(accountOf(world), 50)],
+    [
+      'never classifies',
+      () => {
+        world.indexer.streaming.faults.classifierDelayMs = undefined;
+      },
+    ],
+    [
+      'refuses a type',
+      () => {
+        world.indexer.streaming.faults.refusedTypes.add('actions');
+      },
+    ],
+    [
+      'allows one address',
+      () => {
+        world.indexer.streaming.faults.maxAddresses = 1;
+      },
+    ],
+    [
+      'says nothing of traces that vanish',
+      (step) => {
+        for (const { externalHash } of step % 10 === 0 ? world.indexer.chain.pendingTraces() : []) {
+          world.indexer.chain.vanish(externalHash);
+        }
+      },
+    ],
+  ])('%s', async (_, meddle) => {
+    world = await streamingWorld();
+    await pollThrough(world, meddle);
+    expect(await world.proxy.metric('toncache_request_failures_total')).toBe(0);
+  });
+});
+
+test('Redis away and the stream away: everything works as without both', async () => {
+  world = await streamingWorld({
+    proxy: { env: { REDIS_URL: 'redis://127.0.0.1:1' }, overrides: { redis: { connectTimeout: 100, budget: 50 } } },
+  });
+  world.indexer.streaming.faults.refusesConnections = true;
+  world.indexer.streaming.cut();
+  await pollThrough(world, () => {});
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
+
+export const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
+export const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
+export const DRAIN_MS = 300;
+
+/** An indexer, and processes before it that are to end; each test has its own. */
+export class EndingWorld implements AsyncDisposable {
+  readonly indexer: Indexer;
+  readonly #dir: string;
+
+  private constructor(indexer: Indexer, dir: string) {
+    this.indexer = indexer;
+    this.#dir = dir;
+  }
+
+  static async start(): Promise<EndingWorld> {
+    return new EndingWorld(await startIndexer(), await mkdtemp(join(tmpdir(), 'toncache-process-')));
+  }
+
+  startProcess(environment: Readonly<Record<string, string>> = {}): Promise<ProxyProcess> {
+    return ProxyProcess.start({ UPSTREAM_URL: this.indexer.url, UPSTREAM_TIMEOUT: '60s', ...environment });
+  }
+
+  /** A process with this `http.drain` and this `http.shutdownDelay`. */
+  async startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
+    const file = join(this.#dir, 'drain.json');
+    await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));
+    return this.startProcess({ CONFIG_FILE: file });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.indexer.close();
+    await rm(this.#dir, { recursive: true });
+  }
+}
+
+export function open(origin: string): Socket {
+  const { hostname, port } = new URL(origin);
+  return connect(Number(port), hostname).on('error', () => {});
+}
+
+/** How a new connection fails, or that it does not. */
+export function refusal(origin: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = open(origin);
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve('connected');
+    });
+    socket.on('error', (error) => resolve('code' in error ? String(error.code) : 'failed'));
+  });
+}

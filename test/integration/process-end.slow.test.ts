@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ask, exchange, send } from '../support/http-client.ts';
+import { DRAIN_MS, EndingWorld, open, REQUEST, refusal, TARGET } from './ending-world.ts';
+
+let world: EndingWorld;
+
+beforeEach(async () => {
+  world = await EndingWorld.start();
+});
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('a signal to end', () => {
+  it('(SIGINT) lets requests in flight be answered, and ends the process with status 0', async () => {
+    await using started = await world.startProcess();
+    const gate = world.indexer.hold();
+    const inFlight = exchange(started.url, REQUEST);
+    await gate.arrived(1);
+    started.signal('SIGINT');
+    await expect.poll(() => refusal(started.url)).toBe('ECONNREFUSED');
+    gate.release();
+    expect(await inFlight).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('closes idle connections at once', async () => {
+    await using started = await world.startWithDrain('5min');
+    const idle = open(started.url);
+    const said = text(idle);
+    idle.write(REQUEST);
+    await once(idle, 'readable');
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    expect(await said).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it('closes connections at once on which nothing was ever requested', async () => {
+    await using started = await world.startWithDrain('10s');
+    const silent = open(started.url);
+    await once(silent, 'connect');
+    await ask(started.url, TARGET);
+    started.signal('SIGTERM');
+    await started.untilLogged('shutting down');
+    const signalledAt = performance.now();
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    // Load balancers and browsers open connections in advance: there is no request in flight on them to wait for.
+    expect(performance.now() - signalledAt).toBeLessThan(10_000);
+    silent.destroy();
+  });
+
+  it('refuses new connections after http.shutdownDelay, and ends the process', async () => {
+    await using started = await world.startWithDrain('5min', {}, '400ms');
+    const gate = world.indexer.hold();
+    const inFlight = exchange(started.url, REQUEST);
+    await gate.arrived(1);
+    const signalledAt = performance.now();
+    started.signal('SIGTERM');
+    await expect.poll(() => refusal(started.url), { interval: 5 }).toBe('ECONNREFUSED');
+    expect(performance.now() - signalledAt).toBeGreaterThanOrEqual(400);
+    gate.release();
+    expect(await inFlight).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('after http.drain', () => {
+  it('a request that waits for a slot gets 503', async () => {
+    await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
+    const gate = world.indexer.hold();
+    const first = send(started.url, TARGET);
+    await gate.arrived(1);
+    const queued = send(started.url, `${TARGET}&limit=7`);
+    await expect.poll(async () => (await ask(started.adminUrl, '/metrics')).text).toMatch(/toncache_upstream_queued 1/);
+    started.signal('SIGTERM');
+    expect([(await first.answer).status, (await queued.answer).status]).toEqual([503, 503]);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    expect(gate.arrivals).toBe(1);
+  });
+
+  it('connections of clients that never finish their request or never read their answer are closed', async () => {
+    await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxBodySize: '32MiB' });
+    const half = open(started.url);
+    half.write(REQUEST.slice(0, 30));
+    world.indexer.faults.inject({ kind: 'huge', bytes: 16 * 1024 * 1024 });
+    const deaf = open(started.url);
+    deaf.write(`GET /api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(deaf, 'readable');
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    half.destroy();
+    deaf.destroy();
+  });
+});
+
+it('with default settings, a process ends within 10 s of the signal, whatever clients and indexer do', async () => {
+  await using started = await world.startProcess({ UPSTREAM_TIMEOUT: '5min' });
+  const gate = world.indexer.hold();
+  const silent = open(started.url);
+  const half = open(started.url);
+  half.write(`GET ${TARGET} HTTP/1.1\r\nHost:`);
+  const inFlight = exchange(started.url, `GET ${TARGET} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const follower = send(started.url, TARGET);
+  await gate.arrived(1);
+  await ask(started.url, '/no/such/path');
+  const signalledAt = performance.now();
+  started.signal('SIGTERM');
+  expect(await inFlight).toMatch(/^HTTP\/1\.1 503 (?:.|\s)*connection: close/i);
+  expect((await follower.answer).status).toBe(503);
+  expect(await started.ended).toEqual({ code: 0, signal: null });
+  // The figure of the requirement itself: what kills the process after it has no patience either.
+  expect(performance.now() - signalledAt).toBeLessThan(10_000);
+  for (const socket of [silent, half]) socket.destroy();
+});

@@ -1,0 +1,14 @@
+import { vi } from 'vitest';
+
+// The properties that are slow to try, with five times as many cases as in the fast suite. The modules are loaded anew:
+// a worker that has tried one of them before would find no test in it.
+vi.resetModules();
+const { runEveryCase } = await import('../support/property-runs.ts');
+runEveryCase();
+await import('./http/pass-through-target.test.ts');
+await import('./purge/purge-properties.test.ts');
+await import('./ton/cache-key.test.ts');
+await import('./ton/finality.test.ts');
+await import('./ton/hostile-requests.test.ts');
+await import('./ton/purge-selector.test.ts');
+await import('./ton/read-json.test.ts');
