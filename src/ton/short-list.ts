@@ -7,8 +7,12 @@ import type { Call } from './parse-call.ts';
  */
 const SHORT_ROWS = 10;
 
-/** Whether an answer lists all blocks of a masterchain block, and these are so few that the `limit` made no difference. */
+/**
+ * Whether an answer lists all blocks of a masterchain block, and these are so few that the `limit` made no difference; none
+ * are, too: a 404 is one for every `limit`.
+ */
 export function isShortList({ rule }: Finality, body: unknown): boolean {
+  if (rule === 'notFound') return true;
   if (rule !== 'shardsFinal' || typeof body !== 'object' || body === null || !('blocks' in body)) return false;
   return Array.isArray(body.blocks) && body.blocks.length < SHORT_ROWS;
 }
