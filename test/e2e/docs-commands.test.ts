@@ -39,6 +39,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run truth -- --minutes 1 --seed 21': 'takes a minute; .ci/run runs it with fewer',
   'npm test -- test/e2e/stream.test.ts': 'one of the tests that this test is run with',
   'npm run bench:workload': 'takes minutes of the whole machine',
+  'npm run bench:workload -- --stream': 'takes minutes of the whole machine',
   'npm run bench:overload -- --scenario steady,burst,closed-loop,pages,slow,hang,wallets --mode shipped --seconds 6 --loads 0.5,5,10':
     'takes minutes; its options are read (below)',
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',
