@@ -28,7 +28,7 @@ export interface AppDependencies {
   readonly logger: Logger;
   /** Closed with the app; without it no spans are made. */
   readonly tracing?: OpenTelemetry | undefined;
-  /** The time that instants are dated in, epoch milliseconds, instead of {@link Clock}: neither wall nor Redis counts. */
+  /** Epoch milliseconds, instead of {@link Clock}: then neither the wall clock nor the time of Redis is followed. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
   readonly monotonic?: () => number;
@@ -40,7 +40,7 @@ export interface AppDependencies {
   readonly logLinesDropped?: () => number;
 }
 
-/** Where the two ports came to listen. */
+/** The URLs on which the two ports listen. */
 export interface Listening {
   readonly publicUrl: string;
   readonly adminUrl: string;
@@ -48,7 +48,7 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
-  /** Opens both ports, once it is known whether Redis is there. Rejects when one is in use. */
+  /** Opens both ports once Redis is connected or has turned out unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
   /**
    * `/readyz` fails from now on; `http.shutdownDelay` later the public port is drained ({@link PublicServer.drain}), which
@@ -75,7 +75,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const now = dependencies.now ?? clock.now;
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
-  // Dated by another clock, a 404 could be served for hours longer than it is true.
+  // After a jump the entries' instants belong to another time: a 404 could be served for hours too long.
   events.clockJumps.subscribe(() => memory.clear());
   const forms = new FormMaker(
     { onChange: (entry) => memory.resize(entry), report: events.forms.report },
@@ -156,7 +156,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   return {
     listen: async () => {
-      // The first requests after a start shall find what Redis holds. Both give up after the connect timeout.
+      // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
       stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
@@ -166,7 +166,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     },
     close: async () => {
       ready = false;
-      // Load balancers learn from /readyz, and still send requests until they have.
+      // Load balancers send requests until they next look at /readyz.
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
       status.close();
       await publicServer.drain(http.drain);
@@ -175,7 +175,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       purges.close();
       clock.close();
       await indexer.close();
-      // What the last requests learned is still worth having.
+      // Closed after the public port, so that the answers to the last requests still reach Redis.
       await Promise.all([redis?.close(), tracing?.close()]);
       adminServer.close();
       adminServer.closeAllConnections();

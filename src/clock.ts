@@ -4,32 +4,33 @@ export interface ClockDependencies {
   readonly wall: () => number;
   /** Monotonic milliseconds, which may stand still while the machine is suspended. */
   readonly monotonic: () => number;
-  /** Called when the time jumped, forward or back, by more than a second: instants from before are meaningless now. */
+  /** Called when the time jumped, forward or back, by more than a second: earlier instants mean nothing any more. */
   readonly onJump: () => void;
 }
 
-/** A difference larger than this is a jump and no drift. */
+/** A larger difference is a jump, not drift. */
 const JUMP_MS = 1000;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
 const ASK_SERVER_EVERY_MS = 10_000;
 
-/** A sample is off by at most half its round trip; one that took longer than this may be worse than the one before. */
+/**
+ * A sample is off by at most half its round trip; one that took longer than this may be worse than the previous one.
+ */
 const SLOW_ROUND_TRIP_MS = 50;
 
 /**
- * The time that instants are dated in: the monotonic clock plus a fixed offset to the epoch. Setting the wall clock back
- * therefore makes no entry live longer.
+ * The time that all instants are given in: the monotonic clock plus an offset to the epoch. So setting the wall clock
+ * back makes no entry live longer.
  *
- * - Without a server, or before it has answered, the difference is that of the wall clock, measured at the start. It is
- *   measured again each second and corrected when it is off by more than a second: the wall clock was set, or the
+ * - Without a server, or before it has answered, the offset is that of the wall clock, measured at the start. It is
+ *   measured again each second and corrected when it is off by more than a second: then the wall clock was set, or the
  *   machine was suspended, which the monotonic clock does not count.
- * - With a server the difference is measured at the server, which is the same for all instances whatever their own clocks
- *   say. A jump of the wall clock says only that the server has to be asked again; if it cannot be, what was last known
- *   holds.
+ * - With a server the offset is that of the server's time, which is the same for all instances. After a jump of the
+ *   wall clock the server is asked again; while it does not answer, the last known offset holds.
  *
- * Each jump is reported, so that what was dated before can be thrown away.
+ * Each jump is reported, so that entries from before it can be thrown away.
  */
 export class Clock {
   readonly #dependencies: ClockDependencies;
@@ -53,22 +54,22 @@ export class Clock {
   /** Epoch milliseconds, with fractions. */
   readonly now = (): number => this.#dependencies.monotonic() + this.#offsetMs;
 
-  /** How far it is ahead of the wall clock of this machine, in milliseconds. */
+  /** How far this clock is ahead of the machine's wall clock, in milliseconds. */
   get aheadOfWallMs(): number {
     return this.now() - this.#dependencies.wall();
   }
 
   /**
-   * Follows a server from now on: it is asked every 10 s, the first time when {@link askServer} is called. `serverTime`
-   * gives its time in epoch milliseconds, or `undefined` where that cannot be known.
+   * Follows the time of a server from now on, and asks for it every 10 s and at each {@link askServer}. `serverTime`
+   * gives it in epoch milliseconds, or `undefined` where it cannot be known.
    */
   followServer(serverTime: () => Promise<number | undefined>): void {
     this.#serverTime = serverTime;
   }
 
   /**
-   * Asks the server for its time. To be called when a connection was made, which may lead to another server. Never
-   * rejects, and does nothing where no server is followed.
+   * Asks the server for its time. Call this after each connect, which may have led to another server. Never rejects;
+   * does nothing where no server is followed.
    */
   async askServer(): Promise<void> {
     const { monotonic } = this.#dependencies;
@@ -77,8 +78,8 @@ export class Clock {
     if (serverTime === undefined) return;
     const roundTripMs = monotonic() - sentAt;
     const offsetMs = serverTime + roundTripMs / 2 - monotonic();
-    // A slow sample that agrees with the known offset is no better than it. One that disagrees proves it wrong: a clock
-    // was set, or this is another server.
+    // A slow sample that agrees with the known offset does not improve it. One that disagrees proves the offset wrong:
+    // a clock was set, or this is another server.
     const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
     if (this.#knowsServer && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
     this.#knowsServer = true;

@@ -7,16 +7,18 @@ export type Encoding = (typeof ENCODINGS)[number];
 export type Coding = Encoding | 'identity';
 
 /**
- * What a client accepts: the codings of each weight, the greatest first. `identity` is the last resort where it is missing.
+ * What a client accepts: its codings grouped by weight, the greatest weight first. `identity`, where it is missing, is
+ * the last resort.
  */
 export type Accepted = readonly (readonly Coding[])[];
 
-/** What a client accepts that names no encoding, or likes none better than `identity`. */
+/** For a client that names no encoding, or prefers `identity` to all others. */
 export const IDENTITY_ONLY: Accepted = [['identity']];
 
 /**
- * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): that of its body, with the name of the encoding. Zlib's
- * output is not the same in all versions; no client can mix two of them, because ranges are not served.
+ * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): the tag of its body, with the name of the
+ * encoding. Versions of zlib compress differently, so one tag may stand for different bytes; this is harmless, because
+ * ranges are not served and no client joins parts of two bodies.
  */
 export function etagOf(etag: string, coding: Coding): string {
   return coding === 'identity' ? etag : `${etag.slice(0, -1)}-${coding}"`;

@@ -21,8 +21,8 @@ class Topic<E> {
 }
 
 /**
- * Where the components of one app report what happens. It is built before all of them, so that each is handed its
- * `report` and none has to know one that is built later.
+ * Where the components of one app report what happens. It is built before all of them, so that each gets its `report`
+ * and needs no component that is built later.
  */
 export class EventHub {
   readonly proxy = new Topic<ProxyEvent>();
@@ -32,7 +32,7 @@ export class EventHub {
   readonly evictionProblems = new Topic<EvictionProblem>();
   readonly purges = new Topic<PurgeEvent>();
   readonly stream = new Topic<StreamEvent>();
-  /** Our time went on, or back, by more than a second: see {@link Clock}. */
+  /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   readonly clockJumps = new Topic<void>();
 
   /** For an error that no code expects. */

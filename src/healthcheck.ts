@@ -5,8 +5,8 @@ import { adminUrlOf } from './config/own-urls.ts';
 const LIMIT_MS = 2000;
 
 /*
- * The image's HEALTHCHECK: ends with 0 if the process that has the same settings answers on its admin port, with 1 if it
- * does not. Wherever the port was set, in the environment or in CONFIG_FILE, it is found there.
+ * The image's HEALTHCHECK: exits with 0 if the proxy answers on its admin port, else with 1. The port is read from the
+ * proxy's own settings, be it set in the environment or in CONFIG_FILE.
  */
 try {
   const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;

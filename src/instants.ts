@@ -3,7 +3,7 @@
  * milliseconds. `askedAt <= freshUntil`; both stale windows begin at `freshUntil`.
  */
 export interface Instants {
-  /** When the indexer was asked: `Age` and "which of two is newer" count from here. */
+  /** When the indexer was asked: `Age` counts from here, and decides which of two answers is newer. */
   readonly askedAt: number;
   /** End of the lifetime, which began when the answer was received. */
   readonly freshUntil: number;
@@ -17,10 +17,10 @@ export interface Instants {
   readonly lifetime: number;
 }
 
-/** What an answer is good for at an instant: the most that holds. */
+/** What an answer is good for at an instant: the first of these that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 
-/** The freshness at `now` (epoch ms). Only ever moves forward as `now` grows. */
+/** The freshness at `now` (epoch ms). As `now` grows, it only moves down this list. */
 export function freshnessOf(instants: Instants, now: number): Freshness {
   if (now < instants.freshUntil) return 'fresh';
   if (now < instants.staleWhileRevalidateUntil) return 'stale-while-revalidate';
@@ -28,7 +28,7 @@ export function freshnessOf(instants: Instants, now: number): Freshness {
   return 'expired';
 }
 
-/** The instant after which an answer is of no use at all; Redis expiry and the memory copy both end here. */
+/** The instant after which an answer is of no use: its copies in Redis and memory expire then. */
 export function usableUntil(instants: Instants): number {
   return Math.max(instants.staleWhileRevalidateUntil, instants.staleIfErrorUntil);
 }

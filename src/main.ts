@@ -7,14 +7,14 @@ import { openTracing } from './telemetry/open-tracing.ts';
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
 
-/** Two signals closer than this are one. */
+/** Two signals that come within this time, in milliseconds, are one. */
 const SAME_SIGNAL_MS = 500;
 
 /** How long the reader of a full pipe has for the last lines of the log, in milliseconds. */
 const LAST_LINES_MS = 250;
 
 const { settings, networkIsAssumed, renamed } = readSettings();
-// Node sets a pipe to non-blocking when its stream is made, which is when it is first asked for.
+// The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
 const output = new LogDestination({ fd: process.stdout.fd });
 process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
@@ -57,8 +57,9 @@ function readSettings(): LoadedSettings {
 }
 
 /**
- * The first signal answers what is in flight, after `http.shutdownDelay`; the second ends at once. npm passes a Ctrl-C on that the terminal has
- * already sent to every process, so a repeat within the blink of an eye is the same signal.
+ * The first signal drains: after `http.shutdownDelay`, requests in flight are answered and the process ends. The second
+ * signal ends it at once. npm repeats a Ctrl-C that the terminal has already sent to every process, so a repeat within
+ * 500 ms is the same signal.
  */
 function onSignal(signal: string): void {
   if (endingSince === undefined) {

@@ -18,11 +18,11 @@ import { UpstreamClient } from './upstream/upstream-client.ts';
 /** How often the process samples its own memory, in milliseconds. */
 const GUARD_EVERY_MS = 500;
 
-/** The way to the indexer: a ticket of an admission is the right to use the client. */
+/** The way to the indexer. Get a ticket from an admission before using the client. */
 export interface OpenIndexer {
   /** For the three operations. */
   readonly admission: Admission;
-  /** For what is passed through. */
+  /** For pass-through. */
   readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
   readonly answerBodies: AnswerBodyReader;
@@ -30,12 +30,12 @@ export interface OpenIndexer {
   readonly isMemoryFull: () => boolean;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
-  /** Requests under way fail. */
+  /** Closes all connections; requests under way fail. */
   close(): Promise<void>;
 }
 
 export interface OpenIndexerDependencies {
-  /** Where instances share a rate; absent without Redis. */
+  /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -44,7 +44,7 @@ export interface OpenIndexerDependencies {
   readonly events: EventHub;
 }
 
-/** Builds it; nothing is connected before the first request. */
+/** Builds the client and its admissions; nothing connects before the first request. */
 export function openIndexer(dependencies: OpenIndexerDependencies, settings: Settings): OpenIndexer {
   const { now, monotonic, random, events } = dependencies;
   const { report } = events.proxy;
@@ -69,7 +69,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     },
     breakerOptions(settings),
   );
-  // A client may spend half of its time in the backlog; the other half is for the answer.
+  // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
@@ -143,7 +143,7 @@ function breakerOptions({ breaker }: Settings): BreakerOptions {
   };
 }
 
-/** One for each operation. An indexer that cannot be reached is a failure of all of them. */
+/** One breaker for each operation. An unreachable indexer counts as a failure in all of them. */
 function openBreakers(
   { monotonic, random, events }: OpenIndexerDependencies,
   options: BreakerOptions,

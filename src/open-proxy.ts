@@ -32,10 +32,10 @@ export interface OpenProxyDependencies {
   readonly redis: SharedRedis | undefined;
   /** Part of every key; see `Purges.epoch`. */
   readonly epoch: () => number;
-  /** What purges, and events of the stream, leave of an entry. */
+  /** Applies bans, and the events of the stream, to an entry. */
   readonly bans: Bans;
   readonly indexer: OpenIndexer;
-  /** Absent where no stream of events is connected to. */
+  /** Absent where `stream.url` is not set. */
   readonly stream: OpenStream | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
@@ -47,7 +47,7 @@ export interface OpenProxyDependencies {
   readonly random: () => number;
 }
 
-/** The way of a request, and what can be said of it. */
+/** What answers requests, and what explains them. */
 export interface OpenProxy {
   readonly handler: RequestHandler;
   /** See {@link explainWith}. */
@@ -139,7 +139,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   return { handler, explain: explainWith({ epoch, cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
 }
 
-/** One for each indexer: of two on one chain, one may be hours behind. */
+/** Each indexer has its own key: of two indexers of one chain, one may be hours behind. */
 function chainTimeKey(network: string, upstreamUrl: string): string {
   return `toncache:chain-time:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
 }

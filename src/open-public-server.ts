@@ -15,7 +15,7 @@ export interface OpenPublicServerDependencies {
   readonly cache: TieredCache;
   readonly forms: FormMaker;
   readonly handler: RequestHandler;
-  /** The way of what is passed through. */
+  /** Used for pass-through alone: its client and its pass-through admission. */
   readonly indexer: OpenIndexer;
   /** Absent where no traces are exported. */
   readonly tracing: Tracing | undefined;

@@ -29,13 +29,13 @@ export interface SharedRedis {
   readonly serverTime: () => Promise<number | undefined>;
   /** Resolves once Redis is connected, or cannot be reached. Never rejects. */
   ready(): Promise<void>;
-  /** Lets what is under way come to its end, each within the command timeout, and ends the connections. */
+  /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
   close(): Promise<void>;
 }
 
 export interface OpenRedisDependencies {
   readonly forms: FormMaker;
-  /** Epoch milliseconds: what instants are written in. */
+  /** Epoch milliseconds, the unit of all instants. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly events: EventHub;
@@ -83,7 +83,7 @@ export function openRedis(
     {
       leaseMs: LEASE_MS,
       renewEveryMs: RENEW_EVERY_MS,
-      // A load that waits for the rate and then for the indexer ends within it.
+      // Long enough for a load that waits for the rate limit and then for the indexer.
       longestMs: upstream.timeout + LEASE_SPARE_MS,
       collapseWindowMs: coalescing.collapseWindow,
       failureTtlMs: coalescing.failureTtl,

@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
 export interface OpenStream {
   readonly freshness: PushedFreshness;
-  /** What is so now, for the metrics. */
+  /** Current values, for the metrics. */
   readonly gauges: {
     readonly isConnected: () => boolean;
     readonly isStretching: () => boolean;
@@ -27,9 +27,9 @@ export interface OpenStream {
   };
   /** To be called with each request of a client. */
   readonly onAsked: (call: Call, key: string) => void;
-  /** What purges leave of an entry, and then events. */
+  /** Applies events of the stream to an entry before `purges` applies its bans. */
   readonly applyTo: (purges: Purges) => Purges;
-  /** Instants from before mean nothing any more: what is polled is watched anew. */
+  /** Forgets all watches, because instants from before the jump mean nothing; polled keys are watched anew. */
   readonly onClockJump: () => void;
   /** Sets how a key that is polled is refreshed: to be called once, before `start`. Never rejects. */
   readonly refreshBy: (refresh: Refresh) => void;
@@ -51,7 +51,7 @@ export interface OpenStreamDependencies {
   readonly open?: OpenSocket;
 }
 
-/** Builds it; `undefined` where no stream is set. */
+/** Builds the stream without connecting; `undefined` where `stream.url` is not set. */
 export function openStream(dependencies: OpenStreamDependencies, settings: Settings): OpenStream | undefined {
   const { events, now, monotonic, random } = dependencies;
   const { report } = events.stream;

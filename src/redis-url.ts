@@ -4,7 +4,7 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** Who asks; undefined where the URL does not say. */
+/** Both are undefined where the URL does not name them. */
 export interface Credentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -125,12 +125,12 @@ function sentinelOf(parameters: ReadonlyMap<string, string>) {
   return { primaryName, sentinelCredentials };
 }
 
-/** A user without a password is one that takes any. */
+/** A user that is named without a password gets an empty one: that user accepts any (`nopass`). */
 function credentials(username: string, password: string): Credentials {
   return { username: username || undefined, password: password || (username ? '' : undefined) };
 }
 
-/** Not URLSearchParams, to which a plus in a password is a space. */
+/** Not URLSearchParams, which reads a plus in a password as a space. */
 function parametersOf(query: string): Map<string, string> {
   const pairs = query.split('&').filter((pair) => pair !== '');
   return new Map(

@@ -8,20 +8,20 @@ import type { Slots } from './slots.ts';
 /** A request that wants to be sent to the indexer. */
 export interface EntryRequest {
   readonly operation: string;
-  /** The cache key, or the path of what is passed through: what one failure says something about. */
+  /** The cache key, or the target of a passed-through request. Circuit breakers count each key once. */
   readonly key: string;
   readonly priority: Priority;
-  /** Ends every wait for this request. */
+  /** Aborts the waits of this request. */
   readonly signal: AbortSignal;
-  /** Whether it is sent with the client's own API key: rate limit and pause are between that client and its provider. */
+  /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
   readonly withClientKey?: boolean;
 }
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
   /**
-   * To be awaited right before the request is sent: waits for the rate limit and asks the circuit breakers once more.
-   * Anything but `go` has ended the ticket.
+   * To be awaited right before the request is sent: waits for the rate limit and asks memory and guards once more. With
+   * any result but `go`, the ticket has ended.
    */
   send(): Promise<'go' | 'abandoned' | Refusal>;
   /** `retryAfter`: the header that came with `rate-limited`. */
@@ -33,7 +33,7 @@ export interface AdmissionDependencies {
   readonly backlog: Backlog;
   /** Whether this process has hardly any memory left. */
   readonly isMemoryFull: () => boolean;
-  /** What may forbid a request for a while, in the order in which it is asked. */
+  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
   readonly guardsOf: (request: EntryRequest) => readonly Guard[];
   /** Absent when the rate is not limited. */
   readonly rate: RateLimit | undefined;
@@ -42,22 +42,22 @@ export interface AdmissionDependencies {
 }
 
 export interface AdmissionOptions {
-  /** No request is let in that would wait longer than this for the rate limit, in milliseconds. */
+  /** A request that would wait longer than this for the rate limit is refused, in milliseconds. */
   readonly patienceMs: number;
-  /** How long the slot of a request that was given up stays taken: see {@link HeldSlots}. */
+  /** How long the slot of an abandoned request stays taken, in milliseconds: see {@link HeldSlots}. */
   readonly holdAfterTimeoutMs: number;
 }
 
 /**
- * The one door to the indexer. A request is refused on arrival, in the same turn of the event loop, or it gets a ticket
- * in its turn:
+ * The one door to the indexer. A request is refused on arrival, in the same turn of the event loop, or gets a ticket
+ * when it is its turn:
  *
- * 1. memory, circuit breakers, rate limit and backlog are asked, and nothing is spent;
+ * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
  * 2. it takes a slot, or waits in the backlog for one;
- * 3. `ticket.send()` takes the next slot in time of the rate limit, and the passes of the circuit breakers.
+ * 3. `ticket.send()` waits for its turn in the rate limit, and takes the passes of pause and circuit breaker.
  *
- * A slot that becomes free is handed to a waiter and never released to be competed for, or a newcomer could take it
- * while the waiter goes back to the end of the queue.
+ * A slot that becomes free is handed to a waiter and never released to be competed for: otherwise a newcomer could take
+ * it, and the waiter would go back to the end of the queue.
  */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
@@ -73,12 +73,12 @@ export class Admission {
     this.#heldSlots = new HeldSlots({ release }, { holdMs: options.holdAfterTimeoutMs });
   }
 
-  /** Requests that were sent and have not ended. */
+  /** The number of requests that were sent and have not ended. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Slots taken: requests that may be sent, are in flight, or were given up a moment ago. */
+  /** The number of slots taken: by requests with a ticket, in flight or abandoned a moment ago. */
   get slotsInUse(): number {
     return this.#dependencies.slots.inUse;
   }
@@ -88,7 +88,7 @@ export class Admission {
     return this.#dependencies.backlog.size;
   }
 
-  /** Slots in all. */
+  /** The number of slots in all. */
   get limit(): number {
     return this.#dependencies.slots.max;
   }
@@ -104,12 +104,12 @@ export class Admission {
     return !backlog.hasWaiting(operation) && slots.mayTake(operation);
   }
 
-  /** Why a request would be refused if it came now; nothing is spent. To be asked before a client's body is read. */
+  /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
   refusal(request: EntryRequest): Refusal | undefined {
     return this.#closedDoor(request) ?? this.#longWait(request);
   }
 
-  /** Gives a ticket, at once or when a slot becomes free, or says why not. Never rejects. */
+  /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
   async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
     const { slots } = this.#dependencies;
     const { operation, signal } = request;
@@ -120,7 +120,7 @@ export class Admission {
     return this.hasFree(operation) ? this.#grant(request) : this.#wait(request);
   }
 
-  /** A client waits from now on for what was entered as a refresh. */
+  /** Raises the priority of a waiting refresh: a client waits for it from now on. */
   raise(request: EntryRequest): void {
     const waiter = this.#waiters.get(request);
     if (waiter !== undefined) this.#dependencies.backlog.raise(waiter);
@@ -196,7 +196,7 @@ export class Admission {
         return passes;
       }
       if (ended) {
-        // Its holder ended it while it waited for the rate limit.
+        // The ticket was ended while it waited for the rate limit.
         for (const pass of passes) pass.end('unsent');
         return 'abandoned';
       }

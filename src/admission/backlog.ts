@@ -1,22 +1,22 @@
 import { DrainRate } from './drain-rate.ts';
 import { Fifo, type Place } from './fifo.ts';
 
-/** What a request for the indexer is worth, most first. */
+/** The priorities of requests for the indexer, the highest first. */
 export const PRIORITIES = ['miss', 'miss-with-fallback', 'refresh'] as const;
 
 /**
  * `miss`: the client has nothing else; `miss-with-fallback`: it can be given a stale copy; `refresh`: no client waits,
- * the copy may still be served.
+ * because the stale copy may still be served.
  */
 export type Priority = (typeof PRIORITIES)[number];
 
-/** One that waits for a slot. */
+/** A request that waits for a slot. */
 export interface Waiter {
   readonly operation: string;
   priority: Priority;
-  /** Called once, when it gets its slot. */
+  /** Called once, when the request gets its slot. */
   readonly start: () => void;
-  /** Called once, when its patience is over. */
+  /** Called once, when it has waited as long as it may. */
   readonly giveUp: () => void;
 }
 
@@ -28,19 +28,19 @@ export interface BacklogDependencies {
 export interface BacklogOptions {
   /** How long a client waits for a slot, in milliseconds. */
   readonly patienceMs: number;
-  /** The same while newcomers are being refused, and where a stale copy can be served instead. */
+  /** The same for newcomers under overload, and for requests with a stale copy to serve instead. */
   readonly shortPatienceMs: number;
-  /** The most that may wait. */
+  /** The most requests that may wait. */
   readonly maxWaiting: number;
 }
 
-/** Why a newcomer is not let in, and how long it would have waited, in milliseconds (0 when that is not known). */
+/** Why a newcomer is refused, and how long it would have waited, in milliseconds (0 when that is not known). */
 export interface BacklogRefusal {
   readonly reason: 'expected-wait' | 'queue-full';
   readonly expectedWaitMs: number;
 }
 
-/** Those of one operation that wait. */
+/** The waiting requests of one operation. */
 interface Lane {
   readonly byPriority: Readonly<Record<Priority, Fifo<Waiting>>>;
   readonly drain: DrainRate;
@@ -51,23 +51,24 @@ interface Lane {
 
 interface Waiting {
   readonly waiter: Waiter;
-  /** Number of its arrival. */
+  /** The number of its arrival, to compare waiters of different lanes. */
   readonly order: number;
   readonly until: number;
   place: Place<Waiting> | undefined;
 }
 
 /**
- * The requests that wait for a slot: a lane for each operation, first in, first out by priority. Who comes is refused on
- * arrival, or served in its turn:
+ * The requests that wait for a slot: a lane for each operation, first in, first out within each priority. A newcomer is
+ * refused on arrival, or waits for its turn:
  *
  *   expected wait = waiting ahead of it in its lane / drain rate of the lane
  *
- * A newcomer is refused when its expected wait is longer than its patience. Before the drain rate is known nobody is
- * refused, so a burst never is. From the first miss that is refused until its lane is empty again the patience of
- * newcomers is the short one: under overload the backlog drains to what keeps the indexer busy, and latency falls while
- * goodput stays. (A refusal of another priority says nothing: it is impatient by itself, or waits behind all misses.)
- * Who was let in keeps its whole patience, and gives up only if the indexer became so much slower that it is over.
+ * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. Before the drain
+ * rate is known, no expected wait is too long: a burst is not refused. From the first refused miss until the lane is
+ * empty, newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and
+ * latency falls while goodput stays. (Only a refused miss shows overload: the other priorities have a short patience
+ * anyway, or wait behind all misses.) A waiter keeps its whole patience, and gives up only if the indexer has become
+ * that much slower.
  */
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
@@ -94,8 +95,8 @@ export class Backlog {
   }
 
   /**
-   * How long a request that comes now would wait, in milliseconds, up to twice the patience: those ahead of it give up
-   * before. `undefined` while that is not known.
+   * How long a request that comes now would wait, in milliseconds, at most twice the patience, because those ahead of
+   * it give up before. `undefined` while that is not known.
    */
   expectedWaitMs(operation: string, priority: Priority = 'miss'): number | undefined {
     const lane = this.#lanes.get(operation);
@@ -103,7 +104,7 @@ export class Backlog {
     const perMs = lane.drain.perMs(this.#dependencies.now(), this.#options.patienceMs);
     if (perMs === undefined) return undefined;
     const longestMs = 2 * this.#options.patienceMs;
-    // Nothing starts at all.
+    // No request has started at all.
     if (perMs === 0) return longestMs;
     const ahead = PRIORITIES.slice(0, PRIORITIES.indexOf(priority) + 1).reduce(
       (sum, each) => sum + lane.byPriority[each].size,
@@ -112,7 +113,7 @@ export class Backlog {
     return Math.min(ahead / perMs, longestMs);
   }
 
-  /** Why a request would not be let in now. A miss that is refused makes the lane overloaded. */
+  /** Why a request would be refused now. A refused miss makes a lane with waiters overloaded. */
   refuse(operation: string, priority: Priority): BacklogRefusal | undefined {
     const lane = this.#lane(operation);
     const expectedWaitMs = this.expectedWaitMs(operation, priority) ?? 0;
@@ -122,7 +123,7 @@ export class Backlog {
     return { reason: isFull ? 'queue-full' : 'expected-wait', expectedWaitMs };
   }
 
-  /** Lets one in. */
+  /** Adds a waiter. */
   add(waiter: Waiter): void {
     const { now } = this.#dependencies;
     const { patienceMs, shortPatienceMs } = this.#options;
@@ -137,7 +138,7 @@ export class Backlog {
     this.#scheduleExpiry(waiting.until);
   }
 
-  /** Takes one out that does not want to wait any longer; does nothing when it does not wait. */
+  /** Removes a waiter that has left; does nothing when it does not wait. */
   remove(waiter: Waiter): void {
     const waiting = this.#waiting.get(waiter);
     if (waiting?.place === undefined) return;
@@ -149,7 +150,7 @@ export class Backlog {
     if (this.size === 0) this.#cancelExpiry();
   }
 
-  /** A client waits from now on for what was asked for as a refresh: it goes to the end of the misses. */
+  /** Moves a refresh to the end of the misses: a client waits for it from now on. */
   raise(waiter: Waiter): void {
     if (waiter.priority !== 'refresh' || !this.#waiting.has(waiter)) return;
     const { overloaded } = this.#lane(waiter.operation);
@@ -160,8 +161,8 @@ export class Backlog {
   }
 
   /**
-   * Takes out who is next among the operations that `mayStart`: those that `goFirst` before the others, then by
-   * priority, then by arrival.
+   * Removes and returns the next waiter of the operations that `mayStart`: those that `goFirst` before the others, then
+   * by priority, then by arrival.
    */
   next(mayStart: (operation: string) => boolean, goFirst: (operation: string) => boolean): Waiter | undefined {
     let best: Waiting | undefined;
@@ -187,7 +188,7 @@ export class Backlog {
     return isShort ? this.#options.shortPatienceMs : this.#options.patienceMs;
   }
 
-  /** One timer for all, for whoever gives up first. */
+  /** One timer serves all waiters; it is set for the one that gives up first. */
   #scheduleExpiry(until: number): void {
     if (until >= this.#expiryAt) return;
     this.#cancelExpiry();
@@ -209,7 +210,7 @@ export class Backlog {
       this.remove(waiter);
       waiter.giveUp();
     }
-    // Who waits in one line has the same patience, so the first of each line gives up first.
+    // All waiters of one priority in a lane have the same patience, so the first of them gives up first.
     this.#scheduleExpiry(Math.min(...this.#firsts().map(({ until }) => until)));
   }
 

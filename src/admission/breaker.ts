@@ -3,10 +3,10 @@ import { type Guard, type Pass, passOf } from './guard.ts';
 import { KeySamples } from './key-samples.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Jitter only shortens the open time, by at most this part, so that the longest stays the longest. */
+/** Jitter only shortens the open duration, by at most this part, so that `longestOpenMs` stays the maximum. */
 const JITTER = 0.2;
 
-/** Enough to decide by, however many requests a window holds. */
+/** The most keys that are counted: enough to decide by. */
 const MOST_SAMPLES = 1000;
 
 export interface BreakerDependencies {
@@ -15,26 +15,29 @@ export interface BreakerDependencies {
   /** 0 to 1. */
   readonly random: () => number;
   readonly onTransition: (transition: BreakerTransition) => void;
-  /** Called when a request found no connection, which is a failure of other breakers as well. */
+  /** Called when a request found no connection, which counts as a failure in other breakers too. */
   readonly onUnreachable?: (key: string) => void;
 }
 
 export interface BreakerOptions {
-  /** It opens when this part (0 to 1) of at least so many keys failed within the window. */
+  /**
+   * The breaker opens when at least `minimumThroughput` keys were requested within the window, and this part (0 to 1)
+   * of them failed.
+   */
   readonly failureRate: number;
   readonly minimumThroughput: number;
   readonly windowMs: number;
-  /** How long it stays open before a trial, in milliseconds; each failed trial doubles that, up to the longest. */
+  /** The open duration before a trial, in milliseconds. Each failed trial doubles it, up to `longestOpenMs`. */
   readonly openMs: number;
   readonly longestOpenMs: number;
 }
 
-/** It opened, or stays open as a trial failed, for `openMs`; or it closed. */
+/** The breaker opened, or stays open because a trial failed, for `openMs`; or it closed. */
 export type BreakerTransition = { readonly state: 'open'; readonly openMs: number } | { readonly state: 'closed' };
 
 /**
- * The circuit breaker of one operation, or of one path that is passed through. It counts the last outcome of each cache
- * key, so that one broken key weighs as one however often it is asked for.
+ * The circuit breaker of one operation, or of one path that is passed through. It counts the last outcome of each key,
+ * so that one broken key counts once however often it is asked for.
  */
 export class Breaker implements Guard {
   readonly reason = 'breaker-open';
@@ -62,7 +65,7 @@ export class Breaker implements Guard {
   }
 
   admit(key: string): Pass | undefined {
-    // A key whose trial failed is not tried again within the window: one broken key must not answer for all.
+    // A key that failed within the window is not used as a trial: one broken key must not keep the breaker open.
     if (!this.#circuit.isClosed && this.#samples.hasFailed(key)) return undefined;
     const admitted = this.#circuit.admit();
     if (admitted === 'open') return undefined;
@@ -73,7 +76,10 @@ export class Breaker implements Guard {
     });
   }
 
-  /** Counts how a request ended that was no trial. While open that says nothing new: it was sent before. */
+  /**
+   * Counts the outcome of a request that was no trial. While the breaker is open it is ignored: the request was sent
+   * before.
+   */
   count(key: string, outcome: Outcome): void {
     const failed = isFailure(outcome);
     if (!this.#circuit.isClosed || !(failed || outcome === 'answered')) return;
@@ -94,7 +100,7 @@ export class Breaker implements Guard {
       this.#openMs = Math.min(this.#openMs * 2, this.#options.longestOpenMs);
       this.#open();
     } else {
-      // A 404 or a 429 says nothing about health, but the indexer is there and answers.
+      // Any answer closes the breaker, even a 404 or a 429: the indexer is reachable and answers.
       this.#samples.clear();
       this.#circuit.close();
       this.#dependencies.onTransition({ state: 'closed' });

@@ -1,13 +1,13 @@
-/** A trial that has not ended by now never will: no request takes longer than 5 min, the longest `upstream.timeout`. */
+/** A trial that takes longer counts as lost: no request takes longer than 5 min, the maximum of `upstream.timeout`. */
 const TRIAL_LOST_AFTER_MS = 6 * 60_000;
 
 /** What a request may do: be sent like any other, be sent as the trial that decides, or not be sent. */
 export type Admitted = 'closed' | 'trial' | 'open';
 
 /**
- * A circuit breaker's states (Nygard, Release It!): closed, all requests pass; open, none does until a time; half-open,
- * after that time, one request is a trial, and its end closes the circuit or opens it again. When it opens and for how
- * long is decided by its owner.
+ * The states of a circuit breaker (Nygard, Release It!). Closed: all requests pass. Open: none passes until a set time.
+ * Half-open, after that time: one request passes as a trial, and its outcome closes the circuit or opens it again. The
+ * owner decides when it opens and for how long.
  */
 export class Circuit {
   readonly #now: () => number;
@@ -24,12 +24,12 @@ export class Circuit {
     return this.#isClosed;
   }
 
-  /** Whether nothing may be sent now: it is open, or its trial is under way. */
+  /** Whether nothing may be sent now: the circuit is open, or its trial is under way. */
   get isOpen(): boolean {
     return !this.#isClosed && this.#now() < Math.max(this.#openUntil, this.#trialUntil);
   }
 
-  /** Milliseconds until a trial may be sent; 0 while it is closed, and while a trial is under way. */
+  /** Milliseconds until a trial may be sent; 0 while the circuit is closed or a trial is under way. */
   get retryAfterMs(): number {
     return this.#isClosed ? 0 : Math.max(0, this.#openUntil - this.#now());
   }
@@ -42,7 +42,10 @@ export class Circuit {
     return 'trial';
   }
 
-  /** Opens it for so many milliseconds, or keeps it open for as long at least. A trial under way stays the only one. */
+  /**
+   * Opens the circuit for so many milliseconds, or keeps it open for at least as long. A trial under way stays the only
+   * one.
+   */
   open(ms: number): void {
     this.#openUntil = Math.max(this.#isClosed ? 0 : this.#openUntil, this.#now() + ms);
     this.#isClosed = false;
@@ -53,7 +56,7 @@ export class Circuit {
     this.forgetTrial();
   }
 
-  /** The trial is over and closed nothing: another request may be the next. */
+  /** The trial ended without closing the circuit: another request may be the next trial. */
   forgetTrial(): void {
     this.#trialUntil = 0;
   }

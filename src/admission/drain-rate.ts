@@ -1,39 +1,38 @@
-/** So many of the newest starts are kept. */
+/** The number of newest starts that are kept. */
 const MOST_STARTS = 1024;
-/** Starts older than this say nothing about now, unless there are hardly any newer ones. */
+/** Older starts are not counted, unless there are fewer than 16 newer ones. */
 const WINDOW_MS = 1000;
-/** With fewer starts than this the rate is not known. */
+/** With fewer starts the rate is not known. */
 const FEWEST_STARTS = 16;
 /**
- * So long after its first start a backlog has seen too little: the first answers come in clumps, and late where
+ * In this time after the first start the rate is not known: the first answers come in clumps, and late while
  * connections are opened and code is cold.
  */
 const SHORTEST_MS = 100;
 
 /**
- * How fast a backlog drains: starts per millisecond while somebody waits. Only a backlog can measure it, since without
- * one the rate of starts is the rate of arrivals and says nothing about what the indexer could do.
+ * How fast a backlog drains: starts per millisecond while requests wait. It can only be measured while there is a
+ * backlog: without one, starts are as frequent as arrivals, and say nothing about the capacity of the indexer.
  *
- * rate = starts in the window / (now - begin of the window); the window begins with the backlog, or a second ago, or
- * with the 16th newest start, whichever is later (the last two: whichever is earlier). As `now` is part of it, the rate
- * falls while nothing starts at all.
+ * rate = starts in the window / (now - begin of the window); begin of the window = max(begin of the backlog, min(a
+ * second ago, the 16th newest start)). The rate falls while nothing starts, because `now` goes on.
  */
 export class DrainRate {
-  /** A ring: the start number n is at n modulo its length. */
+  /** A ring buffer: start number n is at index n modulo its length. */
   readonly #startedAt = new Float64Array(MOST_STARTS);
   #oldest = 0;
   #next = 0;
   #beganAt = 0;
   #firstStartAt = 0;
 
-  /** A backlog begins. */
+  /** To be called when a backlog begins. */
   begin(now: number): void {
     this.#beganAt = now;
     this.#oldest = 0;
     this.#next = 0;
   }
 
-  /** One who waited was started. */
+  /** To be called when a waiting request starts. */
   add(now: number): void {
     if (this.#next === 0) this.#firstStartAt = now;
     this.#startedAt[this.#next % MOST_STARTS] = now;
@@ -43,8 +42,8 @@ export class DrainRate {
   }
 
   /**
-   * Starts per millisecond, or `undefined` while too little was seen. A backlog in which hardly anything started for
-   * `patienceMs` has seen enough: nobody who comes now would be served in time.
+   * Starts per millisecond, or `undefined` while it is not known. With fewer than 16 starts it is known after
+   * `patienceMs`: so slow a backlog would serve no newcomer in time.
    */
   perMs(now: number, patienceMs: number): number | undefined {
     this.#forgetOld(now);

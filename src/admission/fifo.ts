@@ -6,8 +6,8 @@ export interface Place<T> {
 }
 
 /**
- * First in, first out; any member can leave, and every step is O(1). (A Set keeps holes for what left its front, and
- * walks over them to find the first that is still there.)
+ * First in, first out; any member can leave, and every step is O(1). (A Set keeps holes where members left, and walks
+ * over them to find its first member.)
  */
 export class Fifo<T> {
   #first: Place<T> | undefined;
@@ -23,7 +23,7 @@ export class Fifo<T> {
     return this.#first?.value;
   }
 
-  /** Adds a member at the end. Its place is what removes it again. */
+  /** Adds a member at the end. Returns its place, for {@link remove}. */
   push(value: T): Place<T> {
     const place: Place<T> = { value, before: this.#last, after: undefined };
     if (this.#last === undefined) this.#first = place;

@@ -6,7 +6,7 @@ export interface Pass {
   end(outcome: Outcome, retryAfter?: string): void;
 }
 
-/** Something that forbids requests for a while after others ended badly. */
+/** Forbids requests for a while after others failed: a circuit breaker, or the pause. */
 export interface Guard {
   readonly reason: RefusalReason;
   /** Whether every request would be refused now. */

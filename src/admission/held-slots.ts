@@ -4,29 +4,31 @@ export interface HeldSlotsDependencies {
 }
 
 export interface HeldSlotsOptions {
-  /** How long a slot stays taken after its request was given up, in milliseconds. */
+  /** How long a slot stays taken after its request was abandoned, in milliseconds. */
   readonly holdMs: number;
 }
 
-/** The part of a request's time, from its sending, in which an answer to another one says nothing: it was sent before. */
+/**
+ * Answers to other requests in this first part of a request's time do not count: those were probably sent long before
+ * it.
+ */
 const EARLY = 0.2;
 
-/** What is known of one operation. */
+/** The state of one operation. */
 interface Line {
   heardAt: number;
-  /** Slots that wait for a sign of life. */
+  /** The number of slots held until the indexer answers something. */
   silent: number;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * The slots of requests that were given up: the indexer is still working on them, and a new request for each would pile
- * up what it has in hand.
+ * The slots of requests that were abandoned or timed out. The indexer still works on them, and replacing each by a new
+ * request would pile up its work.
  *
- * - The indexer answered others of the operation in the last four fifths of the request's time: that query will end soon,
- *   and its slot is free after `holdMs`.
- * - It answered none: it may be hanging. Slots become free one by one, one each `holdMs`, and all at once as soon as
- *   an answer comes.
+ * - If the indexer answered other requests of the operation in the last four fifths of the request's time, it works:
+ *   the slot is freed after `holdMs`.
+ * - If it answered none, it may hang: one slot is freed each `holdMs`, and all of them as soon as an answer comes.
  */
 export class HeldSlots {
   readonly #dependencies: HeldSlotsDependencies;
@@ -38,7 +40,7 @@ export class HeldSlots {
     this.#options = options;
   }
 
-  /** Something came from the indexer for an operation at that instant (monotonic milliseconds). */
+  /** To be called when the indexer answered a request of an operation, at that instant (monotonic milliseconds). */
   heard(operation: string, at: number): void {
     const line = this.#line(operation);
     line.heardAt = at;
@@ -48,7 +50,7 @@ export class HeldSlots {
     for (let held = line.silent; held > 0; held--) this.#free(operation, line);
   }
 
-  /** Holds the slot of a request that was sent and given up at these instants (monotonic milliseconds). */
+  /** Holds the slot of a request that was sent at `sentAt` and abandoned at `endedAt` (monotonic milliseconds). */
   hold(operation: string, { sentAt, endedAt }: { readonly sentAt: number; readonly endedAt: number }): void {
     const { release } = this.#dependencies;
     const { holdMs } = this.#options;

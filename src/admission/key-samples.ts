@@ -8,7 +8,7 @@ export interface KeySamplesDependencies {
 export interface KeySamplesOptions {
   /** How long a sample counts, in milliseconds. */
   readonly windowMs: number;
-  /** The most samples that are kept; of more, the newest. */
+  /** The most samples that are kept, the newest ones. */
   readonly mostSamples: number;
 }
 
@@ -19,8 +19,8 @@ interface Sample {
 }
 
 /**
- * How calls ended of late, each key once: the last word on a key replaces the one before, so that a single broken key
- * weighs as one however often it is asked for.
+ * The recent outcomes of calls, one for each key: the last outcome of a key replaces the one before, so that a single
+ * broken key counts once however often it is asked for.
  */
 export class KeySamples {
   readonly #dependencies: KeySamplesDependencies;
@@ -35,13 +35,13 @@ export class KeySamples {
     this.#options = options;
   }
 
-  /** Keys that were heard of within the window. */
+  /** The number of keys with an outcome within the window. */
   get count(): number {
     this.#forgetOld();
     return this.#samples.size;
   }
 
-  /** Those of them whose last call failed. */
+  /** The number of these keys whose last call failed. */
   get failures(): number {
     this.#forgetOld();
     return this.#failures;

@@ -1,11 +1,11 @@
 /**
- * How a request to the indexer ended, decided once where its answer is read:
+ * How a request to the indexer ended. Decided in one place, where its answer is read:
  *
  * - `answered`: with a good answer.
  * - `client-error`: with a 4xx, a redirect, or another answer that says nothing about the indexer's health.
  * - `server-error`: with a 5xx, or with an answer that its API does not describe.
  * - `rate-limited`: with 429.
- * - `timeout`: not within the time; the indexer may still be working on it.
+ * - `timeout`: there was no answer in time; the indexer may still be working on it.
  * - `unreachable`: no connection, or it broke before an answer came.
  * - `abandoned`: its client left after it was sent; the indexer may still be working on it.
  * - `unsent`: it was never sent.
@@ -20,14 +20,14 @@ export type Outcome =
   | 'abandoned'
   | 'unsent';
 
-/** Whether the indexer answered, well or badly: it is there. */
+/** Whether the indexer answered at all, well or badly. */
 export function isAnswer(outcome: Outcome): boolean {
   return (
     outcome === 'answered' || outcome === 'client-error' || outcome === 'server-error' || outcome === 'rate-limited'
   );
 }
 
-/** Whether the request was given up while the indexer may still be working on it. */
+/** Whether the request ended while the indexer may still be working on it. */
 export function isGivenUp(outcome: Outcome): boolean {
   return outcome === 'timeout' || outcome === 'abandoned';
 }
@@ -42,14 +42,14 @@ export type RefusalReason =
   | 'breaker-open'
   /** The wait for the rate limit would be longer than the client's patience. */
   | 'rate-limit'
-  /** The backlog would keep it waiting longer than the client's patience. */
+  /** The wait in the backlog would be longer than the client's patience. */
   | 'expected-wait'
   /** The backlog holds as many requests as it may. */
   | 'queue-full'
-  /** It waited in the backlog until the client's patience was over: the indexer became slower. */
+  /** The request waited in the backlog until the client's patience was over: the indexer became slower. */
   | 'waited-too-long';
 
-/** A request is not sent now. */
+/** The refusal of a request. */
 export interface Refusal {
   readonly reason: RefusalReason;
   /** Milliseconds after which it may be worth asking again; 0 when that is not known. */

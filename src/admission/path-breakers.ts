@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { Breaker, type BreakerDependencies, type BreakerOptions } from './breaker.ts';
 
-/** Paths that are remembered; of more, those asked for last. */
+/** The most paths with a breaker; the least recently used one is dropped first. */
 const MOST_PATHS = 300;
 
-/** A circuit breaker for each path that is passed through: what fails on one path says nothing about another. */
+/** A circuit breaker for each path that is passed through: a failure on one path says nothing about another. */
 export class PathBreakers {
   readonly #dependencies: BreakerDependencies;
   readonly #options: BreakerOptions;

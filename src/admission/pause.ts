@@ -1,7 +1,7 @@
 import { Circuit } from './circuit.ts';
 import { type Guard, type Pass, passOf } from './guard.ts';
 
-/** A pause that follows a failed trial is longer than the one before by this factor. */
+/** A pause after a failed trial is at least this factor longer than the one before. */
 const LONGER_EACH_TIME = 1.5;
 
 export interface PauseDependencies {
@@ -13,25 +13,29 @@ export interface PauseDependencies {
 }
 
 export interface PauseOptions {
-  /** How long a pause lasts when the indexer did not say, in milliseconds. */
+  /** The length of a pause when the indexer does not name one, in milliseconds. */
   readonly defaultMs: number;
-  /** The longest pause that is believed, in milliseconds. */
+  /** The longest pause that is kept, whatever the indexer asks for, in milliseconds. */
   readonly longestMs: number;
 }
 
-/** A pause of that many milliseconds began, or the last of several ended: a trial was answered. */
+/**
+ * The first of some pauses in a row began, with that many milliseconds; or the last one ended, because a trial was
+ * answered.
+ */
 export type PauseTransition = { readonly state: 'begun'; readonly ms: number } | { readonly state: 'ended' };
 
 /**
- * The pause that the indexer, or the provider in front of it, asks for with 429. Until its end nothing is sent; then one
- * trial is, and the others follow when that was answered. Another 429 begins the next pause, longer than the one before.
+ * The pause that the indexer, or the provider in front of it, asks for with 429. Until its end nothing is sent. Then
+ * one request is sent as a trial, and the others follow when it is answered. A 429 to the trial begins the next pause,
+ * longer than the one before.
  */
 export class Pause implements Guard {
   readonly reason = 'paused';
   readonly #dependencies: PauseDependencies;
   readonly #options: PauseOptions;
   readonly #circuit: Circuit;
-  /** The length of the last pause, until a trial was answered. */
+  /** The length of the longest of the pauses in a row; 0 after a trial was answered. */
   #lengthMs = 0;
 
   constructor(dependencies: PauseDependencies, options: PauseOptions) {
@@ -55,7 +59,7 @@ export class Pause implements Guard {
     return passOf((outcome, retryAfter) => {
       if (isTrial) this.#circuit.forgetTrial();
       if (outcome === 'rate-limited') this.#begin(retryAfter, isTrial);
-      // The others were sent before the pause began: their answers say nothing about its end.
+      // Only a trial ends the pause: other requests were sent before it began.
       else if (isTrial && (outcome === 'answered' || outcome === 'client-error')) this.#end();
     });
   }
@@ -76,7 +80,7 @@ export class Pause implements Guard {
     this.#circuit.open(ms);
   }
 
-  /** By `Retry-After` (RFC 9110 10.2.3): seconds or a date. */
+  /** The pause that `Retry-After` asks for (RFC 9110 10.2.3: seconds or a date), or else the default. */
   #asked(retryAfter: string | undefined): number {
     const askedMs = this.#parse(retryAfter) ?? 0;
     return askedMs > 0 ? askedMs : this.#options.defaultMs;

@@ -3,20 +3,20 @@ import { getHeapStatistics } from 'node:v8';
 
 /** What this process uses, each from 0 to 1. */
 export interface ProcessLoad {
-  /** The share of V8's heap limit that is used. */
+  /** The used part of V8's heap limit. */
   readonly heap: number;
-  /** The share of the container's memory limit that is resident; 0 where no limit applies. */
+  /** The resident part of the container's memory limit; 0 without a limit. */
   readonly memory: number;
 }
 
 export interface ProcessGuardOptions {
-  /** The share of the heap limit, and of the container's limit, above which the process is full. */
+  /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
   readonly sampleEveryMs: number;
 }
 
 /**
- * Watches the process itself. While its memory is nearly used up misses are refused; hits and `/healthz` are still
+ * Watches the memory of this process. While it is nearly used up, misses are refused; hits and `/healthz` are still
  * answered.
  */
 export class ProcessGuard {
@@ -25,7 +25,7 @@ export class ProcessGuard {
   readonly #timer: NodeJS.Timeout;
   #load: ProcessLoad = { heap: 0, memory: 0 };
 
-  /** `sample`: reads the load; given in tests alone. */
+  /** `sample` reads the load; only tests pass it. */
   constructor(options: ProcessGuardOptions, sample: () => ProcessLoad = sampler()) {
     this.#options = options;
     this.#sample = sample;
@@ -37,7 +37,7 @@ export class ProcessGuard {
     return this.#load;
   }
 
-  /** Whether the memory was nearly used up at the last sample: the heap or the container, whichever is nearer its limit. */
+  /** Whether the heap or the container's memory was nearly used up at the last sample. */
   get isFull(): boolean {
     const { heap, memory } = this.#load;
     const { maxMemory } = this.#options;
@@ -55,9 +55,9 @@ export class ProcessGuard {
 }
 
 /**
- * The memory limit of the container in bytes, from what `process.constrainedMemory()` says; `undefined` where there is
- * none. A cgroup without a limit says so with 0, with 2^63 less a page (v1) or with 2^64 (v2): any number that the machine
- * does not have. The machine's own memory is no limit to go by: it is shared with other processes, and swapped.
+ * The memory limit of the container in bytes, by `process.constrainedMemory()`; `undefined` without a limit. Without a
+ * limit that is 0, 2^63 less a page (cgroup v1) or 2^64 (v2), so a number larger than the machine's memory is no limit.
+ * The machine's memory is not used as a limit: other processes share it, and it can be swapped.
  */
 export function containerLimitBytes(constrainedBytes: number, machineBytes: number): number | undefined {
   return constrainedBytes > 0 && constrainedBytes < machineBytes ? constrainedBytes : undefined;

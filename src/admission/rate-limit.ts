@@ -1,12 +1,15 @@
 import { Fifo } from './fifo.ts';
 
-/** A slot in time for one request, or how long the next free one is away, in milliseconds, when that is too long. */
+/**
+ * A reserved slot in time for one request, `waitMs` away; or `too-long` when the next free one is further away than
+ * allowed.
+ */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: number };
 
 export interface RateLimitDependencies {
   /**
-   * Reserves the next free slot among all instances that share the rate, if it is at most so far away. When they cannot
-   * be asked (`undefined`, or a failure), this instance keeps to the whole rate by itself.
+   * Reserves the next free slot among all instances that share the rate, if it is at most `longestWaitMs` away. When
+   * that is not possible (`undefined`, or a failure), this instance keeps to the whole rate by itself.
    */
   readonly reserveShared?: ((stepMs: number, longestWaitMs: number) => Promise<Reserved | undefined>) | undefined;
   /** Monotonic milliseconds. */
@@ -18,16 +21,17 @@ export interface RateLimitOptions {
   readonly perSecond: number;
 }
 
-/** What waiting for the rate comes to: the request may be sent, its signal was aborted, or the wait would be too long. */
+/** How waiting for the rate ends: the request may be sent, its signal was aborted, or the wait would be too long. */
 export type Taken = 'go' | 'abandoned' | { readonly waitMs: number };
 
 /**
- * At most so many requests a second, in even steps, first come, first served (GCRA: the generic cell rate algorithm with
- * no burst):
+ * Limits requests to a rate, in even steps, first come, first served (GCRA, the generic cell rate algorithm, without
+ * bursts):
  *
  *   slot = max(now, next free); next free = slot + 1000 / perSecond
  *
- * Slots belong to nobody: each is used by whoever has waited longest when it comes, so that one who leaves wastes none.
+ * A slot is not bound to the request that reserved it: when it comes, the longest waiting request uses it. So a request
+ * that leaves wastes no slot.
  */
 export class RateLimit {
   readonly #dependencies: RateLimitDependencies;
@@ -40,7 +44,10 @@ export class RateLimit {
     this.#stepMs = 1000 / options.perSecond;
   }
 
-  /** How long one who came after `ahead` others that have no slot yet would wait, in milliseconds, as far as is known. */
+  /**
+   * How long a request would wait, in milliseconds, with `ahead` others before it that have no slot yet, as far as is
+   * known.
+   */
   expectedWaitMs(ahead: number): number {
     return Math.max(0, this.#nextFreeAt - this.#dependencies.now()) + ahead * this.#stepMs;
   }
@@ -62,14 +69,14 @@ export class RateLimit {
       signal.addEventListener('abort', onAbort, { once: true });
       void this.#reserve(longestWaitMs).then(({ state, waitMs }) => {
         if (state === 'reserved') this.#useAfter(waitMs);
-        // It went with the slot of another, which has none now.
+        // This request has used another's slot, so the longest waiting one is refused in its place.
         else if (left === 'go') this.#waiting.first?.({ waitMs });
         else leave({ waitMs });
       });
     });
   }
 
-  /** A slot was not used: whoever has waited longest goes now. */
+  /** Gives a slot that was not used to the longest waiting request. */
   giveBack(): void {
     this.#waiting.first?.('go');
   }
@@ -86,7 +93,7 @@ export class RateLimit {
     try {
       return await this.#dependencies.reserveShared?.(this.#stepMs, longestWaitMs);
     } catch {
-      // Whoever waits must not hang on a bug.
+      // A bug must not leave requests waiting for ever.
       return undefined;
     }
   }

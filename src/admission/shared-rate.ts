@@ -1,12 +1,12 @@
 import type { Reserved } from './rate-limit.ts';
 
-/** A next free slot that is further away was written by another clock, or is rubbish: the rate begins anew. */
+/** A next free slot that is further away is garbage, or Redis' clock was set back: the rate begins anew. */
 const LONGEST_MS = 60_000;
 
 /**
  * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free slot. ARGV: the step and the
  * longest wait, in milliseconds. Returns whether a slot was reserved, and how far away it is, in microseconds (Redis
- * cuts numbers off to integers).
+ * truncates numbers to integers).
  */
 const RESERVE = `
 local time = redis.call('TIME')
@@ -21,17 +21,17 @@ redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ce
 return {1, waitMs * 1000}`;
 
 export interface SharedRateDependencies {
-  /** Runs a script in Redis; may reject, and may take as long as it likes. */
+  /** Runs a script in Redis; may reject, and may take any time. */
   readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Told when it changes: whether Redis decides for all instances, or this one alone for itself. */
+  /** Called when it changes whether Redis counts the rate for all instances, or this one counts for itself. */
   readonly onShared: (shared: boolean) => void;
 }
 
 export interface SharedRateOptions {
   readonly key: string;
-  /** What Redis has not answered by then is decided here, in milliseconds. */
+  /** How long Redis may take, in milliseconds. Then this instance decides by itself. */
   readonly budgetMs: number;
   /** After so many failures in a row Redis is not asked for `openMs`. */
   readonly failuresToOpen: number;

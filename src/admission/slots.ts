@@ -1,4 +1,4 @@
-/** An operation that was not asked for within this time needs nothing to be kept free for it. */
+/** No slots are kept free for an operation that was not asked for within this time, in milliseconds. */
 const RECENTLY_MS = 60_000;
 
 /** The part of an operation's share that is never lent to others while the operation is in use. */
@@ -12,7 +12,7 @@ export interface SlotsDependencies {
 export interface SlotsOptions {
   /** The most requests that may be at the indexer at once. */
   readonly max: number;
-  /** Fraction of the slots that belongs to each operation, 0 to 1; none where an operation is not named. */
+  /** The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. */
   readonly shares: Readonly<Record<string, number>>;
 }
 
@@ -22,11 +22,11 @@ interface Use {
 }
 
 /**
- * The slots for requests at the indexer. Each operation has a share. What it does not use is lent to the others, but
- * for a quarter of the share (and at least one slot) that stays free as long as the operation was asked for within the last minute: an operation
- * whose requests hang can take all that is lent to it, and the others still have slots of their own.
+ * The slots for requests at the indexer. Each operation has a share, and its unused slots are lent to the others. A
+ * quarter of the share (at least one slot) is never lent while the operation was asked for within the last minute. So
+ * when one operation's requests hang and take all they can borrow, the others still have slots of their own.
  *
- * An operation may start another request when a slot is free and
+ * An operation may start another request when a slot is free and (kept: the slots of an operation that are never lent)
  *
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  */
@@ -34,7 +34,7 @@ export class Slots {
   readonly #dependencies: SlotsDependencies;
   readonly #options: SlotsOptions;
   readonly #uses = new Map<string, Use>();
-  /** Operations with a share. */
+  /** The number of operations with a share. */
   readonly #sharers: number;
   #inUse = 0;
 
@@ -62,7 +62,8 @@ export class Slots {
   mayTake(operation: string): boolean {
     const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
     let free = this.#options.max - this.#inUse;
-    // What was lent comes back slot by slot: two operations that wait for theirs must not keep a free one from each other.
+    // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
+    // wait for theirs must not block each other.
     if (this.#use(operation).inUse < this.#kept(operation)) return free > 0;
     for (const [other, { inUse, askedAt }] of this.#uses) {
       if (other !== operation && askedAt > recentlyAt) free -= Math.max(0, this.#kept(other) - inUse);
@@ -70,7 +71,7 @@ export class Slots {
     return free > 0;
   }
 
-  /** Whether an operation has less than its share: then it goes before those that have theirs. */
+  /** Whether an operation uses less than its share: then it goes before the others. */
   isBelowShare(operation: string): boolean {
     return this.#use(operation).inUse < this.#share(operation);
   }
@@ -85,7 +86,10 @@ export class Slots {
     this.#inUse--;
   }
 
-  /** At least one slot, unless there are no more slots than operations with a share: then all of them are lent. */
+  /**
+   * The slots of an operation that are never lent: at least one, unless there are no more slots than operations with a
+   * share.
+   */
   #kept(operation: string): number {
     const share = this.#share(operation);
     const isScarce = this.#options.max <= this.#sharers;

@@ -14,13 +14,15 @@ import {
 import type { Encoding } from '../content-codings.ts';
 import { ownedBytes } from './entry.ts';
 
-/** A body up to this length is decoded on the main thread: 150 us at most, and less than the way to the thread pool costs. */
+/**
+ * Bodies up to this length are decoded on the main thread: 150 us at most, less than a round trip to the thread pool.
+ */
 const QUICK_BYTES = 64 * 1024;
 
 const [asGzip, asBrotli, asZstd] = [promisify(gzip), promisify(brotliCompress), promisify(zstdCompress)];
 const [ofGzip, ofBrotli, ofZstd] = [promisify(gunzip), promisify(brotliDecompress), promisify(zstdDecompress)];
 
-/** Answers of 2 to 25 KB: 2.0 to 4.8 times smaller in all three; higher levels cost far more and gain 2 %. */
+/** Each makes answers of 2 to 25 KB 2.0 to 4.8 times smaller; higher levels cost far more CPU time and gain 2 %. */
 const ENCODE: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
   gzip: (body) => asGzip(body, { level: 6 }),
   br: (body) =>
@@ -44,14 +46,14 @@ export async function encodeBody(encoding: Encoding, body: Buffer): Promise<Buff
 
 /**
  * Decodes a body that had this length before it was encoded: a small one at once, a large one off the event loop.
- * `undefined`, or a promise of it, for what is no such body. Spends no more memory than that length.
+ * `undefined`, or a promise of it, if the bytes do not decode to that length. Takes no more memory than that length.
  */
 export function decodeBody(
   encoding: Encoding,
   body: Buffer,
   length: number,
 ): Buffer | undefined | Promise<Buffer | undefined> {
-  // One byte of room beyond the length lets zlib end in one pass, and still see too long a body.
+  // With one byte of room beyond the length, zlib ends in one pass and still notices a body that is too long.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
   const whole = (decoded: Buffer) => (decoded.length === length ? ownedBytes(decoded) : undefined);
   if (length > QUICK_BYTES) return DECODE[encoding](body, options).then(whole, () => undefined);

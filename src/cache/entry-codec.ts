@@ -14,24 +14,24 @@ import { formsOf } from './forms.ts';
 import type { SharedCopy } from './tier.ts';
 
 /**
- * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis and
- * of the first bytes of a value, so that entries of another version are misses, both ways. Raise it whenever a key, the
- * layout, or the meaning of what is stored changes.
+ * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis
+ * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
+ * the layout, or the meaning of what is stored changes.
  */
 export const SCHEMA_VERSION = 5;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** The largest body that is stored, and read whatever the bytes declare. */
+/** The largest body, before encoding, that is stored or read. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** No entry is usable for longer than this after it was asked for; a number beyond it is garbage. */
+/** No entry is usable for longer than this after it was asked for; a larger number is garbage. */
 const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
 
 const MAX_EPOCH_MS = 8.64e15;
 
-/** Stands for an instant that has not come. */
+/** Stands for `undefined` in the place of an instant. */
 const NEVER = 0;
 
 /** The two lowest bits of the flags: the coding of the body. */
@@ -58,10 +58,10 @@ export const AT = {
   stringLengths: 76,
 } as const;
 
-/** Magic and checksum: equal for equal bytes only. */
+/** Magic and checksum: two stored entries have equal stamps only if their bytes are equal. */
 export const STAMP_BYTES = AT.flags;
 
-/** The bytes by which {@link isCopyOf} knows a stored entry: its stamp, and when it was asked for. */
+/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its stamp and `askedAt`. */
 export const COPY_BYTES = AT.freshUntil;
 
 const STRING_COUNT = 8;
@@ -105,8 +105,9 @@ export function encodeEntry(
 
 /**
  * The entry that was encoded under this key; its body has memory of its own and is still in the coding in which it was
- * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no sense,
- * text that cannot stand in a header. Never throws. Whether an encoded body can be decoded shows when it is.
+ * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no
+ * sense, text that cannot be sent in a header. Never throws. Damage inside an encoded body is only found when it is
+ * decoded.
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < FIXED_BYTES || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
@@ -159,7 +160,7 @@ export function checksumOf(start: Buffer): number {
   return start.readUInt32BE(AT.checksum);
 }
 
-/** Whether these are the first {@link COPY_BYTES} of the stored entry that this is a copy of. */
+/** Whether a stored entry that starts with these {@link COPY_BYTES} is the one that the copy was made of. */
 export function isCopyOf(start: Buffer, { askedAt, checksum }: SharedCopy): boolean {
   return (
     start.length === COPY_BYTES &&
@@ -173,7 +174,7 @@ function ownFingerprints(slice: Buffer): Buffer {
   return slice.length === 0 ? NO_MEMBERS : ownedBytes(slice);
 }
 
-// Written so that NaN fails every comparison.
+// The comparisons are written so that NaN fails them.
 function makesSense(entry: Omit<Entry, 'forms'>): boolean {
   const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtl, lifetime } = entry;
   const { completeness, regressedSince = 0 } = entry;
@@ -204,10 +205,13 @@ function isStatus(head: Head): boolean {
   return head.status >= 200 && head.status <= 599;
 }
 
-/** What Node refuses to send in a header: a request must not fail over it when the entry is long cached. */
+/**
+ * Characters that Node refuses to send in a header. They are refused here, so that no request fails because of a cached
+ * entry.
+ */
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** A strong entity tag (RFC 9110 8.8.3): the tags of the encodings are made of it. */
+/** A strong entity tag (RFC 9110 8.8.3): the tags of the encodings are derived from it. */
 const ETAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
 
 function canBeSent({ etag, head: { contentType, apiVersion = '' } }: Pick<Entry, 'head' | 'etag'>): boolean {

@@ -3,10 +3,10 @@ import { decodeBody, encodeBody } from './content-coding.ts';
 import type { Entry } from './entry.ts';
 import { ask, canBeEncoded, type Form, type Forms, giveUpEncoding, isAsked, keep, keptEncoding } from './forms.ts';
 
-/** An answer that is fresh for less than this is encoded only when it is asked for again. */
+/** An answer with a shorter lifetime is only encoded when its encoding is asked for a second time. */
 const LASTING_MS = 10_000;
 
-/** The most bodies that are encoded at once: beyond it answers go out as they are. */
+/** The most bodies that are encoded at once. Beyond it answers are sent as they are. */
 const MOST_AT_ONCE = 64;
 
 /** What a `FormMaker` reports. */
@@ -16,28 +16,28 @@ export interface FormEvent {
 }
 
 export interface FormMakerDependencies {
-  /** Called when an entry is kept in other codings than before: it takes more memory, or less. */
+  /** Called when the codings in which an entry is kept change, and with them the memory it takes. */
   readonly onChange: (entry: Entry) => void;
   readonly report: (event: FormEvent) => void;
 }
 
 export interface FormMakerOptions {
-  /** The encodings that may be sent. Of several that a client likes equally well, the first is made. */
+  /** The encodings that may be sent. Of those that a client weighs equally, the first is made. */
   readonly encodings: readonly Encoding[];
   /** A shorter body is never encoded. */
   readonly minBytes: number;
 }
 
-/** The codings of a body to be stored in Redis. */
+/** The coding and body of an entry to be stored in Redis. */
 export interface StoredForm {
   readonly coding: Coding;
   readonly body: Buffer;
 }
 
 /**
- * Chooses the coding in which a client gets an answer, and makes what is missing: each encoding once for an entry, off
- * the event loop, while the client gets what is there. An entry is kept in the codings that were asked for: where all clients
- * accept an encoding, in that alone.
+ * Chooses the coding in which a client gets an answer, and makes the missing ones: each encoding once for an entry, off
+ * the event loop, while the client gets a coding that is there. An entry is kept only in the codings that were asked
+ * for: if all clients accept an encoding, in that one alone.
  */
 export class FormMaker {
   readonly #dependencies: FormMakerDependencies;
@@ -51,15 +51,15 @@ export class FormMaker {
   }
 
   /**
-   * The form for a client. A promise where a large body has to be decoded first; `undefined`, or a promise of it, where
-   * what came from Redis cannot be decoded.
+   * The form for a client. A promise if a large body has to be decoded first; `undefined`, or a promise of it, if a
+   * body from Redis cannot be decoded.
    */
   of(entry: Entry, accepted: Accepted): Form | undefined | Promise<Form | undefined> {
     if (accepted === IDENTITY_ONLY || !this.#mayBeEncoded(entry.forms)) return this.#identity(entry);
     let isMade = false;
     for (const codings of accepted) {
       let best: Encoding | undefined;
-      // Without lists of its own: this is on the way of each hit.
+      // Make no arrays here: this runs on each hit.
       for (const encoding of this.#options.encodings) {
         if (!codings.includes(encoding)) continue;
         if (entry.forms[encoding] !== undefined) return this.#kept(entry, encoding);
@@ -69,13 +69,17 @@ export class FormMaker {
       isMade ||= best !== undefined;
       if (best === undefined && codings.includes('identity')) break;
     }
-    // It is sent only until the encoding is made, so it does not count as asked for, and is not kept for that.
+    // The identity form is sent only until the encoding is made. It does not count as asked for, so that it is not
+    // kept.
     const { identity } = entry.forms;
     if (identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity', identity);
     return this.#identity(entry);
   }
 
-  /** What is stored of an entry where instances share it: encoded if it lasts, so that no instance encodes it again. */
+  /**
+   * The form of an entry for Redis: encoded if its lifetime is 10 s or more, so that no other instance has to encode
+   * it.
+   */
   async toStore(entry: Entry): Promise<StoredForm> {
     const { forms, lifetime } = entry;
     const kept = this.#stored(forms);
@@ -85,7 +89,7 @@ export class FormMaker {
     return (await this.#encode(entry, encoding)) ?? this.#stored(forms);
   }
 
-  /** How many bodies are being encoded. */
+  /** The number of bodies that are being encoded. */
   get pending(): number {
     return this.#encoding.size;
   }
@@ -113,7 +117,7 @@ export class FormMaker {
     if (canBeEncoded(entry.forms) && (wasAsked || entry.lifetime >= LASTING_MS)) void this.#encode(entry, encoding);
   }
 
-  /** Makes one encoding of an entry at a time; `undefined` when it failed or made the body no smaller. */
+  /** Makes one encoding of an entry at a time; `undefined` when that failed or did not make the body smaller. */
   #encode(entry: Entry, encoding: Encoding): Promise<StoredForm | undefined> {
     const { forms } = entry;
     const underWay = this.#encoding.get(forms);

@@ -1,8 +1,8 @@
 import { type Coding, ENCODINGS, type Encoding } from '../content-codings.ts';
 
 /**
- * The body of an answer in the codings in which it is kept: one at least, each in memory of its own and never written to.
- * Copies of an entry share it, so that none is encoded twice.
+ * The body of an answer in the codings in which it is kept: at least one, each in memory of its own and never modified.
+ * Copies of an entry share this object, so that no body is encoded twice.
  */
 export interface Forms {
   /** The length of the body that the indexer sent. */
@@ -19,7 +19,7 @@ export interface Forms {
 export interface Form {
   readonly coding: Coding;
   readonly body: Buffer;
-  /** Whether another `Accept-Encoding` could have brought another coding. */
+  /** Whether the coding depends on `Accept-Encoding`, which `Vary` has to say then. */
   readonly varies: boolean;
 }
 
@@ -33,7 +33,7 @@ export function formsOf(body: Buffer, coding: Coding = 'identity', bytes = body.
   return forms;
 }
 
-/** The encoding in which a body is kept; `undefined` when it is kept as it is alone. */
+/** An encoding in which a body is kept; `undefined` when it is only kept as `identity`. */
 export function keptEncoding(forms: Forms): Encoding | undefined {
   return ENCODINGS.find((encoding) => forms[encoding] !== undefined);
 }
@@ -54,7 +54,7 @@ export function isAsked(forms: Forms, coding: Coding): boolean {
   return (forms.asked & BITS[coding]) !== 0;
 }
 
-/** Keeps a body in one more coding, and lets go of the others that were not asked for. */
+/** Keeps a body in one more coding, and drops the other codings that were not asked for. */
 export function keep(forms: Forms, coding: Coding, body: Buffer): void {
   forms[coding] = body;
   for (const other of ['identity', ...ENCODINGS] as const) {

@@ -5,13 +5,13 @@ import { keptBytes } from './forms.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
-/** What an entry costs beside its key and body: objects, a Buffer of its own, a slot of the LRU (measured: about 1100 bytes). */
+/** What an entry costs beside its key and body: objects, a Buffer, a place in the LRU (measured: about 1100 bytes). */
 const OVERHEAD_BYTES = 1100;
 
-/** No single entry may push out more than this share of the others. */
+/** An entry that takes a larger part of the memory is not kept: it would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
-/** What an entry costs, in the measure of `maxSizeBytes`. */
+/** The bytes of an entry that count towards `maxSizeBytes`. */
 function sizeOf({ key, forms, completeness }: Entry): number {
   const { members, tentative } = completeness;
   return keptBytes(forms) + members.byteLength + tentative.byteLength + key.length + OVERHEAD_BYTES;
@@ -19,29 +19,30 @@ function sizeOf({ key, forms, completeness }: Entry): number {
 
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
-  /** The wall clock, in epoch milliseconds. */
+  /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 export interface MemoryTierOptions {
   /** The bound over all entries: bodies, keys and overhead. */
   readonly maxSizeBytes: number;
-  /** The bound on their number: a garbage collection takes the longer the more there are. */
+  /** The bound on the number of entries: each one makes garbage collections longer. */
   readonly maxEntries: number;
 }
 
-/** An entry in memory, with the instant from which Redis is to be asked again before it is used. */
+/** An entry in memory, with the instant from which Redis must be asked again before it is used. */
 export interface MemoryCopy {
   readonly entry: Entry;
-  /** Epoch ms; starts at `memoryTtl` after the entry was kept, and may be moved by whoever has asked Redis. */
+  /** Epoch ms: `memoryTtl` after the entry was set. Later if Redis was asked since and failed. */
   askRedisAt: number;
-  /** Of its bytes in Redis; `undefined` when it is not known that Redis holds it. */
+  /** The checksum of its bytes in Redis; `undefined` when it is not known that Redis holds it. */
   sharedChecksum: number | undefined;
 }
 
 /**
- * The tier in this process: bounded by bytes and by number, the least recently used goes first. An entry larger than a sixteenth of
- * the bound is not kept, and neither is one that does not replace the usable one that is there.
+ * The tier in this process, bounded by bytes and by number; evicts the least recently used entry. Does not keep an
+ * entry larger than a sixteenth of the bound, nor one that by `precedence.ts` does not replace the usable entry of its
+ * key.
  */
 export class MemoryTier implements Tier {
   readonly #copies: LRUCache<string, MemoryCopy>;
@@ -63,7 +64,7 @@ export class MemoryTier implements Tier {
     return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
   }
 
-  /** The usable copy of a key, and a use of it: `get` for whoever must also decide whether Redis is to be asked. */
+  /** The usable copy of a key, with what decides whether Redis must be asked. Counts as a use, as `get` does. */
   peek(key: string): MemoryCopy | undefined {
     const copy = this.#copies.get(key);
     if (copy === undefined || this.#now() < usableUntil(copy.entry)) return copy;
@@ -71,13 +72,13 @@ export class MemoryTier implements Tier {
     return undefined;
   }
 
-  /** The usable copy of a key for people who look: no use of it. */
+  /** The usable entry of a key, for `GET /explain` and the status page. Does not count as a use. */
   inspect(key: string): Entry | undefined {
     const entry = this.#copies.peek(key)?.entry;
     return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
   }
 
-  /** `sharedChecksum`: of its bytes in Redis, if it was read there. */
+  /** `sharedChecksum`: the checksum of its bytes in Redis, if it was read from there. */
   set(entry: Entry, sharedChecksum?: number): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;
@@ -85,12 +86,12 @@ export class MemoryTier implements Tier {
     if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
     const copy: MemoryCopy = { entry, askRedisAt: now + entry.memoryTtl, sharedChecksum };
     this.#copies.set(entry.key, copy);
-    // Not `max` of the LRU: it would take 36 bytes for each of them at start.
+    // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
     if (this.#copies.size > this.#maxEntries) this.#copies.pop();
     return this.#copies.peek(entry.key) === copy;
   }
 
-  /** Counts an entry anew that is kept in other codings than when it was set; if it is the one that is kept. */
+  /** Counts the bytes of a kept entry again after its codings have changed. */
   resize(entry: Entry): void {
     const copy = this.#copies.peek(entry.key);
     if (copy?.entry.forms === entry.forms) this.#copies.set(entry.key, { ...copy });
@@ -104,12 +105,12 @@ export class MemoryTier implements Tier {
     this.#copies.clear();
   }
 
-  /** What the kept entries cost, in the measure of `maxSizeBytes`. */
+  /** The bytes of all kept entries, as they count towards `maxSizeBytes`. */
   get sizeBytes(): number {
     return this.#copies.calculatedSize;
   }
 
-  /** How many entries are kept, expired ones included until they are looked up or pushed out. */
+  /** The number of entries kept. Expired ones count until they are looked up or evicted. */
   get count(): number {
     return this.#copies.size;
   }

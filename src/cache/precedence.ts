@@ -1,17 +1,17 @@
 import { endingAt } from '../instants.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 
-/** What becomes of an answer beside the one that is kept: it takes the place, or why it does not. */
+/** Whether an answer replaces the kept one, or why not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
-/** After so long with nothing but regressed answers the indexer is believed: the kept answer may be the wrong one. */
+/** After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. */
 export const REGRESSION_GUARD_MS = 10 * 60_000;
 
 /**
- * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). An answer that is less complete is taken
- * for a regression by a replica that lags behind: a 404 where there was an answer, fewer children. Of equally complete
- * answers the one that was asked for later is right.
- * `redis-store.ts` holds the same rule for Redis; a property test compares the two.
+ * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
+ * there was an answer, fewer children) is taken for a regression of a replica that lags. Of equally complete answers
+ * the one that was asked for later is right. `redis-store.ts` holds the same rule for Redis; a property test compares
+ * the two.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareCompleteness(next.completeness, kept.completeness)) {
@@ -27,7 +27,9 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
   }
 }
 
-/** The kept answer for one more lifetime, after a regressed one came at `now`; its age goes on. */
+/**
+ * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
+ */
 export function extended(kept: Entry, now: number): Entry {
   const longer = endingAt(kept, Math.max(kept.freshUntil, now + kept.lifetime));
   return { ...longer, regressedSince: kept.regressedSince ?? now };
@@ -37,12 +39,12 @@ export function extended(kept: Entry, now: number): Entry {
 type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * What is listed counts first, the rank second: an answer that lists a child more is not less complete because that child is
- * pending. Where two answers differ only in what is tentative, neither is more complete: a pending child can come, and can be
- * invalidated. Where one of them lists nothing (a 404, a block list) the rank decides alone.
+ * The listed rows count first, the rank second: an answer with one more child is not less complete because that child
+ * is pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and
+ * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides.
  */
 function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
-  // Nearly always it is the same list again.
+  // Nearly always both list the same.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];
   if (listed.all.size > 0 && known.all.size > 0) {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * Where the entry of a key is in Redis. The braces make the digest the hash tag, so that what else belongs to the key
- * lies in the same slot of a Cluster. `prefix` says whose keys these are and of which chain.
+ * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry
+ * is in the same slot of a Cluster. `prefix` names the program, the schema version and the chain.
  */
 export function redisKeyFor(prefix: string): (key: string) => string {
   return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;

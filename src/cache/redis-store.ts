@@ -2,7 +2,7 @@ import { FINGERPRINT_BYTES, HIGHEST_RANK } from './entry.ts';
 import { AT, FIXED_BYTES } from './entry-codec.ts';
 import { REGRESSION_GUARD_MS } from './precedence.ts';
 
-/** What Redis did with an entry: took it, or kept the one it had. */
+/** What Redis did with an entry: stored it, or why it kept its own. */
 export type RedisStoreOutcome = (typeof OUTCOMES)[number];
 
 const OUTCOMES = ['stored', 'older', 'regressed'] as const;
@@ -12,13 +12,16 @@ export function isStoreOutcome(word: string): word is RedisStoreOutcome {
   return OUTCOMES.some((outcome) => outcome === word);
 }
 
-/** A stamp that is further ahead than clocks are apart is garbage, and garbage must not stay. */
+/**
+ * Clocks differ by less than this. A kept entry that was asked for further in the future is garbage and is replaced.
+ */
 const FURTHEST_AHEAD_MS = 60_000;
 
 /**
- * The rule of `precedence.ts` for the value that Redis holds, in one step with the store.
- * KEYS: the entry. ARGV: its bytes, the milliseconds to keep it, the instant up to which what was kept is purged: an
- * entry that was asked for by then is replaced by any other. Damage that only the checksum shows is not seen here: {@link DELETE_IF_SAME} is for whoever reads it.
+ * Stores an entry unless the one that Redis holds has precedence by the rule of `precedence.ts`, in one step. KEYS: the
+ * entry. ARGV: its bytes, the milliseconds to keep it, an instant: a kept entry that was asked for up to then is
+ * purged, and any other replaces it. The checksum of the kept entry is not verified here: a reader that finds damage
+ * runs {@link DELETE_IF_SAME}.
  */
 export const STORE = `
 local bytes, ttlMs, purgedUntil = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -73,9 +76,9 @@ local outcome = decide()
 if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
 return outcome`;
 
-/** KEYS: an entry. */
+/** Deletes an entry. KEYS: the entry. */
 export const DELETE = `redis.call('DEL', KEYS[1])`;
 
-/** KEYS: an entry. ARGV: how its bytes began when they were found damaged. */
+/** Deletes a damaged entry unless it was replaced. KEYS: the entry. ARGV: the first bytes of the damaged value. */
 export const DELETE_IF_SAME = `
 if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;

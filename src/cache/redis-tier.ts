@@ -18,7 +18,7 @@ import { keptBytes } from './forms.ts';
 import { DELETE, DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
 import type { SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
 
-/** What a `RedisTier` tells of its work. The first two come once a call, `redis-available` only when it changes. */
+/** The events of a `RedisTier`: one for each read and write, and `redis-available` when that changes. */
 export type RedisTierEvent =
   | {
       readonly name: 'redis-read';
@@ -34,18 +34,18 @@ export type RedisTierEvent =
       readonly name: 'redis-available';
       readonly operation: 'read' | 'write';
       readonly available: boolean;
-      /** The last fault, when it is no longer available. */
+      /** The last fault, when Redis is no longer available. */
       readonly reason: string | undefined;
     };
 
 /** What a `RedisTier` is built from. */
 export interface RedisTierDependencies {
   readonly connection: RedisConnection & RedisScripting;
-  /** Where the entry of a key is. */
+  /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
   /** The form in which an entry is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<StoredForm>;
-  /** Epoch milliseconds: what the instants of entries are in. */
+  /** Epoch milliseconds, the unit of entries' instants. */
   readonly now: () => number;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
@@ -53,9 +53,12 @@ export interface RedisTierDependencies {
 }
 
 export interface RedisTierOptions {
-  /** All work of one look-up ends within this. */
+  /** The longest that one look-up may take, in milliseconds. */
   readonly budgetMs: number;
-  /** After `faults` in a row the circuit breaker is open for `openMs`, then one call tries it; reads and writes apart. */
+  /**
+   * After `faults` in a row a circuit breaker is open for `openMs`, then one call is a trial. Reads and writes have one
+   * each.
+   */
   readonly breaker: { readonly faults: number; readonly openMs: number };
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
@@ -64,7 +67,7 @@ export interface RedisTierOptions {
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
 
-/** What lay under a key; without an entry when it is of no use, or is what the caller has a copy of. */
+/** What a read found. Without `entry` if the value is of no use, or the caller has a copy of it. */
 interface Found {
   readonly outcome: 'found' | 'absent' | 'corrupt';
   readonly isUnchanged?: boolean;
@@ -72,15 +75,15 @@ interface Found {
   readonly stamp: Buffer;
 }
 
-/** What was stored, by its checksum; or why it was not. */
+/** Whether the entry was stored, and the checksum of its bytes. */
 interface Stored {
   readonly outcome: RedisStoreOutcome;
   readonly checksum: number;
 }
 
 /**
- * The tier that instances share. A fault of Redis (away, hung, slow, read-only, full) costs a look-up its budget at
- * most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
+ * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up its budget
+ * at most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
  */
 export class RedisTier implements SharedTier {
   readonly #dependencies: RedisTierDependencies;
@@ -137,12 +140,12 @@ export class RedisTier implements SharedTier {
     await connection.runScript(DELETE, [redisKey(key)], []).catch(() => {});
   }
 
-  /** How many entries are being written. */
+  /** The number of entries that are being written. */
   get pendingWrites(): number {
     return this.#pending.size;
   }
 
-  /** Resolves when no entry is being written, those that were added meanwhile included. */
+  /** Resolves when no entry is being written, including those added meanwhile. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
@@ -168,7 +171,8 @@ export class RedisTier implements SharedTier {
       : { outcome: 'found', entry, stamp };
   }
 
-  // Damaged bytes could look more complete than every answer to come. That they stay is no fault that anyone waits for.
+  // Damaged bytes could look more complete than every later answer, so they are deleted. Nobody waits for that, and a
+  // failure is ignored.
   #forget(redisKey: string, stamp: Buffer): void {
     this.#dependencies.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
   }
@@ -217,7 +221,7 @@ async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Prom
   return outcome === 'rejected' ? 'rejected-by-breaker' : outcome;
 }
 
-/** What fails with one node of a Cluster is no reason to leave the others alone. */
+/** The loss of one node of a Cluster does not count in the circuit breaker: the other nodes can still be asked. */
 function failedAlone(error: unknown): 'failed' {
   if (error instanceof NodeLost) return 'failed';
   throw error;

@@ -6,42 +6,45 @@ import { extended, precedenceOver } from './precedence.ts';
 import type { SharedStore, SharedTier } from './tier.ts';
 
 /**
- * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. `stamp` is there when Redis
- * answered: it tells what Redis held from what it may hold later.
+ * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. `stamp` is present when Redis
+ * answered, and identifies the value that it held then.
  */
 export type Lookup = { readonly stamp?: Buffer | undefined } & (
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
   | { readonly state: 'miss' }
 );
 
-/** What became of an answer: `kept` is what the cache holds instead, for one more lifetime instead of a regressed one. */
+/** The outcome of a store. `kept` is the entry that the cache holds instead; a regressed answer extends it. */
 export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
-/** What both tiers hold of a key. `failed`: Redis did not answer in time, or not all purges are known. */
+/** What each tier holds for a key. `failed`: Redis did not answer in time, or not all purges are known. */
 export interface Inspected {
   readonly memory: Entry | undefined;
   readonly redis: Entry | 'absent' | 'failed' | 'not configured';
 }
 
-/** The bans that purges left behind, and what remains of entries under them. */
+/** The bans that purges left behind, applied to entries. */
 export interface Purges {
-  /** The entry, a copy whose lifetime ended with a soft purge, or `undefined` for one that is gone. */
+  /** The entry, a copy of it that a soft purge made stale, or `undefined` if it is purged. */
   applyBans(entry: Entry): Entry | undefined;
-  /** What was asked for up to here (epoch ms) with its tags was purged in one way or the other; 0 when nothing was. */
+  /** Entries with these tags that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
   purgedUntil(entry: Pick<Entry, 'tags'>): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
 }
 
-/** What a store may take beside the entry. */
+/** Optional arguments of a store. */
 export interface StoreHints {
-  /** What the look-up before had found: memory may be too small to hold it. */
+  /** What the look-up had found, in case that memory does not hold it. */
   readonly known?: Entry | undefined;
-  /** Called once: with `true` when Redis holds this entry or a better one, with `false` when nothing has come to Redis. */
+  /**
+   * Called once: with `true` when Redis holds this entry or a better one, with `false` when the entry did not reach
+   * Redis.
+   */
   readonly onShared?: ((isShared: boolean) => void) | undefined;
-  /** What memory keeps in place of the entry: the same bytes with other instants. */
+  /** The entry for memory, if it differs from the one for Redis: the same bytes with other instants. */
   readonly inMemory?: Entry | undefined;
 }
 
@@ -55,11 +58,11 @@ export interface TieredCacheDependencies {
 }
 
 export interface TieredCacheOptions {
-  /** After Redis failed, how long memory answers by itself before Redis is asked again, in milliseconds. */
+  /** How long memory answers alone after a failure of Redis before Redis is asked again, in milliseconds. */
   readonly retryRedisMs: number;
 }
 
-/** Memory before Redis: what memory holds and may still answer with costs no Redis call. Never throws. */
+/** Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Never throws. */
 export class TieredCache {
   readonly #dependencies: TieredCacheDependencies;
   readonly #options: TieredCacheOptions;
@@ -69,7 +72,10 @@ export class TieredCache {
     this.#options = options;
   }
 
-  /** What memory may answer with at once. A copy that Redis has to be asked about first is a miss here. */
+  /**
+   * What memory may answer with at once. A fresh copy whose memory TTL is over is a miss here: Redis must be asked
+   * first.
+   */
   lookInMemory(key: string): Lookup {
     const { memory, redis, now } = this.#dependencies;
     const copy = memory.peek(key);
@@ -78,22 +84,23 @@ export class TieredCache {
     return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
-  /** The best of both tiers, asking Redis once; memory keeps what it learned. */
+  /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. */
   async lookUp(key: string): Promise<Lookup> {
     const { redis, purges } = this.#dependencies;
     if (redis === undefined) return this.lookInMemory(key);
-    // A purge of all is known by the key alone, and this key is of before the look that may come during the read.
+    // A purge of all only changes the epoch in the keys. This key has the epoch from before the read, so purges had to
+    // be known then.
     const wasCurrent = purges.isCurrent;
     const copy = this.#sharedCopy(key);
     const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
-    // Asked after the read: the bans that are known by then are those that are applied to its entry.
+    // Check again after the read: the bans that are known by now are applied to the entry.
     if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
     const entry = read.state === 'unchanged' ? copy?.entry : read.state === 'found' ? read.entry : undefined;
     const found = entry === undefined ? this.#forget(key) : this.#learn(entry, read.stamp);
     return { ...found, stamp: read.stamp };
   }
 
-  /** What each tier holds that may be used, for people who look: neither tier changes, and nothing is learned. */
+  /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
   async inspect(key: string): Promise<Inspected> {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
@@ -122,10 +129,7 @@ export class TieredCache {
     return entry.askedAt <= this.#dependencies.purges.purgedUntil(entry);
   }
 
-  /**
-   * Stores in both tiers, Redis in the background. A regressed answer is not stored: what is kept lives for
-   * one more lifetime.
-   */
+  /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
   set(entry: Entry, { known, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, purges, now } = this.#dependencies;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
@@ -145,7 +149,10 @@ export class TieredCache {
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
-  /** A fresh copy of what Redis held. Of another one Redis will most often hold a successor, and is asked for that at once. */
+  /**
+   * A fresh copy in memory of the entry in Redis. For a stale one, Redis most likely holds a successor, so the whole
+   * entry is read at once.
+   */
   #sharedCopy(key: string): (MemoryCopy & { readonly sharedChecksum: number }) | undefined {
     const copy = this.#dependencies.memory.peek(key);
     if (copy === undefined || this.#dependencies.now() >= copy.entry.freshUntil) return undefined;
@@ -153,12 +160,12 @@ export class TieredCache {
     return sharedChecksum === undefined ? undefined : { ...copy, sharedChecksum };
   }
 
-  /** What Redis holds, unless memory holds better. */
+  /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #learn(entry: Entry, stamp: Buffer | undefined): Lookup {
     const { memory, purges, now } = this.#dependencies;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
-    // It is stale by a soft purge, and what is kept was asked for after it.
+    // A soft purge made the entry from Redis stale, and the kept entry was asked for after that purge.
     if (kept !== undefined && this.isPurged(entry)) return this.#lookupOf(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
@@ -168,7 +175,10 @@ export class TieredCache {
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
   }
 
-  /** Redis let go of it before its time (an eviction): the memory copy must not outlive it. */
+  /**
+   * Redis does not hold the key. A memory copy that had to be confirmed is deleted: Redis evicted or lost the entry,
+   * and the copy must not outlive it.
+   */
   #forget(key: string): Lookup {
     const { memory, now } = this.#dependencies;
     const copy = memory.peek(key);
@@ -186,7 +196,7 @@ export class TieredCache {
     return this.lookForFallback(key);
   }
 
-  /** The entry that a new answer is compared with. One that is purged is not compared with. */
+  /** The entry that a new answer is compared with: usable and not purged. */
   #keptEntry(key: string, known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
     const inMemory = memory.peek(key)?.entry;
@@ -206,7 +216,7 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
       const copy = memory.peek(entry.key);
-      // Another instance has stored better meanwhile: memory learns it when it is asked for next.
+      // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
       if (outcome === 'kept' && copy?.entry.forms === entry.forms) memory.delete(entry.key);
       if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
       onShared?.(outcome !== 'failed');

@@ -1,63 +1,69 @@
 import type { RedisScripting } from '../redis/connect.ts';
 import { FAIL, RELEASE, RENEW, SETTLE } from './lease-scripts.ts';
 
-/** The right to load a key for all instances. To be ended exactly once, in one of three ways. */
+/** The right to load a key for all instances. Must be ended exactly once, by one of its three methods. */
 export interface Lease {
-  /** Milliseconds until the load under it has to have ended, above 0: the lease is renewed until then and no longer. */
+  /** Milliseconds, above 0, in which the load has to end: soon after, the lease is no longer renewed. */
   readonly remainingMs: number;
-  /** The first way: Redis holds the answer. All who wait look at it. */
+  /** Redis holds the answer: wakes all waiters, which read it. */
   settle(): void;
-  /** The second: the indexer failed, and that is the answer to all who wait. */
+  /** The indexer failed: gives this failure to all waiters. */
   fail(failure: string): void;
-  /** The third: nothing came of it that would be true elsewhere. Exactly one of those who wait takes over. */
+  /** The load ended for a reason that concerns this process alone (shed, shutdown): exactly one waiter takes over. */
   release(): void;
 }
 
 export interface HeldLeaseDependencies {
   readonly redis: RedisScripting;
-  /** The lease has been ended here: it is to be forgotten. */
+  /** Called when this process has ended the lease. */
   readonly onEnd: (lease: Lease) => void;
-  /** Sends the end of the lease to Redis, again if need be until `expiresAt` (monotonic ms). */
+  /** Sends the end of the lease to Redis, and repeats that until it succeeds or `expiresAt` (monotonic ms). */
   readonly deliver: (send: () => Promise<unknown>, expiresAt: number) => void;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
 export interface HeldLeaseOptions {
-  /** How long a lease lasts without being renewed: what a killed holder costs the others. */
+  /** How long a lease lasts without renewal, in milliseconds: waiters lose this much when the holder is killed. */
   readonly leaseMs: number;
-  /** A load that ends within it costs no renewal; well below `leaseMs`, so that one renewal may be lost. */
+  /**
+   * In milliseconds. Most loads should end before the first renewal; well below `leaseMs`, so that one renewal may be
+   * lost.
+   */
   readonly renewEveryMs: number;
-  /** The age of a load from which its lease is renewed no more: a holder that is stuck does not keep it for ever. */
+  /**
+   * The age of a load, in milliseconds, from which its lease is no longer renewed: a stuck holder must not keep it for
+   * ever.
+   */
   readonly longestMs: number;
-  /** How long a failure is the answer to all. */
+  /** How long a failure of the indexer answers the key for all instances, in milliseconds. */
   readonly failureTtlMs: number;
 }
 
-/** Which lease it is. */
+/** What identifies a lease. */
 export interface LeaseIdentity {
   /** The entry's key. */
   readonly redisKey: string;
-  /** What tells this holder from every other one. */
+  /** Unique to this holder. */
   readonly token: string;
   /** When the lease was asked for, monotonic milliseconds. */
   readonly acquiredAt: number;
 }
 
-/** What a wake is published on: this, and the name of an instance. */
+/** The channel of an instance is this prefix and the instance's name. */
 export const CHANNEL_PREFIX = 'toncache:wake:';
 
-/** How long before the last end of its lease a load has to be done, so that the answer can be stored under it. */
+/** A load has to end this long before its lease can no longer be renewed, so that the answer is stored in time. */
 const MARGIN_MS = 250;
 
-/** The keys of a lease and of those who wait for it, in the slot of the entry. */
+/** The Redis keys of a lease and of its set of waiters, in the slot of the entry. */
 export function leaseKeys(redisKey: string): [lease: string, waiters: string] {
   return [`${redisKey}:lease`, `${redisKey}:waiters`];
 }
 
 /**
- * A lease in the hands of this process, renewed until it is ended. When a renewal finds that it is not ours any more,
- * renewals stop and the load goes on: the rule of precedence decides between its answer and that of the new holder.
+ * A lease that this process holds, renewed until it is ended. When a renewal finds that the lease is no longer ours,
+ * renewals stop and the load continues: `cache/precedence.ts` decides between its answer and that of the new holder.
  */
 export class HeldLease implements Lease {
   readonly #dependencies: HeldLeaseDependencies;
@@ -112,7 +118,7 @@ export class HeldLease implements Lease {
       if (isOurs === 1) this.#expiresAt = renewedAt + extensionMs;
       else clearInterval(this.#renewals);
     } catch {
-      // Lost with its connection, or refused. The next renewal comes before the lease expires.
+      // The renewal was lost or refused. The next one comes before the lease expires.
     }
   }
 

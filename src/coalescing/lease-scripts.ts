@@ -1,24 +1,28 @@
 /**
  * The lease of a key in Redis, in the slot of its entry. Its value is one of
  *
- * - `held AGE TOKEN`: TOKEN is loading the key, and had been loading it for AGE milliseconds when it last took or renewed
- *   the lease. With the time that has passed since then, which the expiry tells, that is the age of the load.
- * - `failed FAILURE`: the indexer failed. Whoever asks for the lease before it expires gets this failure.
+ * - `held AGE TOKEN`: the holder TOKEN is loading the key. AGE is the age of its load, in milliseconds, when it took or
+ *   last renewed the lease. The age of the load now is AGE plus the time since then, which follows from the expiry.
+ * - `failed FAILURE`: the indexer failed. An instance that asks for the lease before this value expires gets the
+ *   failure.
  *
- * Any other value, and one without an expiry or with one too far ahead, is garbage and free to be taken. `waiters` is the
+ * Any other value, and one without an expiry or with one too far ahead, is garbage and is overwritten. `waiters` is the
  * set of instances that wait for the lease.
  */
 
-/** No failure is kept for longer: `coalescing.failureTtl` is at most that. */
+/** The maximum of `coalescing.failureTtl`, so a failure with a later expiry is garbage. */
 const LONGEST_FAILURE_TTL_MS = 60_000;
 
-/** How long a set of waiters outlives its lease. Whoever still waits polls, and each poll adds it again. */
+/**
+ * How long a set of waiters outlives its lease, in milliseconds. Instances that still wait poll, and each poll adds
+ * them again.
+ */
 const WAITERS_STAY_MS = 1000;
 
 /**
- * Looks at the entry again and takes the lease, or waits for it, in one step: nobody can store or release in between.
- * KEYS: entry, lease, waiters. ARGV: the stamp that the entry had when it was looked at, `take` or `watch`, our token,
- * the milliseconds of a lease, the age in milliseconds from which a load is taken over, this instance.
+ * Looks at the entry again and takes the lease, or joins the waiters, in one step: nobody can store or release in
+ * between. KEYS: entry, lease, waiters. ARGV: the stamp that the entry had when it was read, `take` or `watch`, our
+ * token, the milliseconds of a lease, the age in milliseconds from which a load is taken over, this instance.
  */
 export const ACQUIRE = `
 local stamp = redis.pcall('GETRANGE', KEYS[1], 0, 7)
@@ -49,7 +53,7 @@ local function isHeldBy(lease, token)
 end`;
 
 /**
- * Renews the lease if it is still ours, and tells whether it was: 1 or 0. One that has expired is not taken again, even
+ * Renews the lease if it is still ours, and returns whether it was: 1 or 0. An expired lease is not taken again, even
  * if nobody has taken it since. KEYS: lease. ARGV: our token, the age of the load, the milliseconds until it expires.
  */
 export const RENEW = `${IS_HELD_BY}
@@ -57,9 +61,9 @@ if not isHeldBy(KEYS[1], ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], 'held ' .. ARGV[2] .. ' ' .. ARGV[1], 'PX', ARGV[3])
 return 1`;
 
-// PUBLISH may fail: a Redis user without the right to the channels must not lose the whole step, and waiters poll anyway.
-// It is PUBLISH in a Cluster too: a sharded channel would have to lie in the slot of the key, and so could not be an
-// instance's own.
+// PUBLISH may fail without failing the script: a Redis user may lack the right to the channels, and waiters poll
+// anyway. PUBLISH is used in a Cluster too, because a script can only use a sharded channel in the slot of its keys,
+// and an instance has one channel for all keys.
 const WAKE_ALL = `
 local function wakeAll(waiters, prefix, message)
   for _, instance in ipairs(redis.pcall('SMEMBERS', waiters)) do
@@ -69,14 +73,17 @@ local function wakeAll(waiters, prefix, message)
 end`;
 
 /**
- * Sent once Redis has answered to the store of the entry: ends the lease if it is still ours, and wakes all waiters in any
+ * Sent when Redis has answered the store of the entry. Ends the lease if it is still ours; wakes all waiters in any
  * case. KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key.
  */
 export const SETTLE = `${IS_HELD_BY}${WAKE_ALL}
 if isHeldBy(KEYS[1], ARGV[1]) then redis.call('DEL', KEYS[1]) end
 wakeAll(KEYS[2], ARGV[2], ARGV[3] .. ' changed')`;
 
-/** KEYS: lease, waiters. ARGV: our token, the prefix of channels, the entry's key, the failure, how many milliseconds it is kept. */
+/**
+ * Replaces the lease by a failure, and wakes all waiters with it. KEYS: lease, waiters. ARGV: our token, the prefix of
+ * channels, the entry's key, the failure, its TTL in milliseconds.
+ */
 export const FAIL = `${IS_HELD_BY}${WAKE_ALL}
 if not isHeldBy(KEYS[1], ARGV[1]) then return end
 if tonumber(ARGV[5]) > 0 then redis.call('SET', KEYS[1], 'failed ' .. ARGV[4], 'PX', ARGV[5])

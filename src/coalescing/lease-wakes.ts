@@ -1,24 +1,24 @@
-/** What a wait for another instance's load comes to. */
+/** How a wait for another instance's load ends. */
 export type Landing =
-  /** The entry is another than the one that was seen. */
+  /** The entry in Redis has changed. */
   | { readonly state: 'changed' }
-  /** The indexer failed; in the words of whoever held the lease. */
+  /** The indexer failed; `failure` is what the holder of the lease shared. */
   | { readonly state: 'failed'; readonly failure: string }
-  /** Nobody holds the lease any longer. */
+  /** The lease is free. */
   | { readonly state: 'free' };
 
-/** One who waits to be woken. */
+/** A wait for a wake. */
 export interface Wake {
   readonly landing: Promise<Landing>;
   /** To be called when the wait is over, however it ended. */
   forget(): void;
 }
 
-/** Those in this process who wait for loads of other instances. A message that nobody waits for is nothing. */
+/** The waits of this process for loads of other instances. A message that nobody waits for is ignored. */
 export class LeaseWakes {
   readonly #waiting = new Map<string, Set<(landing: Landing) => void>>();
 
-  /** Begins a wait: whoever expects before asking Redis misses no message. */
+  /** Begins a wait. Call this before asking Redis for the lease, so that no message is missed. */
   expect(redisKey: string): Wake {
     const { promise: landing, resolve } = Promise.withResolvers<Landing>();
     const waiting = this.#waiting.get(redisKey) ?? new Set();
@@ -32,7 +32,7 @@ export class LeaseWakes {
     };
   }
 
-  /** Takes `KEY changed`, `KEY free` or `KEY failed FAILURE`; anything else is ignored. */
+  /** Handles `KEY changed`, `KEY free` and `KEY failed FAILURE`; ignores anything else. */
   readonly onMessage = (message: Buffer): void => {
     const [, redisKey = '', word, failure] = /^(\S+) (changed|free|failed)(?: (.*))?$/s.exec(message.toString()) ?? [];
     const landing: Landing | undefined =

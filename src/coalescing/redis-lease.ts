@@ -7,31 +7,34 @@ import { type Landing, LeaseWakes, type Wake } from './lease-wakes.ts';
 
 /** The result of asking for a lease. */
 export type Acquisition =
-  /** Load it: the lease is ours, or Redis did not say so in time and may yet have given it to us. */
+  /** Load the key: the lease is ours, or Redis did not answer in time and may have given it to us. */
   | { readonly state: 'load'; readonly lease: Lease }
-  /** Another instance loads it: to be waited for, without a permit. */
+  /** Another instance is loading the key: end the ticket, then await `landed`. */
   | { readonly state: 'taken'; readonly landed: () => Promise<Landing | { readonly state: 'unavailable' }> }
   | Exclude<Landing, { state: 'free' }>;
 
 export interface RedisLeaseDependencies {
   readonly redis: RedisScripting & RedisListening;
-  /** Where the entry of a key is. */
+  /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
 export interface RedisLeaseOptions extends HeldLeaseOptions {
-  /** The age of a load from which a new flight takes its lease over: that load was sent too long ago to be joined. */
+  /**
+   * The age of a load, in milliseconds, from which a new flight takes its lease over: such a load is too old to be
+   * joined.
+   */
   readonly collapseWindowMs: number;
-  /** A poll that takes longer ends the wait. */
+  /** A poll that takes longer, in milliseconds, ends the wait. */
   readonly pollBudgetMs: number;
 }
 
-/** Delay before the end of a lease is sent to Redis again; doubled each time. */
+/** Milliseconds before the end of a lease is sent to Redis again; doubled each time. */
 const FIRST_RETRY_MS = 25;
 
-/** Between looks at Redis while waiting to be woken; the last one repeats. */
+/** Milliseconds between polls of Redis while waiting to be woken; the last one repeats. */
 const POLLS_MS = [25, 50, 100];
 
 /**
@@ -40,31 +43,34 @@ const POLLS_MS = [25, 50, 100];
  *
  * - Stored before the acquisition. 1. A looks and finds nothing. 2. B stores and ends its lease. 3. A acquires, which looks at
  *   the entry again in its own step: `changed`.
- * - Died after the store. 1. A stores. 2. A is killed before it ends its lease. 3. B polls, sees another stamp at the entry:
- *   `changed`. One who comes later finds the entry and asks for no lease while it is fresh.
- * - Asked between store and end. 1. A stores an answer that is stale already. 2. B, which has seen it, asks for the lease and
- *   gets `taken`. 3. A ends the lease and wakes B, which looks again and acquires: one round trip later than it could have.
- * - Ended before the wait. 1. B asks for the lease and gets `taken`. 2. A releases before B listens. B's wake is expected before
- *   its request is sent, and the script registers B in the same step in which it sees A's lease: the release finds B.
+ * - Died after the store. 1. A stores. 2. A is killed before it ends its lease. 3. B polls, sees another stamp at the
+ *   entry: `changed`. Later requests find the entry and ask for no lease while it is fresh.
+ * - Asked between store and end. 1. A stores an answer that is stale already. 2. B, which has seen it, asks for the
+ *   lease and gets `taken`. 3. A ends the lease and wakes B, which looks again and acquires, one round trip later than
+ *   possible.
+ * - Ended before the wait. 1. B asks for the lease and gets `taken`. 2. A releases before B waits. No wake is lost: B
+ *   expects its wake before it sends its request, and the script registers B in the same step in which it sees A's
+ *   lease.
  * - Wake lost. 1. B waits. 2. A releases; the message is lost with a connection. 3. B polls, with the script that acquires.
  * - Holder dies. 1. B and C wait. 2. A is killed, or stopped for longer than a lease. 3. The lease expires for want of
- *   renewal. 4. B and C poll `free` and acquire. Redis gives the lease to the first; the other one waits for that.
+ *   renewal. 4. B and C poll `free` and acquire. Redis gives the lease to the first; the other one waits again.
  * - Holder outlives the lease. 1. A's query takes longer than a lease. 2. A renews. 3. B polls `taken`. The lease says
  *   how old the load is, so that a new flight of B knows when it is too old to be joined, however often it was renewed.
  * - Slow renewal. 1. A's event loop stalls for longer than a lease. 2. The lease expires, C takes it. 3. A renews: the
  *   lease is not A's, and A renews no more. If nobody has taken it, A does not take it back either: A's query may be
- *   about to time out because of the stall alone, which is not to be the answer to all.
+ *   about to time out because of the stall alone, and that timeout must not become the answer to all.
  * - Renewal lost. 1. A's renewal is lost with its connection. 2. A renews again one interval later, before the lease
  *   expires. Where the connection stays away for longer, this is a slow renewal.
- * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last: it renews only what is A's, and
- *   that lease is gone.
+ * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last and does nothing: it renews
+ *   only A's own lease, which is gone.
  * - End after takeover. 1. A's lease has expired and is C's. 2. A releases, fails or stores. The end compares tokens and
  *   leaves C's lease alone; the rule of precedence decides whether A's answer stays.
  * - Acquisition reply lost. 1. A's script is executed, its reply is lost. 2. A loads without knowing of its lease. 3. A
  *   renews and ends it as if the reply had come.
- * - End lost. 1. A's end of the lease is lost with its connection. 2. A repeats it on the next one, as long as the lease
- *   may last: B would wait for a load that is over.
- * - Stuck holder. 1. A's load never ends. 2. A renews until the longest life of a lease and no more. 3. As when it dies.
+ * - End lost. 1. A's end of the lease is lost with its connection. 2. A repeats it on the next one, until the lease
+ *   expires: otherwise B would wait for a load that is over.
+ * - Stuck holder. 1. A's load never ends. 2. A stops renewing when the load has reached `longestMs`. 3. As in "Holder
+ *   dies".
  */
 export class RedisLease {
   readonly #dependencies: RedisLeaseDependencies;
@@ -82,8 +88,9 @@ export class RedisLease {
   }
 
   /**
-   * Acquires the lease of a key whose entry had this stamp when it was looked at, within `budgetMs`. `isFirst`: only the
-   * first request of a flight may take an old lease over, or all who wait would, one after another. Never rejects.
+   * Acquires the lease of a key whose entry had this stamp when it was looked at, within `budgetMs`. `isFirst`: only
+   * the first attempt of a flight may take an old lease over; otherwise all waiters would do so, one after another.
+   * Never rejects.
    */
   async acquire(key: string, look: { stamp: Buffer; budgetMs: number; isFirst: boolean }): Promise<Acquisition> {
     const { redis, now } = this.#dependencies;
@@ -104,7 +111,10 @@ export class RedisLease {
     return { state: 'load', lease };
   }
 
-  /** Releases every lease whose load is still under way, and resolves when Redis has them. No end is repeated from then on. */
+  /**
+   * Releases every lease whose load is still under way, and resolves when Redis has answered. Failed ends are not
+   * repeated from then on.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     for (const lease of this.#held) lease.release();
@@ -133,7 +143,7 @@ export class RedisLease {
     }
   }
 
-  /** In the background, until Redis has heard of it or the lease has expired by itself. */
+  /** Runs in the background until Redis has answered or the lease has expired. */
   readonly #deliver = (send: () => Promise<unknown>, expiresAt: number): void => {
     const delivery = this.#untilHeard(send, expiresAt).finally(() => this.#deliveries.delete(delivery));
     this.#deliveries.add(delivery);
@@ -154,7 +164,7 @@ export class RedisLease {
 
 type Reply = Landing | { readonly state: 'taken' } | { readonly state: 'held' } | { readonly state: 'unavailable' };
 
-/** What the script says. */
+/** The words that the script returns. */
 const STATES = new Set(['changed', 'failed', 'free', 'held', 'taken']);
 
 /** The value of `promise`, or `undefined` when it does not come within `ms`. */

@@ -1,47 +1,53 @@
-/** What a load may do with the flight it runs in. */
+/** The flight of a load, as the load sees it. */
 export interface Flight {
-  /** Aborted when nobody waits any longer for a flight that has not departed. */
+  /** Aborted when the last waiter leaves before the flight has departed. */
   readonly signal: AbortSignal;
-  /** Whether somebody has joined this flight that another began. */
+  /** Whether anyone joined the flight after it began. */
   isFollowed: boolean;
-  /** Called when somebody joins. Set by the load, where it matters who waits. */
+  /** Called when somebody joins. Set by the load. */
   onFollowed?: (() => void) | undefined;
-  /** It is under way upstream: from here on the flight runs to its end, whoever waits, and its answer is stored. */
+  /**
+   * To be called when the request is sent to the indexer. From then on the flight runs to its end, even if nobody
+   * waits.
+   */
   depart(): void;
 }
 
-/** One who waits for a flight, and may leave before it lands. */
+/** A request that waits for a flight, and may leave before it lands. */
 export interface Waiter {
-  /** Why it waits no longer; `undefined` while it waits. */
+  /** Why it has left; `undefined` while it waits. */
   readonly reason: unknown;
-  /** To be called once when it leaves. Set by the flight that it waits for: it waits for one at a time. */
+  /** To be called once when the waiter leaves. Set by the flight that it waits for; it waits for one at a time. */
   onEnd: (() => void) | undefined;
 }
 
-/** What waiting for a flight came to: its value, or that this waiter left before it landed. */
+/** How waiting for a flight ended: with its value, or by leaving before it landed. */
 export type Wait<T> = {
   /** Whether this waiter followed a flight that another one had started. */
   readonly collapsed: boolean;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
-  /** How long an outcome is kept after landing and answers newcomers without another load: above 0 for failures only. */
+  /** How long an outcome answers newcomers after landing, in milliseconds: above 0 for failures only. */
   readonly failureTtlMs: (value: T) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
 export interface SingleFlightOptions {
-  /** How long a flight takes followers, in milliseconds: one who joined later would get an answer asked too long ago. */
+  /**
+   * How long a flight can be joined, in milliseconds: a later follower would get an answer that was asked for too long
+   * ago.
+   */
   readonly collapseWindowMs: number;
 }
 
-/** The most followers that get their outcome in one turn of the event loop, so that hits are answered in between. */
+/** The most followers that are notified in one turn of the event loop, so that hits are answered in between. */
 const BATCH_SIZE = 256;
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Notifies a follower how its flight landed. */
+/** Tells a follower how its flight landed. */
 type Notify<T> = (outcome: Outcome<T>) => void;
 
 interface Active<T> {
@@ -54,9 +60,9 @@ interface Active<T> {
 }
 
 /**
- * One load per key in this process. A flight belongs to nobody: a leader that leaves hurts no follower, and every
- * waiter has its own deadline. A flight that has not departed and that nobody waits for is cancelled. A follower costs one
- * promise and one entry in a set.
+ * One load per key in this process. No request owns a flight: when the one that began it leaves, its followers are not
+ * affected, and every waiter has its own deadline. A flight that nobody waits for is cancelled if it has not departed.
+ * A follower costs one promise and one entry in a set.
  */
 export class SingleFlight<T> {
   readonly #dependencies: SingleFlightDependencies<T>;
@@ -73,7 +79,7 @@ export class SingleFlight<T> {
     return this.#active.size;
   }
 
-  /** Whether one who joined now would wait for a flight that another one has started. */
+  /** Whether `join` would now follow a flight that is under way. */
   isFollowed(key: string): boolean {
     const flight = this.#flightToJoin(key);
     return flight !== undefined && flight.outcome === undefined;
@@ -136,7 +142,7 @@ export class SingleFlight<T> {
       outcome: undefined,
     };
     this.#active.set(key, flight);
-    // In a promise's executor a throw is a rejection, too.
+    // Called in the executor, so that a synchronous throw becomes a rejection.
     new Promise<T>((resolve) => resolve(load(own))).then(
       (value) => this.#land(key, flight, { value }, this.#dependencies.failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
@@ -160,7 +166,7 @@ export class SingleFlight<T> {
     flight.abort.abort(new Error('nobody waits for this flight'));
   }
 
-  /** A younger flight of the same key may have taken the place. */
+  /** Removes a flight, unless a newer flight of the key has taken its place. */
   #forget(key: string, flight: Active<T>): void {
     if (this.#active.get(key) === flight) this.#active.delete(key);
   }

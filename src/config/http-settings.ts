@@ -27,26 +27,34 @@ export const http = z
     adminPort: integer(0, 65_535)
       .prefault(9464)
       .meta(
-        about('The admin port: `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.', {
-          env: 'ADMIN_PORT',
-        }),
+        about(
+          'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
+          {
+            env: 'ADMIN_PORT',
+          },
+        ),
       ),
     adminToken: headerValue.optional().meta(
-      about('What a purge or an explanation must bring as `Authorization: Bearer`.', {
-        env: 'ADMIN_TOKEN',
-        envOnly: true,
-      }),
+      about(
+        'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
+        {
+          env: 'ADMIN_TOKEN',
+          envOnly: true,
+        },
+      ),
     ),
     adminAllowedHosts: hostNames
       .optional()
       .meta(
         about(
-          'Names under which the admin port may be asked to purge or explain, comma-separated; `localhost` and IP addresses always are.',
+          'Host names under which the admin port may be asked to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
           { env: 'ADMIN_ALLOWED_HOSTS' },
         ),
       ),
     maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
-    headerTimeout: duration('100ms', '5min').prefault('10s').meta(about('How long a client may take to send a head.')),
+    headerTimeout: duration('100ms', '5min')
+      .prefault('10s')
+      .meta(about('How long a client may take to send a request, head and body.')),
     keepAlive: duration('1ms', '1h')
       .prefault('65s')
       .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
@@ -55,21 +63,21 @@ export const http = z
       .prefault(10_000)
       .meta(
         about(
-          'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, 1 when this is reached.',
+          'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, or more than 1 while this number is reached.',
         ),
       ),
     slowReader: duration('100ms', '1h')
       .prefault('30s')
       .meta(
         about(
-          'A client that takes less than 16 KiB of its answer in this long is cut, on the average of up to 256 KiB.',
+          'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut.',
         ),
       ),
     shutdownDelay: duration('0ms', '5min')
       .prefault('0ms')
       .meta(
         about(
-          'How long after SIGTERM the public port still takes connections while `/readyz` fails already, so that load balancers learn of it; `drain` begins then.',
+          'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; then `drain` begins.',
         ),
       ),
     drain: duration('100ms', '5min')

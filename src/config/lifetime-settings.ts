@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, duration, integer } from './values.ts';
 
-/** 0 would be no cache, and an unlimited lifetime would be a wrong answer one day. */
+/** 0 would mean no cache, and without an upper bound a wrong answer could stay for ever. */
 const lifetime = () => duration('1ms', '30d');
 const window = () => duration('0ms', '30d');
 
@@ -25,9 +25,11 @@ function rule(description: string, times: { lifetime: string; memoryTtl: string;
 
 const growing = z
   .strictObject({
-    shortestLifetime: lifetime().prefault('1s').meta(about('The lifetime of the youngest answer.')),
-    longestLifetime: lifetime().prefault('1h').meta(about('The lifetime of the oldest answer.')),
-    ageDivisor: integer(1, 1000).prefault(10).meta(about('Between them the lifetime is the age divided by this.')),
+    shortestLifetime: lifetime().prefault('1s').meta(about('The lower bound of the lifetime.')),
+    longestLifetime: lifetime().prefault('1h').meta(about('The upper bound of the lifetime.')),
+    ageDivisor: integer(1, 1000)
+      .prefault(10)
+      .meta(about('Between these two, the lifetime is the age of the youngest child divided by this.')),
     memoryTtl: window().prefault('10min').meta(about('How long a memory copy answers before Redis is asked again.')),
     staleWhileRevalidate: window()
       .prefault('30s')
@@ -45,7 +47,7 @@ const growing = z
 /** The group `lifetimes`: a row for each kind of answer. */
 export const lifetimes = z
   .strictObject({
-    shardsFinal: rule('All blocks of a masterchain block: itself and its shard blocks.', {
+    shardsFinal: rule('A complete block set: a masterchain block and its shard blocks.', {
       lifetime: '24h',
       memoryTtl: '1h',
       swr: '10min',
@@ -87,11 +89,11 @@ export const lifetimes = z
       .prefault('2s')
       .meta(
         about(
-          'How long pending traces of a polled key are fresh in memory while the stream says of no change; has no effect where it is shorter than the lifetime without a stream.',
+          'How long pending traces of a polled key are fresh in memory while the stream announces no change; has no effect if it is shorter than the lifetime without a stream.',
         ),
       ),
     empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
     notFound: rule('A 404.', { lifetime: '300ms', memoryTtl: '300ms', swr: '0s', sie: '0s' }),
   })
   .prefault({})
-  .meta(about('How long answers live, by what they are (see the table of lifetimes).'));
+  .meta(about('How long answers live, by kind (see the table of lifetimes).'));

@@ -5,7 +5,7 @@ import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Renamed, type Setting, type Sourced, sourceOf } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
 
-/** Settings that are wrong: every problem at once, each with its name. */
+/** Invalid settings: all problems at once, each with the name of its setting. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
@@ -16,18 +16,18 @@ export class SettingsError extends Error {
   }
 }
 
-/** What was loaded, and what an operator should know of it. */
+/** The loaded settings, and what an operator should know of them. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Whether the network was not named anywhere. */
+  /** Whether no network is set, so that the default applies. */
   readonly networkIsAssumed: boolean;
-  /** Settings that the file gives under an old name, each with its name of today. */
+  /** Settings that the file gives under an old name, each with its present name. */
   readonly renamed: readonly Renamed[];
   /** Every setting with its value as it was written, in the order of the schema. */
   readonly sources: readonly Sourced[];
 }
 
-/** Old names of settings in the file. The value must mean the same under both. */
+/** Old names of settings in the file. A value must mean the same under both names. */
 const RENAMED: readonly Renamed[] = [
   { from: 'admission.maxHeap', to: 'admission.maxMemory' },
   { from: 'admission.restAfterTimeout', to: 'admission.holdAfterTimeout' },
@@ -66,7 +66,7 @@ export function loadSettings(environment: Environment): LoadedSettings {
   return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, renamed, sources };
 }
 
-/** Moves a value from its old name to its new one; whether there was one. */
+/** Moves a value from its old name to its new one. Returns whether there was a value. */
 function rename(given: Nested, { from, to }: Renamed, problems: string[]): boolean {
   const path = from.split('.');
   const value = valueAt(given, path);
@@ -102,7 +102,9 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPrefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
 }
 
-/** The file's object; what is wrong with the file is added to `problems`, never its text, which may hold a secret. */
+/**
+ * Reads the file's object. Problems with the file are added to `problems`, without its text, which may hold a secret.
+ */
 function readFile(path: string | undefined, problems: string[]): Nested {
   if (path === undefined || path === '') return {};
   try {

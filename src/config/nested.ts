@@ -1,4 +1,4 @@
-/** JSON objects within each other, as a settings file has them. */
+/** Nested JSON objects, as in a settings file. */
 export type Nested = { [name: string]: unknown };
 
 /** The value at a path of names; `undefined` where there is none. */
@@ -6,7 +6,9 @@ export function valueAt(nested: Nested, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isNested(at) ? at[name] : undefined), nested);
 }
 
-/** Puts a value at a path of names, and makes the objects on its way; where another value is in the way nothing happens. */
+/**
+ * Puts a value at a path of names, and creates missing objects on the way. Does nothing if another value is in the way.
+ */
 export function setAt(nested: Nested, path: readonly string[], value: unknown): void {
   const [name = '', ...rest] = path;
   if (rest.length === 0) {
@@ -18,7 +20,7 @@ export function setAt(nested: Nested, path: readonly string[], value: unknown): 
   if (isNested(child)) setAt(child, rest, value);
 }
 
-/** Whether a value is an object with names: no list, and not null. */
+/** Whether a value is an object, not an array or null. */
 export function isNested(value: unknown): value is Nested {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

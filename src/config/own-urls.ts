@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { Settings } from './schema.ts';
 
-/** Where a port of this machine is asked, with the settings of the process that listens there. */
+/** The URL at which a client on the same machine reaches the admin port of a process with these settings. */
 export function adminUrlOf({ adminHost, adminPort }: Settings['http']): string {
   return `http://${reachable(adminHost)}:${adminPort}`;
 }
@@ -11,7 +11,7 @@ export function publicUrlOf({ host, port }: Settings['http']): string {
   return `http://${reachable(host)}:${port}`;
 }
 
-/** An address that listens everywhere is no address to ask. */
+/** A wildcard address such as 0.0.0.0 can only be listened on, so loopback is asked instead. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (/^[0:]+$/.test(host)) return '[::1]';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { about, certificateFile, duration, integer, redisUrl, size } from './values.ts';
 
-/** The group `redis`: where it is, and how much a request may wait for it. */
+/** The group `redis`: where it is, and how long a request may wait for it. */
 export const redis = z
   .strictObject({
     url: redisUrl
       .optional()
       .meta(
         about(
-          'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`; memory alone when not set.',
+          'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. When not set, answers are cached in memory alone.',
           { env: 'REDIS_URL', envOnly: true },
         ),
       ),
@@ -16,7 +16,7 @@ export const redis = z
       .optional()
       .meta(
         about(
-          "A PEM file with the authorities of Redis's certificates; the system's when not set. With it a Cluster and sentinels are spoken to by TLS.",
+          "A PEM file with the authorities of Redis's certificates; the system's when not set. With it, connections to a Cluster and to sentinels use TLS.",
           { env: 'REDIS_TLS_CA_FILE' },
         ),
       ),
@@ -30,7 +30,11 @@ export const redis = z
       .meta(about('Failures in a row that open the circuit breaker of Redis.')),
     retryAfter: duration('10ms', '5min')
       .prefault('1s')
-      .meta(about('How long that circuit breaker stays open before one trial.')),
+      .meta(
+        about(
+          'How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.',
+        ),
+      ),
     maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
     maxPendingWriteSize: size('1KiB', '1GiB')
       .prefault('16MiB')

@@ -7,14 +7,14 @@ import type { Setting } from './setting-source.ts';
 const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
-/** A file that is made from the schema: what it should hold, and what it holds. */
+/** A file that is generated from the schema: its expected and its actual text. */
 export interface RenderedDoc {
   readonly file: URL;
   readonly expected: string;
   readonly actual: string;
 }
 
-/** The page of settings with its two tables, and the JSON Schema that editors check a settings file with. */
+/** Renders the settings page with its two tables, and the JSON Schema by which editors check a settings file. */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = listSettings().filter(({ env }) => env !== undefined);
@@ -32,7 +32,7 @@ export function renderDocs(): RenderedDoc[] {
   ];
 }
 
-/** The file alone requires nothing, and secrets have no place in it. */
+/** No setting is required in the file, and secrets are not allowed in it. */
 function onlyTheFile({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   delete jsonSchema.required;
   for (const [name, property] of Object.entries(jsonSchema.properties ?? {})) {

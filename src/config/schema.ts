@@ -14,7 +14,9 @@ const upstream = z.strictObject({
   timeout: duration('10ms', '5min')
     .prefault('5s')
     .meta(
-      about('How long the indexer may take for an answer, and a client waits for one.', { env: 'UPSTREAM_TIMEOUT' }),
+      about('How long the indexer may take for an answer, and how long a client waits for one.', {
+        env: 'UPSTREAM_TIMEOUT',
+      }),
     ),
   maxConcurrency: integer(1, 10_000)
     .prefault(64)
@@ -28,7 +30,9 @@ const upstream = z.strictObject({
     ),
   maxBodySize: size('1KiB', '256MiB')
     .prefault('8MiB')
-    .meta(about('The largest answer that is read, packed or unpacked; the largest that is known is 1.5 MB.')),
+    .meta(
+      about('The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.'),
+    ),
   maxReading: size('1MiB', '16GiB')
     .prefault('128MiB')
     .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),
@@ -41,7 +45,9 @@ const upstream = z.strictObject({
   pause: duration('1ms', '10min')
     .prefault('1s')
     .meta(about('How long misses pause after a 429 without `Retry-After`.')),
-  longestPause: duration('1ms', '1h').prefault('60s').meta(about('The longest `Retry-After` that is believed.')),
+  longestPause: duration('1ms', '1h')
+    .prefault('60s')
+    .meta(about('The longest pause, whatever `Retry-After` asks for.')),
 });
 
 const operationShare = (fraction: number) =>
@@ -54,15 +60,17 @@ const admission = z
     patience: duration('1ms', '5min')
       .prefault('1.5s')
       .meta(
-        about('How long a client waits for a slot at the indexer. Who would have to wait longer is refused at once.'),
+        about('How long a request may wait for a slot at the indexer. One that would wait longer is refused at once.'),
       ),
     overloadedPatience: duration('1ms', '5min')
       .prefault('100ms')
-      .meta(about('The same while others are being refused, and where a stale copy can be served instead.')),
+      .meta(
+        about('The same while other requests are being refused, and for a request with a stale copy to serve instead.'),
+      ),
     maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
     holdAfterTimeout: duration('0ms', '1min')
       .prefault('1s')
-      .meta(about('How long a request that timed out still counts: the indexer is still working on it.')),
+      .meta(about('How long the slot of a request that timed out stays taken: the indexer is still working on it.')),
     shares: z
       .strictObject({
         pendingTraces: operationShare(0.4),
@@ -87,12 +95,16 @@ const breaker = z
   .strictObject({
     failureRate: share
       .prefault(0.5)
-      .meta(about('Fraction of failed requests of an operation that opens its circuit breaker.')),
+      .meta(about('Fraction of the keys of an operation whose last request failed that opens its circuit breaker.')),
     minimumThroughput: integer(1, 100_000)
       .prefault(20)
-      .meta(about('Fewest different keys asked for within the window before the circuit breaker may open.')),
+      .meta(
+        about('The circuit breaker only opens if at least this many different keys were asked for within the window.'),
+      ),
     window: duration('100ms', '5min').prefault('10s').meta(about('How long the outcome of a request counts.')),
-    openDuration: duration('10ms', '5min').prefault('2s').meta(about('How long it stays open before one trial.')),
+    openDuration: duration('10ms', '5min')
+      .prefault('2s')
+      .meta(about('How long the circuit breaker stays open before one trial.')),
     longestOpenDuration: duration('10ms', '1h')
       .prefault('30s')
       .meta(about('Each failed trial doubles the open duration up to this.')),
@@ -105,11 +117,13 @@ const passThrough = z
       .prefault(false)
       .meta(about('Whether the rest of the API is passed through, uncached.', { env: 'PASSTHROUGH' })),
     sharedKey: flag.prefault(false).meta(
-      about('Whether `UPSTREAM_API_KEY` is used for it when a client brings no key.', {
+      about('Whether passed-through requests without a key are sent with `UPSTREAM_API_KEY`.', {
         env: 'PASSTHROUGH_SHARED_KEY',
       }),
     ),
-    maxBodySize: size('1KiB', '64MiB').prefault('1MiB').meta(about('The largest body of a request that is passed on.')),
+    maxBodySize: size('1KiB', '64MiB')
+      .prefault('1MiB')
+      .meta(about('The largest body of a request that is passed through.')),
     maxReading: size('1KiB', '16GiB')
       .prefault('64MiB')
       .meta(about('The most bytes of request bodies being read at once; beyond it requests with a body get 503.')),
@@ -126,7 +140,7 @@ const memory = z
   .strictObject({
     maxSize: size('1MiB', '1024GiB')
       .prefault('256MiB')
-      .meta(about('What the memory tier may hold, overhead included.', { env: 'MEMORY_MAX_SIZE' })),
+      .meta(about('The most bytes in the memory tier, overhead included.', { env: 'MEMORY_MAX_SIZE' })),
     maxEntries: integer(1, 10_000_000)
       .prefault(500_000)
       .meta(
@@ -153,16 +167,16 @@ const coalescing = z
   .strictObject({
     collapseWindow: duration('1ms', '1min')
       .prefault('1s')
-      .meta(about('How long after its start a load is joined by requests for the same key.')),
+      .meta(about('How long after its start a load can be joined by requests for the same key.')),
     failureTtl: duration('0ms', '1min')
       .prefault('250ms')
-      .meta(about('How long a failed load is the answer to requests for the same key.')),
+      .meta(about('How long a failed load answers requests for the same key.')),
   })
   .prefault({});
 
 /**
- * Everything that can be set: type, default, bounds, unit and description stand here and nowhere else. The JSON Schema
- * for editors and docs/settings.md are made from it.
+ * All settings: type, default, bounds, unit and description are defined here and nowhere else. The JSON Schema for
+ * editors and docs/settings.md are generated from it.
  */
 export const settingsSchema = z.strictObject({
   $schema: z.string().optional().meta(about('For editors.')),

@@ -6,13 +6,13 @@ import type { SettingMeta } from './values.ts';
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One leaf of the schema: where it stands, and what it carries. */
+/** One setting of the schema, with its place. */
 export interface Setting extends SettingMeta {
   readonly path: readonly string[];
   readonly schema: z.ZodType;
 }
 
-/** A setting that is still understood under its old name. */
+/** A setting that is still accepted under its old name. */
 export interface Renamed {
   readonly from: string;
   readonly to: string;
@@ -29,7 +29,7 @@ export interface Sourced {
   readonly source: string | undefined;
 }
 
-/** What the settings are read from. */
+/** The sources that settings are read from. */
 export interface Given {
   readonly environment: Environment;
   /** The file, with old names replaced. */
@@ -37,7 +37,7 @@ export interface Given {
   readonly renamed: readonly Renamed[];
 }
 
-/** Says where a setting comes from: the environment goes before the file, and that before the default. */
+/** Says where a setting comes from: the environment overrides the file, the file overrides the default. */
 export function sourceOf({ path, env, envOnly, schema }: Setting, { environment, inFile, renamed }: Given): Sourced {
   const name = path.join('.');
   const variable = env === undefined ? undefined : environment[env];
@@ -56,7 +56,7 @@ export function sourceOf({ path, env, envOnly, schema }: Setting, { environment,
   return { name, value: byDefault, from: 'default', source: undefined };
 }
 
-/** A Redis is named without its password; of any other secret nothing is shown. */
+/** Shows a Redis URL without its password, and nothing of any other secret. */
 function masked(name: string, value: string): string {
   return name === 'redis.url' ? describeRedisUrl(value) : '(secret)';
 }

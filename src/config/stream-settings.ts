@@ -12,7 +12,9 @@ export const stream = z
           { env: 'STREAM_URL' },
         ),
       ),
-    apiKey: headerValue.optional().meta(about('Sent to it as `X-API-Key`.', { env: 'STREAM_API_KEY', envOnly: true })),
+    apiKey: headerValue
+      .optional()
+      .meta(about('Sent to the stream as `X-API-Key`.', { env: 'STREAM_API_KEY', envOnly: true })),
     maxAddresses: integer(1, 100_000)
       .prefault(1000)
       .meta(

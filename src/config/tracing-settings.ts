@@ -11,7 +11,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** The group `tracing`: where spans are exported to, and of which requests. */
+/** The group `tracing`: where spans are exported to, and which traces are sampled. */
 export const tracing = z
   .strictObject({
     endpoint: collectorUrl
@@ -27,7 +27,7 @@ export const tracing = z
       .prefault('parentbased_always_on')
       .meta(
         about(
-          "Which traces are exported. `parentbased_...`: as the client's `traceparent` says, and the rest of the name for requests without one.",
+          "Which traces are exported. With `parentbased_...` the client's `traceparent` decides, and the rest of the name applies to requests without one.",
           { env: 'OTEL_TRACES_SAMPLER' },
         ),
       ),

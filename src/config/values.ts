@@ -7,16 +7,16 @@ import { parseRedisUrl } from '../redis-url.ts';
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** What a setting carries beside its type: the table in `docs/settings.md` and the loader read it from here. */
+/** What the schema holds of a setting beside its type, for `docs/settings.md` and the loader. */
 export interface SettingMeta {
   readonly description: string;
-  /** The environment variable that sets it; settings without one are policy and stand in the file only. */
+  /** The environment variable that sets it; settings without one are policy and can only be set in the file. */
   readonly env?: string;
-  /** Never read from the file: secrets and what holds them. */
+  /** Never read from the file, because the value is or may hold a secret. */
   readonly envOnly?: boolean;
 }
 
-/** What goes into `.meta()`: a description, and the rest where it is not policy. */
+/** The argument of `.meta()`: the description, and the variable of a setting that has one. */
 export function about(
   description: string,
   rest: Omit<SettingMeta, 'description'> = {},
@@ -45,17 +45,17 @@ function quantity<U extends string>(
   });
 }
 
-/** A duration as people write it, to milliseconds. The bounds are inclusive. */
+/** A duration as people write it, such as `400ms`; parsed to milliseconds. The bounds are inclusive. */
 export function duration(minimum: string, maximum: string) {
   return quantity(MS_BY_UNIT, '400ms', minimum, maximum);
 }
 
-/** A size as people write it, to bytes. The bounds are inclusive. */
+/** A size as people write it, such as `256MiB`; parsed to bytes. The bounds are inclusive. */
 export function size(minimum: string, maximum: string) {
   return quantity(BYTES_BY_UNIT, '256MiB', minimum, maximum);
 }
 
-/** A whole number; the environment can only give its digits. */
+/** A whole number, as a JSON number in the file or as digits in the environment. */
 export function integer(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return z
@@ -79,7 +79,7 @@ export const upstreamUrl = z.string().transform((text, ctx): string => {
     ctx.addIssue('must be an http or https URL, like "http://indexer:8081"');
     return z.NEVER;
   }
-  // An empty query or fragment leaves only its mark in the text.
+  // Test the text: an empty query or fragment leaves only its mark, which `URL` does not show.
   if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
     ctx.addIssue('must be without userinfo, query and fragment (a key goes into UPSTREAM_API_KEY)');
     return z.NEVER;
@@ -101,7 +101,7 @@ export const collectorUrl = z.string().transform((text, ctx): string => {
   return url.href.replace(/\/+$/, '');
 });
 
-/** The Streaming API's address: an address without a path means the path of the server that comes with the indexer. */
+/** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
 export const streamUrl = z.string().transform((text, ctx): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
@@ -152,7 +152,7 @@ export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
   error: 'must be 1 to 32 of a-z, 0-9 and -, like "mainnet"',
 });
 
-/** A value that can be sent in a header. */
+/** A value that can be sent in a header, without spaces. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
 
 /** An address to listen on. */
@@ -163,7 +163,7 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
 /** Host names without ports, to a list in lower case. */
 export const hostNames = z.string().transform((text, ctx): readonly string[] => {
   const names = text.split(',').map((name) => name.trim().toLowerCase());
-  // Names of containers may hold what no host name may: an underscore.
+  // Names of containers may hold underscores, which host names may not.
   if (names.every((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success)) return names;
   ctx.addIssue('must be host names without ports, separated by commas');
   return z.NEVER;

@@ -3,15 +3,15 @@ import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../content
 /** One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). */
 const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*(?:;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
 
-/** Clients send a handful of values over and over. A longer one, and one too many, is parsed each time. */
+/** Clients send the same few values. A longer value, or one that finds 1000 others remembered, is parsed each time. */
 const MOST_REMEMBERED = 1000;
 const LONGEST_REMEMBERED = 200;
 
 const remembered = new Map<string, Accepted>();
 
 /**
- * What a client accepts by its `Accept-Encoding` (RFC 9110 12.5.3). Members that are not well-formed say nothing; of a coding that is
- * named twice the greater weight counts. `identity` ranks below all codings that are named, unless it is named itself.
+ * What a client accepts by its `Accept-Encoding` (RFC 9110 12.5.3). Malformed members are ignored; of a coding that is
+ * named twice the greater weight counts. `identity` ranks below all named codings, unless it or `*` is named.
  */
 export function acceptedCodings(acceptEncoding: string | undefined): Accepted {
   if (acceptEncoding === undefined || acceptEncoding === '') return IDENTITY_ONLY;

@@ -10,7 +10,7 @@ import { sendJson } from './send-json.ts';
 /** Throws or rejects with a {@link ProxyError} for a request that would be refused. */
 type Explain = (text: string, headers: RequestHeaders) => Promise<Explanation>;
 
-/** Serves one request for an explanation; rejects only for what is a bug. */
+/** Serves one request for an explanation; rejects only for a bug. */
 export type AdminExplain = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';

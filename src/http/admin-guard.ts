@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 export interface AdminGuardOptions {
-  /** What a request must bring; without one only a port on loopback may be asked. */
+  /** The bearer token that a request must bring. Without a token, only a port on loopback answers. */
   readonly token: string | undefined;
   /** Host names beside `localhost` and IP literals, in lower case. */
   readonly allowedHosts: readonly string[] | undefined;
@@ -11,7 +11,7 @@ export interface AdminGuardOptions {
   readonly listensOn: string;
 }
 
-/** Why a request may not change anything, for its answer. */
+/** The answer to a refused request. */
 interface Refused {
   readonly status: 401 | 403 | 415 | 421;
   readonly error: string;
@@ -25,9 +25,9 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Says whether a request may read what is shown on the admin port; `undefined` when it may. A web page of another site must
- * not, in whatever browser beside this process it is open: one that has its name pointed at this address is told by `Host`
- * (DNS rebinding), any other by `Origin` and `Sec-Fetch-Site`.
+ * Says why a request may not read the admin port; `undefined` when it may. Keeps out web pages of other sites, open in
+ * a browser that can reach this port: `Host` gives away a page whose own name was pointed at this address (DNS
+ * rebinding), `Origin` and `Sec-Fetch-Site` any other.
  */
 export function guardReading(
   options: Pick<AdminGuardOptions, 'allowedHosts'>,
@@ -55,9 +55,10 @@ export function guardReading(
 }
 
 /**
- * Says whether a request may change something through the admin port, or be told what is cached; `undefined` when it may.
- * Beside what {@link guardReading} refuses, it needs the token, or a port on loopback where none is set. A form can send no
- * JSON without a preflight, which is not answered. A GET has no body, and changes nothing.
+ * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
+ * Refuses what {@link guardReading} refuses, and what comes without the token; where no token is set, the port must be
+ * on loopback. All but GETs, which change nothing, must be JSON: a form cannot send JSON without a preflight, and
+ * preflights are not answered.
  */
 export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
   const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
@@ -82,7 +83,7 @@ export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessag
   };
 }
 
-/** The host without its port, `undefined` for what is none; IPv6 without brackets. */
+/** The host without its port, IPv6 without brackets; `undefined` if it is malformed. */
 function nameOf(host: string): string | undefined {
   const [, v6, name] = HOST.exec(host.toLowerCase()) ?? [];
   if (v6 !== undefined) return isIPv6(v6) ? v6 : undefined;
@@ -98,13 +99,13 @@ function isLoopback(host: string): boolean {
   return isIPv6(host) ? loopback.check(host, 'ipv6') : host.toLowerCase() === 'localhost';
 }
 
-/** As a browser writes it: without the port that its scheme implies. */
+/** The host of an origin as browsers write it: without the default port of its scheme. */
 function originHost(origin: string): string | undefined {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.host : undefined;
 }
 
-/** In a time that does not depend on where the two differ. */
+/** Compares in constant time, so that the time reveals nothing of the token. */
 function isBearer(authorization: string | undefined, token: string): boolean {
   const [, given = ''] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));

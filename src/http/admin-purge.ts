@@ -8,12 +8,12 @@ import { sendJson } from './send-json.ts';
 /** Purges this process in any case; never rejects. */
 type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
 
-/** Serves one request for a purge; rejects only for what is a bug. */
+/** Serves one request for a purge; rejects only for a bug. */
 export type AdminPurge = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const MAX_BODY_BYTES = 4096;
 
-/** `POST /purge`: who may ask is the guard's matter, what may be asked that of {@link parsePurge}. */
+/** `POST /purge`. The guard decides who may purge, {@link parsePurge} what can be purged. */
 export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminPurge {
   const refusalOf = guardAdmin(guard);
   return async (request, response) => {
@@ -37,8 +37,8 @@ export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminP
       sendJson(response, 200, { purged: { [asked.selector]: asked.value }, soft: asked.soft, at });
     } else {
       const error =
-        `this instance is purged; Redis did not take it (${notReached}): the other instances follow when it does, if ` +
-        'this one still runs then, so repeat the purge to be sure';
+        `this instance is purged, but Redis did not accept the purge (${notReached}). It is sent again while this instance ` +
+        'runs: repeat the purge to be sure that it reaches the other instances';
       sendJson(response, 503, { error });
     }
   };
@@ -59,7 +59,7 @@ async function readPurge(request: IncomingMessage): Promise<PurgeRequest | Unfit
   }
 }
 
-/** How long it may take is bound by the server's `requestTimeout`. `undefined` when it did not come whole. */
+/** The server's `requestTimeout` bounds the time. `undefined` when the body did not arrive whole. */
 async function readBody(request: IncomingMessage): Promise<string | 'too-large' | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

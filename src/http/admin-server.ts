@@ -6,7 +6,7 @@ import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */
 export interface StatusPages {
-  /** Serves one GET or HEAD; `false`, with nothing done, for a path that is not one of the pages. */
+  /** Serves one GET or HEAD. Does nothing and returns `false` for a path that is not one of the pages. */
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
 
@@ -27,8 +27,8 @@ export interface AdminServerOptions {
 }
 
 /**
- * The admin port. `/readyz` fails only while the process ends: without Redis or the indexer there are still answers in
- * the cache, and taking every instance away at once would help nobody.
+ * The admin port. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail
+ * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(dependencies: AdminServerDependencies, options: AdminServerOptions): Server {
   const { isReady, metrics, purge, explain, status, onBug } = dependencies;

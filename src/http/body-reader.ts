@@ -4,14 +4,14 @@ import { ProxyError } from '../errors.ts';
 export interface BodyReaderOptions {
   /** The largest body that is read. */
   readonly maxBodyBytes: number;
-  /** The most bytes of all bodies being read at once; a body counts with the length that it may have. */
+  /** The most bytes of all bodies being read at once; a body without `Content-Length` counts as `maxBodyBytes`. */
   readonly maxReadingBytes: number;
 }
 
 /**
- * Reads the bodies of requests that are passed through. Memory for a body is set aside before it is read, so
- * that clients that begin many bodies and never end them take a bounded amount of it. The server's own timeout for a
- * whole request (`http.headerTimeout`) is the deadline of a body.
+ * Reads the bodies of requests that are passed through. Memory for a body is set aside before it is read, so clients
+ * that begin many bodies and never end them take a bounded amount of it. The server's own timeout for a whole request
+ * (`http.headerTimeout`) is the deadline of a body.
  */
 export class BodyReader {
   readonly #options: BodyReaderOptions;

@@ -10,7 +10,7 @@ const MOST_PIPELINED = 16;
 /** The most bytes of unparsed requests, over all connections that are paused. A connection that exceeds it is closed. */
 const MOST_HELD_BYTES = 16 * 1024 * 1024;
 
-/** What is known of an open connection. */
+/** The state of an open connection. */
 export interface ClientConnection {
   readonly socket: Socket;
   /** Whether Node's HTTP parser reads it: before that, the fast lane does. */
@@ -29,17 +29,20 @@ export interface ClientConnection {
 /**
  * The open connections of clients. Bounds what pipelined requests cost: Node parses all requests of a read at once, up
  * to 1000 of them, and keeps about 4 KB for each until it is answered. So a connection with many unanswered requests is
- * held: it is paused between two requests, and what was read of it stays unparsed.
+ * held: it is paused between two requests, and bytes that were already read stay unparsed.
  */
 export class ClientConnections {
   readonly #open = new Map<Socket, ClientConnection>();
   readonly #maxUnanswered: number;
-  /** Those that are open, read anew by each iteration. */
+  /** The sockets that are open when it is iterated. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
   #unanswered = 0;
   #heldBytes = 0;
 
-  /** `maxUnanswered`: when so many requests are unanswered in all, each connection is read one by one. */
+  /**
+   * `maxUnanswered`: while so many requests are unanswered in all, a connection is read no further once two of its own
+   * are.
+   */
   constructor(maxUnanswered: number) {
     this.#maxUnanswered = maxUnanswered;
   }
@@ -63,7 +66,7 @@ export class ClientConnections {
     };
     this.#open.set(socket, connection);
     cutAtHeads(socket, {
-      // The fast lane finds the heads by itself; what it did not read may be left to Node's parser.
+      // The fast lane finds the heads by itself. What comes while it is held may go to Node's parser, and so is cut.
       isCut: () => connection.isParsedByNode || connection.isHeld,
       onHeld: (bytes) => this.#countHeld(connection, connection.setAsideBytes + socket.readableLength + bytes),
     });

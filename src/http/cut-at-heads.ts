@@ -5,7 +5,7 @@ const HEAD_END = '\r\n\r\n';
 /** The shortest part, so that a read of empty lines does not become thousands of parts. A request is rarely shorter. */
 const SHORTEST_PART_BYTES = 60;
 
-/** What {@link cutAtHeads} asks and tells. */
+/** The callbacks of {@link cutAtHeads}. */
 export interface Cutting {
   /** Whether the next read is to be cut; otherwise it is passed on as it is. */
   readonly isCut: () => boolean;
@@ -37,7 +37,7 @@ export function cutAtHeads(socket: Socket, { isCut, onHeld }: Cutting): void {
   };
 }
 
-/** Bytes in the parts that {@link cutAtHeads} would make of them. */
+/** Cuts bytes into the parts that {@link cutAtHeads} would make of them. */
 export function partsOf(bytes: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let start = 0; start < bytes.length; ) {

@@ -6,8 +6,8 @@ import { tagsIn } from './parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /**
- * An entry in one of its forms as an answer, or 304 when the client holds it already, in whatever coding. `now` is epoch
- * milliseconds. The bytes of the form go out as they are.
+ * The answer that sends an entry in one of its forms, or a 304 when the client already holds it in any coding. `now` is
+ * epoch milliseconds. The body is the form's own buffer.
  */
 export function entryMessage(
   request: RequestHeaders,
@@ -51,8 +51,8 @@ export function ageOf({ askedAt }: Entry, now: number): number {
 }
 
 /**
- * Clients count `max-age` from when the indexer was asked: they take `Age` off it (RFC 9111 4.2.3), so it is added. They
- * keep the answer until its lifetime ends at the latest; what is stale already they ask for again before each use.
+ * Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep the answer for the rest
+ * of its lifetime at most. They revalidate an answer that is already stale before each use.
  */
 function cacheControl({ head, freshUntil }: Entry, ageSeconds: number, now: number): string {
   if (head.maxAgeSeconds === 0) return 'no-store';

@@ -20,15 +20,15 @@ const STATUS: Record<ErrorCode, number> = {
   'upstream-timeout': 504,
   'upstream-too-large': 502,
   'upstream-unreachable': 502,
-  // Nobody is there to read it.
+  // Never read: the client has left.
   'client-left': 503,
   internal: 500,
 };
 
-/** The longest error of the indexer that is passed on: what it has to say is short. */
+/** The longest error body of the indexer that is passed on; a longer one is replaced by our own message. */
 const LONGEST_ERROR_BYTES = 64 * 1024;
 
-/** A failure in the indexer's own shape, `{"error":"..."}`; never to be cached by anyone. */
+/** A failure in the indexer's own shape, `{"error":"..."}`; never cacheable. */
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
   const theirs = error.upstreamBody;

@@ -5,14 +5,14 @@ import { FastLaneWriter, type FastLaneWriterDependencies, type FastLaneWriterOpt
 import type { HitsInBytes } from './hit-bytes.ts';
 import type { OperationAnswers } from './operation-answers.ts';
 
-/** So many requests of a connection are answered at once, before the other connections have their turn. */
+/** The most requests of a connection that are served in a row before other connections get their turn. */
 const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */
 export interface FastLaneConnectionDependencies extends FastLaneWriterDependencies {
   readonly answers: OperationAnswers;
   readonly hits: HitsInBytes;
-  /** Node's HTTP server takes the connection over, with what was read of it and is not answered. */
+  /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
 }
 
@@ -20,12 +20,12 @@ export interface FastLaneConnectionOptions extends FastLaneWriterOptions {
   readonly maxHeadBytes: number;
 }
 
-/** Longer fields are read again for each request. */
+/** Field sections longer than this, in characters, are read again for each request. */
 const MOST_REMEMBERED = 1024;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** What Node's HTTP server answers before it closes, and nothing else was written for the request. */
+/** What Node's HTTP server answers when a connection ends inside a head. */
 const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
 
 /**
@@ -39,7 +39,7 @@ export class FastLaneConnection {
   readonly #writer: FastLaneWriter;
   /** Whether the client has sent a byte. */
   wasUsed = false;
-  /** An incomplete head, or what must not be looked at yet. */
+  /** Bytes that are not served yet: an incomplete head, or requests that were set aside. */
   #unread = NO_BYTES;
   #isLeaving = false;
   #hasEnded = false;
@@ -59,7 +59,7 @@ export class FastLaneConnection {
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
-    // It is followed by `close`, where the connection is forgotten.
+    // `close` follows, which removes the connection.
     socket.on('error', onError);
     socket.on('timeout', onTimeout);
   }
@@ -79,7 +79,7 @@ export class FastLaneConnection {
     return this.#writer.answeredAt;
   }
 
-  /** Leaves the connection to Node now, or when what was read has been answered. */
+  /** Leaves the connection to Node once all requests that it has served are answered. */
   leave(): void {
     this.#isLeaving = true;
     this.#goOn();
@@ -96,7 +96,7 @@ export class FastLaneConnection {
     this.#read(Buffer.concat([unread, chunk]), true);
   };
 
-  /** `isSecondTry`: whether the bytes begin with a head that was incomplete. */
+  /** `isSecondTry`: the bytes begin with a head that was incomplete. If it still is, it is left to Node. */
   #read(bytes: Buffer, isSecondTry: boolean): void {
     const { connections } = this.#dependencies;
     const { maxHeadBytes } = this.#options;
@@ -147,7 +147,7 @@ export class FastLaneConnection {
 
   #readFields(text: string): RequestFields | undefined {
     if (text.length > MOST_REMEMBERED) return readFields(text);
-    // A string of its own: a part of what was read would keep the whole of it alive.
+    // Copy the string: a substring would keep the whole chunk in memory.
     this.#lastText = Buffer.from(text, 'latin1').toString('latin1');
     this.#lastFields = readFields(this.#lastText);
     return this.#lastFields;
@@ -162,7 +162,7 @@ export class FastLaneConnection {
 
   readonly #onAnswered = (): void => {
     if (this.#isLeaving) this.#goOn();
-    // In a later turn, so that other connections are served before.
+    // In a later turn of the event loop, so that other connections are served first.
     else if (this.connection.isHeld) setImmediate(this.#goOn);
   };
 
@@ -188,7 +188,8 @@ export class FastLaneConnection {
 
   readonly #onEnd = (): void => {
     this.#hasEnded = true;
-    // What was read before it is answered first, but what waits for answers is lost, as it is with Node's HTTP server.
+    // If the connection is held, requests that were set aside are served first. Answers that are not there at the end
+    // are lost, as they are with Node's HTTP server.
     if (!this.connection.isHeld || this.#isLeaving) this.#end();
   };
 

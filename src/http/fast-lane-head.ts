@@ -7,16 +7,19 @@ const BEGINNING = 'GET /api/v3/';
 const VERSION = ' HTTP/1.1\r\n';
 const HEAD_END = '\r\n\r\n';
 
-/** A field line of RFC 9112 5, without bytes above 7E. Node's parser takes each of them, and reads it in the same way. */
+/**
+ * A field line of RFC 9112 5, without bytes above 7E. Node's parser accepts every such line and reads it in the same
+ * way.
+ */
 const FIELD = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e]*)\r\n/y;
 
-/** A query of the characters that RFC 3986 lets it have, and the brackets of lists. */
+/** The characters that RFC 3986 allows in a query, and the brackets of lists. */
 const QUERY = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*$/;
 
-/** All of a head up to its version. */
+/** A head up to the space before its version. */
 const TARGET = /^GET \/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*/;
 
-/** What can stand at the end of a part of the fields. */
+/** A field line that has not arrived whole, or nothing of one. */
 const PART_OF_FIELD = /^(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?::[\t\x20-\x7e]*\r?)?|\r)?$/;
 
 /** Fields that concern the connection or a body in ways that the fast lane does not handle. */
@@ -38,7 +41,7 @@ const OPERATIONS = new Map(
   }),
 );
 
-/** Headers of the operations that change their answers. */
+/** Request headers that change the answers of the operations. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
 /** Headers that are read and do not change the bytes of a hit, once its encoding was chosen by `accepted`. */
@@ -47,12 +50,12 @@ const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
 /** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
 
-/** Node drops the fields after the 1000th. */
+/** Requests with more fields are left to Node, which drops the fields after the 1000th. */
 const MOST_FIELDS = 200;
 
 /** The head of a request, cut into its parts; neither the target nor the fields have been looked at. */
 export interface RequestHead {
-  /** The target without `/api/v3/`: what a {@link Operation} is asked for, with its query. */
+  /** The target without `/api/v3/`: the name of an {@link Operation} and its query. */
   readonly spelling: string;
   /** The field lines, each with its line end. */
   readonly fields: string;
@@ -60,18 +63,18 @@ export interface RequestHead {
   readonly end: number;
 }
 
-/** What was read of the fields. */
+/** The header fields of a request, as the fast lane reads them. */
 export interface RequestFields {
   readonly headers: RequestHeaders;
-  /** What the client accepts by them. */
+  /** What the client accepts by its `Accept-Encoding`. */
   readonly accepted: Accepted;
-  /** Whether nothing else in them changes what is sent for a hit. */
+  /** Whether no field but `Accept-Encoding` changes what is sent for a hit. */
   readonly isPlain: boolean;
 }
 
 /**
- * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: what is there could be the
- * beginning of one; `other`: only Node's parser can say what it is.
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: the text could be the beginning
+ * of a head; `other`: it has to go to Node's parser.
  */
 export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
   if (!text.startsWith(BEGINNING, start)) {
@@ -87,7 +90,10 @@ export function readHead(text: string, start: number, maxBytes: number): Request
   return { spelling: text.slice(start + BEGINNING.length, targetEnd), fields: text.slice(fieldsStart, end - 2), end };
 }
 
-/** Whether a text is a part of a head in which nothing is wrong so far: Node's parser refuses what is wrong at once. */
+/**
+ * Whether a text can be the beginning of a valid head. An invalid one must go to Node at once, whose parser refuses it
+ * without waiting for its end.
+ */
 function isPart(text: string): boolean {
   const rest = text.slice(TARGET.exec(text)?.[0].length ?? 0);
   if (rest.length < VERSION.length) return VERSION.startsWith(rest);
@@ -126,7 +132,7 @@ export function readFields(text: string): RequestFields | undefined {
   return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
 }
 
-/** What a spelling asks for; `undefined` when it is spelled otherwise than the fast lane knows. */
+/** The operation and the query that a spelling names; `undefined` when the fast lane does not understand it. */
 export function readSpelling(spelling: string): { operation: Operation; rawQuery: string } | undefined {
   const mark = spelling.indexOf('?');
   const operation = mark < 0 ? undefined : OPERATIONS.get(spelling.slice(0, mark));

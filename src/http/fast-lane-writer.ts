@@ -6,14 +6,14 @@ import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { ResponseMessage } from './response-message.ts';
 import { isOneSlice, writeInSlices } from './send-body.ts';
 
-/** Written for its callback, which is called when all bytes before it have left. */
+/** Written for the sake of its callback, which is called when all bytes before it have left. */
 const NOTHING = Buffer.alloc(0);
 
 /** What the writers of all connections share. */
 export interface FastLaneWriterDependencies {
   readonly connections: ClientConnections;
   readonly jointWrites: JointWrites;
-  /** Whether the process ends: the last answer of a connection closes it. */
+  /** Whether the server drains: then the last answer of a connection closes it. */
   readonly isDraining: () => boolean;
   /** Milliseconds that only go forward, accurate to a second. */
   readonly coarseNow: () => number;
@@ -21,13 +21,13 @@ export interface FastLaneWriterDependencies {
 
 export interface FastLaneWriterOptions {
   readonly keepAliveMs: number;
-  /** A connection on which nothing moves for so long while an answer leaves is cut, in milliseconds. */
+  /** A connection is cut when no byte of an answer leaves for so long, in milliseconds. */
   readonly stallMs: number;
 }
 
 /** The place of an answer among those of its connection. */
 interface Turn {
-  /** Without its end; `undefined` until there is an answer. */
+  /** The head without its connection fields; `undefined` until there is an answer. */
   head: string | undefined;
   body: Buffer | string | undefined;
 }
@@ -85,7 +85,7 @@ export class FastLaneWriter {
     });
   }
 
-  /** Takes the next turn, for an answer that is given to the returned function; that throws if it cannot be sent. */
+  /** Reserves the next turn. The returned function takes its answer, and throws if that cannot be sent. */
   inTurn(): (message: ResponseMessage) => void {
     const turn: Turn = { head: undefined, body: undefined };
     this.#turns.push(turn);
@@ -97,7 +97,7 @@ export class FastLaneWriter {
     };
   }
 
-  /** Writes nothing more of what has not begun to leave. */
+  /** Begins to write no further answer. */
   stop(): void {
     this.#isStopped = true;
   }

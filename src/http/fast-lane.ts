@@ -67,7 +67,7 @@ export class FastLane {
     connection.socket.once('close', () => this.#open.delete(lane));
   }
 
-  /** Closes what is idle. The answers under way are the last of their connections; further requests are Node's. */
+  /** Closes idle connections. The others close after the answers under way, or are left to Node if there are none. */
   drain(): void {
     for (const lane of this.#open) {
       if (lane.isIdle) lane.connection.socket.destroy();
@@ -96,7 +96,10 @@ export class FastLane {
     socket.resume();
   }
 
-  /** Enforces the timeouts of connections that have sent nothing, or nothing more. Node enforces its own. */
+  /**
+   * Enforces the timeouts of idle connections. One that waits for the end of a head is left to Node, which enforces its
+   * own.
+   */
   #look(): void {
     const { headerTimeoutMs, keepAliveMs, stallMs } = this.#options;
     const now = performance.now();

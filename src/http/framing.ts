@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { ProxyError } from '../errors.ts';
 
 /**
- * Why a request is refused for the way it is written, whatever it asks for; `undefined` when it is not. Node serves
- * these: a version that nobody speaks on this port, a request line without a version (HTTP/0.9), and a body that it would
- * hand over encoded, which a server behind this one may read in another way (RFC 9112 6.1).
+ * Why the framing of a request is refused, whatever it asks for; `undefined` when it is not. Node's HTTP server would
+ * accept these: another version than 1.0 and 1.1, a request line without a version (HTTP/0.9), and a transfer coding
+ * other than chunked, which a server behind this one may read in another way (RFC 9112 6.1).
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers } = request;

@@ -6,7 +6,7 @@ import { httpDate } from './http-date.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
 import { isOneSlice } from './send-body.ts';
 
-/** Room before a body for the head: ours have 600 bytes. A longer one gets as much as it needs. */
+/** Room for the head before the body: heads have about 600 bytes. A longer one gets as much as it needs. */
 const ROOM_BYTES = 640;
 
 /** A head and a body in one allocation, for one write. */
@@ -34,9 +34,9 @@ export interface HitsInBytesOptions {
 }
 
 /**
- * What is written for fresh entries in memory. One write of one buffer costs a tenth less than a head and a body do. The
- * head stands before the body in the same allocation, right-aligned, and is rendered again when one of its numbers has
- * changed: at most a few times a second, by the renderer that all messages go through.
+ * Renders what is written for fresh entries in memory. One write of one buffer costs a tenth less than writing head and
+ * body. The head stands before the body in the same allocation, right-aligned, and is rendered again when one of its
+ * numbers has changed: at most a few times a second, by the renderer that all messages go through.
  */
 export class HitsInBytes {
   readonly #dependencies: HitsInBytesDependencies;
@@ -50,8 +50,8 @@ export class HitsInBytes {
   }
 
   /**
-   * What to write now for `operation?query`, asked for without conditions; counted as a hit. `undefined` where it is no hit,
-   * or one that cannot go out in one piece.
+   * The bytes to write now for an unconditional GET of `operation?query`, which is counted as a hit. `undefined` for a
+   * miss, and for a hit that cannot be written in one piece.
    */
   find(spelling: string, accepted: Accepted): HitBytes | undefined {
     const { hits, now: readClock } = this.#dependencies;
@@ -83,7 +83,7 @@ export class HitsInBytes {
     fit.leftSeconds = leftOf(entry, now);
     fit.date = httpDate();
     if (!isFree) {
-      // The body moves: it would be in memory twice otherwise.
+      // The entry takes over this copy of its body, which would be in memory twice otherwise.
       const body = fit.whole.subarray(fit.roomBytes);
       entry.forms[form.coding] = body;
       this.#known.set(body, fit);
@@ -96,7 +96,7 @@ export class HitsInBytes {
     try {
       return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
     } catch {
-      // This head cannot be sent. The ordinary way, which is taken instead, fails as well and reports it.
+      // This head cannot be sent. The ordinary way is taken instead, which fails as well and reports why.
       return undefined;
     }
   }

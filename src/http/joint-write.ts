@@ -5,13 +5,13 @@ const LARGEST_BYTES = 32 * 1024;
 
 /**
  * Writes a head and a body by one write of one buffer, which takes 2.9 us of CPU where a write of two pieces takes 4.7
- * (measured for 2 KB, copying included). All connections share the buffer, for mostly the kernel has taken all bytes when
- * `write` returns. Where it has not, the buffer belongs to that write, and the next one gets another.
+ * (measured for 2 KB, copying included). All connections share the buffer, because the kernel has mostly taken all
+ * bytes when `write` returns. If it has not, the buffer stays with that write, and the next write gets another.
  */
 export class JointWrites {
   #buffer = Buffer.allocUnsafeSlow(LARGEST_BYTES);
 
-  /** `head`: latin1. A socket on which nothing is being written. */
+  /** `head` is latin1. Nothing else may be waiting to be written to the socket. */
   write(socket: Socket, head: string, body: Buffer): void {
     if (head.length + body.length > LARGEST_BYTES) {
       socket.cork();

@@ -2,7 +2,10 @@ import { STATUS_CODES } from 'node:http';
 import { httpDate } from './http-date.ts';
 import type { ResponseMessage } from './response-message.ts';
 
-/** What Node's HTTP server refuses to send in the value of a field: it could end the line, or is no byte. */
+/**
+ * Characters that Node's HTTP server refuses in a field value: control characters, which could end the line, and those
+ * beyond latin1.
+ */
 const UNFIT = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**

@@ -32,7 +32,7 @@ export interface OperationAnswersDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Turns a request for an operation into the message that answers it, whichever way its client is connected. */
+/** Turns a request for an operation into the message that answers it, for the fast lane and for Node's HTTP server. */
 export class OperationAnswers {
   readonly #dependencies: OperationAnswersDependencies;
 
@@ -41,8 +41,8 @@ export class OperationAnswers {
   }
 
   /**
-   * Calls `send` with the answer: at once with what memory answers. The wait ends with the client's connection. When `send`
-   * throws, it is called once more, with the failure.
+   * Calls `send` with the answer, before it returns if memory has the answer. A wait ends when the client disconnects.
+   * When `send` throws, it is called once more, with the failure.
    */
   answer(received: Received, client: Socket, respond: (message: ResponseMessage) => void): void {
     const { operation, headers } = received;

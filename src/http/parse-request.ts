@@ -6,7 +6,7 @@ export interface Target {
   readonly path: string;
   /** What follows `?`, undecoded; empty when there is none. */
   readonly rawQuery: string;
-  /** Both, byte for byte. */
+  /** Path and query, byte for byte. */
   readonly originForm: string;
 }
 
@@ -24,7 +24,7 @@ export function isOfApi({ path }: Target): boolean {
   return path.toLowerCase().startsWith('/api/v3/');
 }
 
-/** The client's own request id when it is fit to be repeated, else a new one. */
+/** The client's own request id if it is short and plain enough to be sent back, else a new one. */
 export function requestId(headers: RequestHeaders): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();

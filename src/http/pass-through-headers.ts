@@ -14,10 +14,10 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-/** The indexer knows no sessions, chooses its own timeouts, and its host and the body's length are set anew. */
+/** The indexer has no sessions and chooses its own timeouts. Host and content length are set anew. */
 const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout'];
 
-/** A shared port keeps no cookies, and what concerns this origin is ours to say. */
+/** A port shared by many clients sets no cookies, and headers about this origin are set by this proxy alone. */
 const NOT_RETURNED = [
   'set-cookie',
   'set-cookie2',

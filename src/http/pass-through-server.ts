@@ -12,7 +12,7 @@ import { commonHeaders, type ResponseContext, renderCacheStatus } from './respon
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
-/** A signal for what does not wait. */
+/** Never aborted: for a check that does not wait. */
 const NEVER = new AbortController().signal;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 
@@ -22,7 +22,10 @@ export interface PassThroughServerDependencies {
 }
 
 export interface PassThroughServerOptions {
-  /** The key of the cached operations, if there is one, and whether clients that bring none may go with it. */
+  /**
+   * The API key that the cached operations are sent with, if there is one; and whether it is added to requests without
+   * a key.
+   */
   readonly ourKey: string | undefined;
   readonly sharesOurKey: boolean;
 }
@@ -34,12 +37,14 @@ export interface PassedRequest {
   /** Path and query in origin form, as they came. */
   readonly target: string;
   /**
-   * Begins the wait for the head of the answer, after the client's body is there, for that is the client's time;
-   * `undefined` when too many requests wait already.
+   * Begins the wait for the head of the answer. To be called when the client's body has arrived, because the time for
+   * that is the client's. `undefined` when too many requests wait already.
    */
   readonly openWait: () => Wait | undefined;
   readonly requestId: string;
-  /** Absent where no traces are exported. Ended here with the head of the answer; a failure is the caller's to end it with. */
+  /**
+   * Absent where no traces are exported. Ended here with the head of the answer; after a failure the caller ends it.
+   */
   readonly span: RequestSpan | undefined;
 }
 
@@ -68,7 +73,7 @@ export class PassThroughServer {
       { target, withClientKey, traceparent: span?.traceparent, signal },
       { method, target, headers, body, signal },
     );
-    // The body has its own time: every pause of it is bounded, not the whole.
+    // The body has no deadline as a whole: only each pause in it is bounded.
     wait.close();
     try {
       const cacheStatus = { fwd: 'bypass', fwdStatus: answer.status } as const;
@@ -82,7 +87,7 @@ export class PassThroughServer {
       ]);
       await pipeline(answer.body, response);
     } catch {
-      // Either side left in the middle: the other one is told by the connection's end, and there is nobody to write to.
+      // One side disconnected in the middle. The other side learns of it by the end of its connection.
       response.destroy();
     } finally {
       answer.end();

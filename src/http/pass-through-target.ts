@@ -1,7 +1,10 @@
-/** The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold all that is visible but # and \\. */
+/**
+ * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold every visible ASCII character
+ * except # and \\.
+ */
 const ORIGIN_FORM = /^\/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/i;
 
-/** Not to be had in a path that two servers must understand alike: slashes and dots that only a second decoding shows. */
+/** Encoded slashes and backslashes, and dots that are encoded twice: two servers may read such a path differently. */
 const HIDDEN = /%(?:25)*(?:2f|5c)|%(?:25)+2e/i;
 
 /**

@@ -26,7 +26,7 @@ export interface PublicServerDependencies {
   readonly tracing?: OperationAnswersDependencies['tracing'];
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Told of what should never happen. */
+  /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
 
@@ -43,7 +43,7 @@ export interface PublicServerOptions {
   readonly slowReaderMs: number;
 }
 
-/** How long the answers of those who were given up have to leave the process. */
+/** How long the 503s that end a drain have to leave the process, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
@@ -73,7 +73,7 @@ export class PublicServer {
     this.#answers = new OperationAnswers({ handle, formOf, discard, tracing, waits, connections, now, onBug });
     this.server = createServer(
       {
-        // Also of requests that Node answers by itself, such as one without Host.
+        // Counts also the requests that Node answers by itself, such as one without Host.
         ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
           constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
@@ -128,8 +128,8 @@ export class PublicServer {
   }
 
   /**
-   * Takes no new connections, answers what is in flight with `Connection: close`, and resolves when all connections
-   * have ended; those still waiting after `limitMs` are answered 503 and cut soon after.
+   * Accepts no new connections, answers requests in flight with `Connection: close`, and resolves when all connections
+   * have ended. Requests that still wait after `limitMs` get 503, and their connections are cut soon after.
    */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
@@ -150,12 +150,13 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    // Node closes the connection when the refusal has left, but has parsed the rest of what it had read by then.
+    // Node closes the connection when the refusal has left. By then it has parsed further requests of the same read,
+    // which are ignored.
     if (this.#refused.has(request.socket)) return;
     if (this.#draining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
-      // Where its body ends is not to be trusted, and so what follows it.
+      // Nobody can tell where its body ends, and so what follows it.
       this.#refused.add(request.socket);
       response.shouldKeepAlive = false;
       this.#refuse(request, response, '', refused);

@@ -18,11 +18,11 @@ export interface ResponseMessage {
   readonly status: number;
   /** Names and values in turn, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
   readonly headers: readonly string[];
-  /** A text leaves in one piece with its head, bytes do not. */
+  /** Node's HTTP server writes a string together with its head, and a buffer apart from it. */
   readonly body: Buffer | string | undefined;
 }
 
-/** What is sent with an answer beside the answer itself. */
+/** What an answer needs beside its entry or failure. */
 export interface ResponseContext {
   readonly cacheStatus: CacheStatus;
   /** The operation's `Vary`; empty for none. */
@@ -76,7 +76,7 @@ export function renderCacheStatus(status: CacheStatus): string {
   return text;
 }
 
-/** On the answer to a preflight (Fetch standard 3.2.2); what is passed through also takes bodies. */
+/** Headers of the answer to a preflight (Fetch standard 3.2.2). Pass-through also accepts POST. */
 function preflightHeaders(passesThrough: boolean): readonly string[] {
   return [
     ...CORS_HEADERS,

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * So much of a body is handed to its connection at a time; what is smaller goes out as a whole. At 200 KB slices of
- * 64 KiB cost a third more CPU time a hit, those of 128 KiB a sixth (measured).
+ * The most of a body that is handed to its connection at a time. Smaller slices cost more: for a body of 200 KB, slices
+ * of 64 KiB take a third more CPU time a hit, those of 128 KiB a sixth more (measured).
  */
 const SLICE_BYTES = 256 * 1024;
 
@@ -13,8 +13,8 @@ export function isOneSlice(body: Buffer): boolean {
 }
 
 /**
- * Writes a large body in slices, the next when the one before has left the process, so that it is seen whether the client
- * reads. Calls `onLast` with the last slice instead of writing it. A connection that ends meanwhile ends the writing.
+ * Writes a large body in slices, each when the one before has left the process, so that {@link SlowReaders} sees
+ * whether the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
  */
 export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {
   let sent = 0;

@@ -1,27 +1,27 @@
-/** What is looked at of a `net.Socket`. */
+/** The part of `net.Socket` that is used here. */
 export interface WrittenSocket {
-  /** Bytes that were written, whether they have left the process or not, and those of them that have not. */
+  /** `bytesWritten` counts all bytes written so far, `writableLength` those of them that have not left the process. */
   readonly bytesWritten: number;
   readonly writableLength: number;
   resetAndDestroy(): void;
 }
 
-/** What a client has to take of its answers within the time. */
+/** The least that a client must take of its answers within the time, in bytes. */
 const LEAST_BYTES = 16 * 1024;
 const LOOKS = 4;
 
-/** How it stood when a client was last seen to read. */
+/** The state of a connection when its client was last seen to read. */
 interface Mark {
-  /** Bytes that had left the process since the connection began, and those that were to leave. */
+  /** Bytes that had left the process since the connection began, and bytes that were still to leave. */
   readonly leftBytes: number;
   readonly pendingBytes: number;
   looks: number;
 }
 
 /**
- * Cuts connections whose clients take less than 16 KiB of their answers in the given time: who takes a byte a second
- * would hold an answer for days, and Node's own timeout takes that for life. What has left is only seen in the pieces
- * in which it was written, so that larger ones have as much more time.
+ * Cuts connections whose clients take less than 16 KiB of their answers in the given time: a client that takes a byte a
+ * second would hold an answer for days without ever running into Node's own timeout. Bytes are seen to leave in whole
+ * writes only, so a write larger than 16 KiB has proportionally more time.
  */
 export class SlowReaders {
   readonly #sockets: Iterable<WrittenSocket>;

@@ -6,10 +6,12 @@ import type { UpstreamAnswer } from '../upstream/upstream-client.ts';
 import type { BodyDone, BodyJob } from './answer-body-worker.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
-/** Up to this length a body is read at once: 1 to 2 ms, and up to 0.1 s where it is made to be slow. */
+/**
+ * Bodies up to this length are read on the main thread: that takes 1 to 2 ms, up to 0.1 s for a body made to be slow.
+ */
 const AT_ONCE_BYTES = 1024 * 1024;
 
-/** Enough for any body of 8 MiB, those of brackets alone included. More ends the worker only. */
+/** Enough for any body of 8 MiB, even one of brackets alone. A body that needs more ends only the worker. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 /** An answer whose body was read. */
@@ -26,10 +28,10 @@ interface Waiting {
 }
 
 /**
- * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they keep no
- * other request waiting. The first large body starts the worker. When the worker dies, the body
- * that it was reading counts as no answer, and the next body starts another worker. The queue is bounded by the slots of
- * the indexer, and by `upstream.maxReading` through {@link pendingBytes}.
+ * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
+ * no other request. The first large body starts the worker. When the worker dies, the body that it was reading is an
+ * invalid answer, and the next body starts another worker. The queue is bounded by the slots of the indexer, and by
+ * `upstream.maxReading` through {@link pendingBytes}.
  */
 export class AnswerBodyReader {
   readonly #onBug: (error: unknown) => void;
@@ -41,7 +43,7 @@ export class AnswerBodyReader {
 
   /**
    * `onBug` is called with the reason why the worker ended, unless it reached its memory limit. `isWatching`: whether
-   * there is a stream of events, which has to know what bodies name.
+   * there is a stream of events, which needs the accounts and hashes in bodies.
    */
   constructor(onBug: (error: unknown) => void, isWatching = false) {
     this.#onBug = onBug;
@@ -53,7 +55,7 @@ export class AnswerBodyReader {
     return this.#pendingBytes;
   }
 
-  /** Never rejects: a body that cannot be read is no answer. */
+  /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
   read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
     const { status, body } = answer;
     if (body.length <= AT_ONCE_BYTES) return { ...answer, facts: factsOf(call, status, body, this.#isWatching) };
@@ -65,7 +67,7 @@ export class AnswerBodyReader {
     });
   }
 
-  /** Ends the worker. The body that it was reading is no answer. */
+  /** Ends the worker. The body that it was reading is an invalid answer. */
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }
@@ -122,7 +124,7 @@ export class AnswerBodyReader {
   }
 }
 
-/** The bytes in a buffer that holds nothing else, so that it can be transferred. */
+/** The bytes in an ArrayBuffer of their own, which can be transferred. */
 function wholeBuffer(body: Buffer): ArrayBuffer {
   const { buffer } = body.byteLength === body.buffer.byteLength ? body : ownedBytes(body);
   return buffer as ArrayBuffer;

@@ -3,7 +3,7 @@ import { findOperation } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
-/** A body to be read; its bytes are handed over. */
+/** A body to be read; its bytes are transferred. */
 export interface BodyJob {
   readonly operation: string;
   readonly request: Call['request'];
@@ -13,7 +13,7 @@ export interface BodyJob {
   readonly bytes: ArrayBuffer;
 }
 
-/** What it says, and the bytes handed back. */
+/** What the body says, and its bytes, transferred back. */
 export interface BodyDone {
   readonly facts: BodyFacts;
   readonly bytes: ArrayBuffer;

@@ -6,7 +6,7 @@ export interface CacheStatus {
   /** Answered from a tier without going forward. Excludes `fwd`. */
   readonly hit?: true;
   readonly fwd?: 'miss' | 'stale' | 'bypass';
-  /** What the indexer answered, when it did. */
+  /** The status that the indexer answered with, if it did. */
   readonly fwdStatus?: number | undefined;
   readonly stored?: boolean;
   readonly collapsed?: boolean;
@@ -16,17 +16,17 @@ export interface CacheStatus {
   readonly detail?: string;
 }
 
-/** What a request comes to: an entry to send, or a failure to report. */
+/** The result of a request: an entry to send, or a failure to report. */
 export type Answer =
   | { readonly kind: 'entry'; readonly entry: Entry; readonly cacheStatus: CacheStatus }
   | { readonly kind: 'failure'; readonly error: ProxyError; readonly cacheStatus: CacheStatus };
 
-/** How a hit is told of at `now` (epoch ms). `ttl` is rounded down: what is stale by a moment says so. */
+/** The `Cache-Status` of a hit at `now` (epoch ms). */
 export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: number): CacheStatus {
   return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };
 }
 
-/** The remaining lifetime in whole seconds. */
+/** The remaining lifetime in whole seconds, rounded down: an entry that is stale by a moment has -1. */
 export function ttlOf(freshUntil: number, now: number): number {
   const seconds = Math.floor((freshUntil - now) / 1000);
   return now < freshUntil ? seconds : Math.min(-1, seconds);

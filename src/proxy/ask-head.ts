@@ -16,21 +16,22 @@ export interface AskHeadDependencies {
 
 const OPERATION = 'masterchainInfo';
 
-/** It is asked on behalf of this operation, within its bounds. */
+/** The head is asked for with the slots and the circuit breaker of this operation. */
 const ON_BEHALF_OF = 'adjacentTransactions';
 
-/** Nobody waits longer for it. */
+/** No request waits longer for the head. */
 const TIMEOUT_MS = 1000;
 
-/** What the indexer says of its newest block. */
+/** The newest block, as the indexer names it. */
 export interface HeadAnswer extends Head {
   /** The indexer's `X-API-Version`. */
   readonly apiVersion: string | undefined;
 }
 
 /**
- * Asks the indexer for its newest block, where nothing else waits for the indexer; `undefined` where it does not say it.
- * How that ends says nothing about the operation that it is asked for, unless the indexer asks for a pause.
+ * Asks the indexer for its newest block, unless other requests wait for the indexer; `undefined` when it is not
+ * learned. A failure does not count in the circuit breaker of the operation whose slot it uses; only a 429 counts, as a
+ * pause.
  */
 export function askHeadWith(dependencies: AskHeadDependencies): () => Promise<HeadAnswer | undefined> {
   return async () => {
@@ -53,7 +54,7 @@ export function askHeadWith(dependencies: AskHeadDependencies): () => Promise<He
 
 interface Asked {
   readonly head: HeadAnswer | undefined;
-  /** `unsent` for what says nothing, `abandoned` where the indexer may still be working on it. */
+  /** `unsent` for a failure that shall not count, `abandoned` where the indexer may still be working on the request. */
   readonly outcome: Outcome;
   readonly retryAfter?: string | undefined;
 }

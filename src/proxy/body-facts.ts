@@ -10,29 +10,29 @@ import { readJson } from '../ton/read-json.ts';
 import { isShortList } from '../ton/short-list.ts';
 import { type Watchable, watchableOf } from '../ton/watchable.ts';
 
-/** All that is known of an answer from its body. Small, whatever the size of the body. */
+/** All that is read from the body of an answer. Small, whatever the size of the body. */
 export interface BodyFacts {
-  /** `undefined` when it is no answer to the call. */
+  /** `undefined` when the body is no answer to the call. */
   readonly finality: Finality | undefined;
-  /** See `Completeness` of the cache. */
+  /** Rank, members and tentative: see `Completeness` of the cache. */
   readonly rank: number;
   readonly members: Buffer;
   readonly tentative: Buffer;
-  /** The newest time that it shows the indexer's chain to have reached, epoch milliseconds. */
+  /** The newest time that the indexer's chain has reached, as this body shows it, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
-  /** The highest seqno of a masterchain block that it shows to be committed. */
+  /** The highest seqno of a committed masterchain block in this body. */
   readonly showsSeqno: number | undefined;
-  /** Whether it answers calls with another `limit` as well. */
+  /** Whether this body also answers calls with another `limit`. */
   readonly isShortList: boolean;
-  /** What a stream of events can watch of it; read where there is a stream. */
+  /** What a stream of events can watch; only read where there is a stream. */
   readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
-  /** Whether it is a JSON object: an error of the indexer that is passed on as it is. */
+  /** Whether the body is a JSON object: an error in one is passed on to the client as it is. */
   readonly isObject: boolean;
 }
 
-/** Of a body that is no answer to any call. */
+/** The facts of a body that is no answer to any call. */
 export const NO_FACTS: BodyFacts = {
   finality: undefined,
   rank: 0,

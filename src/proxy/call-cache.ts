@@ -6,8 +6,8 @@ import { shortListKey } from '../ton/short-list.ts';
 const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
 
 /**
- * Looks calls up in the cache: under their own key, and where a short list can answer them, under the key of that, which
- * calls with other limits share.
+ * Looks calls up in the cache under their own key and, where a short list can answer them, also under the short list's
+ * key, which calls with different limits share.
  */
 export class CallCache {
   readonly #cache: TieredCache;
@@ -23,7 +23,10 @@ export class CallCache {
     return shortKey === undefined ? found : better(found, this.#cache.lookInMemory(shortKey));
   }
 
-  /** See {@link TieredCache.lookUp}: both keys at once. The stamp is that of the call's own key, which its lease is for. */
+  /**
+   * See {@link TieredCache.lookUp}: asks for both keys at once. The stamp is that of the call's own key, because the
+   * lease is for that key.
+   */
   async lookUp(call: Call, key: string): Promise<Lookup> {
     const shortKey = shortListKey(call, key);
     if (shortKey === undefined) return this.#cache.lookUp(key);

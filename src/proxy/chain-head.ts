@@ -5,23 +5,31 @@ export interface ChainHeadDependencies {
   readonly askHead: () => Promise<HeadAnswer | undefined>;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** Told of the newest block that is known, each time that this is another one. */
+  /** Called with the newest known block, each time it changes. */
   readonly onNewest: (seqno: number) => void;
 }
 
 /**
- * Replicas behind one address may be apart by the margin, and a chain makes 2.5 blocks a second: 1000 blocks are nearly
+ * Replicas behind one address may be this many blocks apart. A chain makes 2.5 blocks a second: 1000 blocks are nearly
  * 7 minutes.
  */
 const MARGIN_BLOCKS = 1000;
 
-/** An indexer that catches up commits faster than the chain is made, but it reads every block: not a hundred times as fast. */
+/**
+ * The most blocks that an indexer may commit a second while it catches up. It reads every block, so it is not 100 times
+ * as fast as the chain.
+ */
 const MARGIN_BLOCKS_PER_SECOND = 300;
 
-/** What an answer has shown outlives a lower head that `masterchainInfo` names for so long: replicas differ. */
+/**
+ * For so long a block that an answer has shown counts, even if `masterchainInfo` names a lower head: replicas differ.
+ */
 const SHOWN_HOLDS_MS = 60_000;
 
-/** The head is asked for at most once in this span; while it cannot be learned, the span doubles up to the longest. */
+/**
+ * The head is asked for at most once in this time, in milliseconds. With each failure the time doubles, up to the
+ * longest pause.
+ */
 const ASK_EVERY_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -32,12 +40,12 @@ interface Seen {
 }
 
 /**
- * The newest masterchain block that the indexer is known to have, and how far it can have got since. What lies beyond
- * that cannot exist yet, so the indexer need not be asked.
+ * The newest masterchain block that the indexer is known to have, and how many blocks it can have committed since.
+ * Blocks beyond that cannot exist yet, so the indexer need not be asked for them.
  *
- * The head comes from `masterchainInfo` alone: after a start the first answer may be about last year. The newest answer of
- * it counts, also where it is lower than the one before: an indexer may be set back to an older chain. Other answers only
- * raise it.
+ * Only `masterchainInfo` gives the head, because the first other answer after a start may be about last year. Its
+ * newest answer counts even if it is lower than the one before: an indexer may be set back to an older state. Other
+ * answers only raise the head.
  */
 export class ChainHead {
   readonly #dependencies: ChainHeadDependencies;
@@ -52,14 +60,14 @@ export class ChainHead {
     this.#dependencies = dependencies;
   }
 
-  /** The indexer's `X-API-Version`, as it came with the head. */
+  /** The `X-API-Version` that the indexer sent with the head. */
   get apiVersion(): string | undefined {
     return this.#head?.apiVersion;
   }
 
   /**
-   * Whether no masterchain block of this seqno can exist yet; `false` while the head is not known. Asks for the head in
-   * the background where that was seen longer ago than 10 s.
+   * Whether no masterchain block of this seqno can exist yet; `false` while the head is not known. When it is `true`,
+   * asks for the head in the background, at most every 10 s.
    */
   isBeyond(seqno: number): boolean {
     if (this.#head === undefined) return false;
@@ -68,20 +76,23 @@ export class ChainHead {
     return isBeyond;
   }
 
-  /** Takes the highest seqno that an answer has shown to be committed. */
+  /** Learns the highest committed seqno of an answer. */
   learn(seqno: number | undefined): void {
     if (seqno === undefined || seqno <= (this.#shown?.seqno ?? -1)) return;
     this.#shown = { seqno, at: this.#dependencies.monotonic() };
     this.#reportNewest();
   }
 
-  /** The indexer has no block of this seqno. Asks for the head in the background where that would explain it. */
+  /**
+   * To be called when the indexer has no block of this seqno. Asks for the head in the background if the block may be
+   * beyond it.
+   */
   learnAbsent(seqno: number): void {
     const highest = Math.max(this.#head?.seqno ?? -1, this.#shown?.seqno ?? -1);
     if (highest < 0 || seqno > highest + MARGIN_BLOCKS) this.#askInBackground();
   }
 
-  /** Asks for the head, once for all who want it at the same time, and learns it. Never rejects. */
+  /** Asks for the head and learns it; concurrent calls share one request. Never rejects. */
   readonly ask = (): Promise<HeadAnswer | undefined> => {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;

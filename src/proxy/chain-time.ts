@@ -7,34 +7,34 @@ export interface ChainTimeDependencies {
    * rejects.
    */
   readonly askHead: () => Promise<number | undefined>;
-  /** What the instances before one indexer know together; absent without Redis. */
+  /** The chain time that all instances of one indexer share; absent without Redis. */
   readonly shared: SharedChainTime | undefined;
   /** Epoch milliseconds, the same clock in all instances. */
   readonly now: () => number;
 }
 
-/** An answer that showed the head of the chain holds for this long, and the head is asked for at most once in it. */
+/** How long the head counts as known after an answer has shown it. It is asked for at most once in this time. */
 const HEAD_HOLDS_MS = 10_000;
 
 /**
- * While the head cannot be learned, the pause doubles up to this: on a big database the query can take 40 s, and must not
- * pile up there.
+ * With each failure to learn the head, the pause doubles up to this. On a big database the query can take 40 s, and
+ * such queries must not pile up.
  */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** While another instance asks, its answer is looked for in Redis at this pace. */
+/** While another instance asks the indexer, Redis is asked for its answer this often. */
 const PAUSE_AFTER_ANOTHER_MS = 1000;
 
-/** The longest that an answer waits for the head. */
+/** The longest that an answer waits for the head, in milliseconds. */
 const LONGEST_WAIT_MS = 1000;
 
-/** A chain time further ahead of our clock is garbage: as the newest one it would stay for ever. */
+/** A chain time further ahead of our clock is garbage. It must not be taken: no later one would ever replace it. */
 const FURTHEST_AHEAD_MS = 60 * 60_000;
 
 /**
- * The chain time: the newest time that the chain in the indexer is known to have reached. The age of transactions counts
- * from it, because an indexer that catches up commits hour-old transactions now. It only moves forward. Where it is
- * older than the head, ages are too small and lifetimes too short, but no answer is wrong.
+ * The chain time: the newest time that the chain in the indexer is known to have reached. The age of transactions
+ * counts from it, because an indexer that catches up commits hour-old transactions now. It only moves forward. If it is
+ * older than the head, ages come out too small and lifetimes too short, but no answer is wrong.
  */
 export class ChainTime {
   readonly #dependencies: ChainTimeDependencies;
@@ -44,7 +44,7 @@ export class ChainTime {
   /** How far the head was behind our clock then. */
   #lagMs: number | undefined;
   #sharedAt = 0;
-  /** When the last update began, and how long after it none is begun. */
+  /** When the last update began, and how long after that no other one begins. */
   #updated = { at: 0, pauseMs: 0 };
   #failures = 0;
   /** Settles when the update under way has ended, or has taken longer than an answer waits for it. */
@@ -60,8 +60,8 @@ export class ChainTime {
   }
 
   /**
-   * Takes a time that an answer showed the chain to have reached. Such an answer also shows the head if its time is as
-   * near to our clock as the head was when last known: an answer about last year does not.
+   * Learns a time that the chain has reached by an answer. If the time is as near to our clock as the head was when
+   * last known, the answer has also shown the head; an answer about last year has not.
    */
   learn(chainAt: number | undefined): void {
     const now = this.#dependencies.now();
@@ -75,8 +75,8 @@ export class ChainTime {
   }
 
   /**
-   * The chain time, after asking for the head where no answer of the last 10 s showed it. Waits a second at most and never
-   * rejects: where nothing new can be learned, it is what was known before.
+   * The chain time, after asking for the head if no answer of the last 10 s showed it. Waits a second at most and never
+   * rejects: if nothing new is learned, it returns what was known before.
    */
   async upToDate(): Promise<number | undefined> {
     if (!this.#isHeadKnown()) {
@@ -125,7 +125,10 @@ export class ChainTime {
     this.#lagMs = lagMs;
   }
 
-  /** Exchanges with the other instances. Returns whether this one may ask the indexer, if it wants to. */
+  /**
+   * Exchanges the chain time with the other instances. Returns whether this instance may ask the indexer, if it wants
+   * to.
+   */
   async #share(wantsToAsk: boolean): Promise<boolean> {
     const { shared, now } = this.#dependencies;
     if (shared === undefined) return true;
@@ -145,7 +148,7 @@ export class ChainTime {
   }
 }
 
-/** A negative time has gone by where the clock was set back: it is within no span, or updates would stop for as long. */
+/** A negative time means that the clock was set back. It counts as over: otherwise updates would stop for as long. */
 function isWithin(elapsedMs: number, spanMs: number): boolean {
   return elapsedMs >= 0 && elapsedMs < spanMs;
 }

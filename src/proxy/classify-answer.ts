@@ -16,14 +16,14 @@ export interface ClassifiedAnswer {
   readonly entry: Entry;
   /** The newest time that this answer shows the indexer's chain to have reached, epoch milliseconds. */
   readonly showsChainAt: number | undefined;
-  /** Whether it would be fresh for longer if the chain were known to have got further than `chainAt`. */
+  /** Whether its lifetime would be longer with a later `chainAt`. */
   readonly gainsByChainTime: boolean;
 }
 
 /**
- * Turns what the indexer answered into an entry, or into the failure that its clients get: 200s that hold the
- * operation's list and the indexer's own 404s (`{"error": string}`) are entries, everything else is never cached. The
- * body of another 4xx or 5xx is kept where it is a JSON object. `random`: 0 to 1, for jitter.
+ * Turns an answer of the indexer into an entry, or into the failure that clients get. A 200 that holds the operation's
+ * list and the indexer's own 404 (`{"error": string}`) are entries; nothing else is cached. The body of another 4xx or
+ * 5xx is passed on if it is a JSON object. `random`: 0 to 1, for jitter.
  */
 export function classifyAnswer(
   identity: Pick<Entry, 'key' | 'tags'>,
@@ -44,7 +44,7 @@ export function classifyAnswer(
 
   const { finality, rank, members, tentative, showsChainAt, etag, isObject } = facts;
   if (finality === undefined) {
-    // Clients take a 404 for "no children": one of a web server before the indexer must not reach them.
+    // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
     if (status < 400 || status === 404) {
       return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
     }
@@ -68,7 +68,7 @@ export function classifyAnswer(
   return { entry, showsChainAt, gainsByChainTime };
 }
 
-/** The text of a header of the indexer; what cannot stand in a header again is not kept. */
+/** A header value of the indexer; `undefined` if it could not be sent on in a header. */
 export function headerText(value: string | undefined): string | undefined {
   return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? value : undefined;
 }

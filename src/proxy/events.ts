@@ -2,10 +2,10 @@ import type { ErrorCode } from '../errors.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { ShedReason } from './overloaded.ts';
 
-/** What the indexer is asked for: the cached operations, and all that is passed through. */
+/** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
-/** What the indexer is sent: beside what clients ask for, the proxy's own question for the head of the chain. */
+/** Everything that is sent to the indexer: also the proxy's own request for the head of the chain. */
 export type SentOperation = UpstreamOperation | 'masterchainInfo';
 
 /** How a request was answered, in one word. */
@@ -19,7 +19,7 @@ export type Outcome =
   | 'failed'
   | 'invalid';
 
-/** What happens on a request's way, for those who count and log. */
+/** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: Outcome }
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
@@ -41,17 +41,17 @@ export type ProxyEvent =
   | { readonly name: 'regressed'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
-  /** What came was no answer to the question, whatever its status said. */
+  /** The indexer's answer could not be used, whatever its status. */
   | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
-  /** The newest masterchain block that the indexer is known to have is another one. */
+  /** The newest masterchain block that the indexer is known to have has changed. */
   | { readonly name: 'newest-block'; readonly seqno: number }
-  /** The indexer asked for a pause of so many milliseconds (429), or answered after it. */
+  /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly state: 'ended' }
-  /** Whether Redis counts the rate for all instances, or this one alone for itself. */
+  /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
   | { readonly name: 'key-refused'; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 
-/** Told of what happens; must not throw. */
+/** Receives events; must not throw. */
 export type Report = (event: ProxyEvent) => void;

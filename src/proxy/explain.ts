@@ -20,7 +20,7 @@ export interface ExplainedRequest {
   /** The key of a short list that answers it too, whatever its limit. */
   readonly shortListKey?: string;
   readonly dropped: readonly DroppedInput[];
-  /** The lifetimes that an answer can get; which one, its body decides. */
+  /** The lifetimes that an answer can get; its body decides which one. */
   readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
 }
 
@@ -36,17 +36,17 @@ export interface CachedAnswer {
   readonly usableForMs: number;
 }
 
-/** The same of a running instance, with what is cached. */
+/** An explained request, with what a running instance has cached for it. */
 export interface Explanation extends ExplainedRequest {
   readonly memory: CachedAnswer | 'absent';
   /** `failed`: Redis could not be asked in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
-  /** Absent where this instance has not loaded the key, or no longer remembers. */
+  /** Absent where this instance has not loaded the key, or has forgotten it. */
   readonly lastLoad?: LastLoad;
 }
 
 export interface ExplainDependencies {
-  /** When all was purged, epoch milliseconds, or 0: part of every key. */
+  /** When everything was last purged, epoch milliseconds, or 0. Part of every key. */
   readonly epoch: () => number;
   readonly cache: TieredCache;
   readonly lastLoads: LastLoads;

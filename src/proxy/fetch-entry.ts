@@ -31,7 +31,7 @@ export interface EntryFetcherDependencies extends FetchTracedDependencies {
   readonly admission: Admission;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
-  /** Absent where no stream of events is connected to. */
+  /** Absent where `stream.url` is not set. */
   readonly pushed: PushedFreshness | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
@@ -47,22 +47,24 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** The span that the client's request belongs to whose request began the flight. */
+  /** The span of the client's request that began the flight. */
   readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
-  /** What the look-up before had found: too old to be served, but perhaps better than what comes. */
+  /** What the look-up found: too old to be served, but perhaps more complete than the indexer's answer. */
   readonly known: Entry | undefined;
 }
 
-/** What came of it. */
+/** The result of a fetch. */
 export type Fetched =
   | { readonly from: 'memory'; readonly entry: Entry }
   | {
       readonly from: 'upstream';
-      /** What is kept now, if it is better than what the indexer answered, or was asked for later. */
+      /**
+       * The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later.
+       */
       readonly entry: Entry;
-      /** What the indexer answered with. */
+      /** The status that the indexer answered with. */
       readonly status: number;
       readonly stored: StoreOutcome['outcome'];
     };
@@ -75,10 +77,10 @@ interface Classified extends ClassifiedAnswer {
   readonly mark: number;
 }
 
-/** An answer is asked for at most so often when a purge made it void while it was under way. */
+/** How often the indexer is asked for one answer, if each time a purge covers it while it is under way. */
 const MOST_ASKS = 3;
 
-/** Asks the indexer and stores what it says. Expected failures are values; a throw is a bug. */
+/** Asks the indexer and stores its answer. Expected failures are values; a throw is a bug. */
 export class EntryFetcher {
   readonly #dependencies: EntryFetcherDependencies;
   readonly #policies: LifetimePolicies;
@@ -88,7 +90,7 @@ export class EntryFetcher {
     this.#policies = policies;
   }
 
-  /** Ends the ticket and the lease, whatever comes of it. */
+  /** Ends the ticket and the lease in any case. */
   async fetch(fetch: Fetch): Promise<Fetched | ProxyError> {
     const { lease } = fetch;
     try {
@@ -111,7 +113,7 @@ export class EntryFetcher {
     }
   }
 
-  /** The indexer's answer, asked for once more where it could not be reached and the retry budget allows it. */
+  /** The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it. */
   async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
     const { call, request } = fetch;
@@ -126,7 +128,7 @@ export class EntryFetcher {
       }
       const result = await this.#ask(fetch, ticket, asks === 1);
       if (!(result instanceof ProxyError)) {
-        // Who came after the purge must not get what was asked for before it.
+        // A request that came after the purge must not get an answer that was asked for before it.
         if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
       } else if (result.code === 'upstream-rate-limited') {
         return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
@@ -208,8 +210,8 @@ export class EntryFetcher {
   }
 
   /**
-   * Classifies an answer again if the head of the chain moves the chain time, which is asked for at most once in 10 s. The
-   * ticket has ended: this wait is no latency of the answer, and others need the slot.
+   * Classifies an answer again if the head of the chain, which is asked for at most once in 10 s, moves the chain time.
+   * The ticket has ended before: this wait must neither hold a slot nor count as the indexer's latency.
    */
   async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt, mark }: Classified): Promise<Entry> {
     const newestAt = await this.#dependencies.chainTime.upToDate();
@@ -241,7 +243,7 @@ export class EntryFetcher {
   }
 }
 
-/** What is stored under which key: a short list under the one that calls with other limits share. */
+/** The key to store an answer under: a short list has one that calls with different limits share. */
 function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
   return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
 }

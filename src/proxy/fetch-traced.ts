@@ -10,8 +10,8 @@ export interface FetchTracedDependencies {
 }
 
 /**
- * {@link UpstreamClient.fetch} of a call, in a span of its own where traces are exported: the indexer is then sent the name
- * of that span, and the given `traceparent` otherwise.
+ * {@link UpstreamClient.fetch} of a call, in a span of its own where traces are exported. The request then carries the
+ * name of that span, otherwise the given `traceparent`.
  */
 export async function fetchTraced(
   { upstream, tracing }: FetchTracedDependencies,

@@ -19,7 +19,7 @@ import type { RefreshStale } from './refresh-stale.ts';
 import { traceparentOf } from './trace-context.ts';
 import type { RequestSpan } from './tracing.ts';
 
-/** A request for one of the operations, not yet looked into. */
+/** A request for one of the operations, not parsed yet. */
 export interface ProxyRequest {
   readonly operation: Operation;
   /** What follows `?`, as it came. */
@@ -28,8 +28,8 @@ export interface ProxyRequest {
   /** Its span, where traces are exported. */
   readonly span?: RequestSpan | undefined;
   /**
-   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and not for what
-   * memory answers: a hit needs no deadline.
+   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
+   * hit in memory, which needs no deadline.
    */
   readonly openWait: () => OpenWait | undefined;
 }
@@ -46,14 +46,15 @@ export interface MemoryHit {
   readonly operation: Operation;
 }
 
-/** A way to hits without an {@link Answer}, for whoever can send them as they are. */
+/** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
 export interface MemoryHits {
   /**
-   * Finds what memory holds for a spelling (`operation?query`, as it came, without headers that change the answer), if that
-   * was a hit before and its form for the client is at hand. `undefined` decides nothing.
+   * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
+   * answer), if the spelling was a hit before and the form for this client is at hand. `undefined` does not mean a
+   * miss: {@link RequestHandler.handle} decides then.
    */
   findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
-  /** Counts a hit that is sent. */
+  /** To be called for each hit that is sent. */
   countHit(operation: Operation): void;
 }
 
@@ -66,9 +67,9 @@ export interface RequestHandlerDependencies {
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
   readonly answerBeyondHead: AnswerBeyondHead;
-  /** Whether this process is nearly out of memory: nobody follows a flight then. */
+  /** Whether this process is nearly out of memory: then no request may follow a flight. */
   readonly isMemoryFull: () => boolean;
-  /** What purges leave of an entry. */
+  /** The entry after all bans; `undefined` if it is purged. */
   readonly applyBans: (entry: Entry) => Entry | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
@@ -87,8 +88,8 @@ export class RequestHandler implements MemoryHits {
   }
 
   /**
-   * Answers at once what memory holds, and otherwise when the flight lands or the wait ends. Throws a
-   * {@link ProxyError} `invalid-request`; every other expected failure is an {@link Answer}.
+   * Answers at once from memory, else when the flight lands or the wait ends. Throws a {@link ProxyError}
+   * `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
     const { calls, cache, refreshStale } = this.#dependencies;
@@ -120,7 +121,7 @@ export class RequestHandler implements MemoryHits {
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
-    // Only here: a request for which nothing is found comes to `handle`, which counts it.
+    // Call this only for a hit: any other request comes to `handle`, which calls it.
     this.#dependencies.onAsked(keyed.call, keyed.key);
     return { entry, form, operation: keyed.call.operation };
   }
@@ -139,7 +140,7 @@ export class RequestHandler implements MemoryHits {
     }
   }
 
-  /** Without a wait there is a stale copy from memory, or nothing. */
+  /** Answers without waiting: with a stale copy from memory if there is one, else with 503. */
   #refuse(call: Call, key: string, reason: ShedReason): Answer {
     const { cache, random, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
@@ -152,7 +153,7 @@ export class RequestHandler implements MemoryHits {
     const { call, key } = keyed;
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
-    // The purge may have come before this request did. A flight that starts now asks after both.
+    // The purge may have come before this request. A new flight asks the indexer after both.
     if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();
     const { collapsed } = wait;
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
@@ -180,7 +181,7 @@ export class RequestHandler implements MemoryHits {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? new ProxyError('internal', 'internal error');
     if (error.code === 'upstream-timeout' && !wait.departed) {
-      // The indexer was not even asked: the whole time went by in the queue.
+      // The indexer was not asked: the request spent all its time in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
@@ -196,7 +197,7 @@ export class RequestHandler implements MemoryHits {
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
     const { tier } = fallback;
-    // A failure is kept for its key for a while, and the fallback may have expired or been purged meanwhile.
+    // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
     const entry = this.#dependencies.applyBans(fallback.entry);
     if (entry === undefined || freshnessOf(entry, this.#dependencies.now()) === 'expired') return undefined;
     const ttl = ttlOf(entry.freshUntil, this.#dependencies.now());
@@ -217,7 +218,7 @@ export class RequestHandler implements MemoryHits {
 
   #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
     const operation = call.operation.name;
-    // A client that left is no failure: nobody got an answer.
+    // A client that left is not counted as a failure: nobody got an answer.
     if (error.code !== 'client-left') {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
       this.#dependencies.report({ name: 'failed', operation, code: error.code });
@@ -238,7 +239,7 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
   masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
 };
 
-/** Whether it was asked for before a purge, as often as it was asked for. */
+/** Whether a purge overtook each of the load's requests to the indexer. */
 function isPurged(load: Load): boolean {
   return load.from === 'upstream' && load.stored === 'purged';
 }

@@ -3,12 +3,12 @@ import type { StoreOutcome } from '../cache/tiered-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { EntryLoader, Load } from './load-entry.ts';
 
-/** What came of the last load of a key that went to the indexer, or was refused. */
+/** The result of a key's last load that went to the indexer or was refused. */
 export interface LastLoad {
   /** When it ended, epoch milliseconds. */
   readonly at: number;
   readonly outcome: StoreOutcome['outcome'] | ErrorCode;
-  /** Whether the answer was kept, and the reason, for people. */
+  /** Whether the answer was kept and why, as a text for people. */
   readonly why: string;
   /** What the indexer answered with, if it did. */
   readonly upstreamStatus: number | undefined;
@@ -17,7 +17,7 @@ export interface LastLoad {
 /** The part of an {@link EntryLoader} that others use. */
 export type Loader = Pick<EntryLoader, 'load'>;
 
-/** So many keys are remembered, of at most so many characters each: about a megabyte. */
+/** At most this many keys are remembered, of at most so many characters each: about a megabyte. */
 const MAX_KEYS = 1000;
 const MAX_KEY_LENGTH = 1000;
 
@@ -30,7 +30,7 @@ const WHY: Readonly<Record<StoreOutcome['outcome'], string>> = {
   superseded: 'not kept: the cached answer was requested later than this one',
 };
 
-/** Remembers the last loads for `GET /explain`. Only misses pay for it: hits do not load. */
+/** Remembers the last loads for `GET /explain`. Costs nothing on a hit, which loads nothing. */
 export class LastLoads {
   readonly #loads = new LRUCache<string, LastLoad>({ max: MAX_KEYS });
   readonly #now: () => number;
@@ -44,7 +44,7 @@ export class LastLoads {
     return this.#loads.peek(key);
   }
 
-  /** The same loader, whose loads are remembered. */
+  /** Wraps a loader, so that its loads are remembered. */
   remembering(loader: Loader): Loader {
     return {
       load: async (call, key, flight, ...how) => {

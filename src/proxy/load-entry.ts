@@ -12,10 +12,10 @@ import type { EntryFetcher, Fetched } from './fetch-entry.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { decodeFailure } from './shared-failure.ts';
 
-/** What one flight brings home. */
+/** The result of one flight. */
 export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  /** `replaced`: whether a copy was at hand that was too old to be served. */
+  /** `replaced`: whether the cache held a copy that was too old to be served. */
   | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
   | {
       readonly from: 'nowhere';
@@ -42,7 +42,7 @@ export interface EntryLoaderOptions {
   readonly redisBudgetMs: number;
 }
 
-/** What is loaded, and for whom. */
+/** A load: its call and key, and the flight it runs for. */
 interface Loaded {
   readonly call: Call;
   readonly key: string;
@@ -50,13 +50,16 @@ interface Loaded {
   readonly traceparent: string | undefined;
 }
 
-/** What Redis said in the time that was left to it. */
+/** What a look-up found, and how much of the time for Redis it left. */
 interface Look {
   readonly found: Lookup;
   readonly budgetLeftMs: number;
 }
 
-/** The way of a miss: Redis, a ticket for the indexer, the lease, the indexer. Expected failures are values; a throw is a bug. */
+/**
+ * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer. Expected failures are values; a
+ * throw is a bug.
+ */
 export class EntryLoader {
   readonly #dependencies: EntryLoaderDependencies;
   readonly #options: EntryLoaderOptions;
@@ -67,8 +70,8 @@ export class EntryLoader {
   }
 
   /**
-   * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window will do; a
-   * refresh wants a fresh one. A `traceparent` is sent with the request to the indexer, if there comes one.
+   * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window is good
+   * enough; a refresh needs a fresh one. `traceparent` is sent with the request to the indexer, if there is one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
     let look = await this.#lookUp(call, key);
@@ -86,7 +89,8 @@ export class EntryLoader {
         const failure = decodeFailure(outcome.failure);
         if (failure !== undefined) return this.#failed(call, key, failure, found);
       }
-      // What cannot be read, or not in time, is no reason to wait any longer: no more is asked of Redis.
+      // If the shared failure is unreadable or Redis is unavailable, load without Redis: another wait could end the
+      // same way.
       const isAlone = outcome.state === 'failed' || outcome.state === 'unavailable';
       look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(call, key);
     }
@@ -100,7 +104,7 @@ export class EntryLoader {
   ): Promise<Fetched | ProxyError | Followed> {
     const { admission, fetcher, report } = this.#dependencies;
     const operation = call.operation.name;
-    // A client that joined a refresh waits for it from then on.
+    // Once a client has joined a refresh, somebody waits for it.
     const priority = flight.isFollowed ? raised(PRIORITY[look.found.state]) : PRIORITY[look.found.state];
     const request: EntryRequest = { operation, key, priority, signal: flight.signal };
     flight.onFollowed = () => admission.raise(request);
@@ -136,7 +140,7 @@ export class EntryLoader {
 
   #failed(call: Call, key: string, error: ProxyError, found: Lookup): Load {
     const inMemory = this.#dependencies.cache.lookForFallback(call, key);
-    // An entry too large for memory is known from Redis alone.
+    // An entry too large for memory was only found in Redis.
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
 
@@ -146,12 +150,12 @@ export class EntryLoader {
   }
 }
 
-/** What following another instance's load came to. */
+/** How following another instance's load ended. */
 type Followed = Exclude<Acquisition, { state: 'load' | 'taken' }> | { readonly state: 'free' | 'unavailable' };
 
-/** A request is worth as much as its clients would miss it. */
+/** The less clients have without a load, the higher its priority. */
 const PRIORITY: Record<Lookup['state'], Priority> = {
-  // Not asked for: what is fresh is answered before.
+  // Never used: a fresh entry is answered without a load.
   fresh: 'miss',
   miss: 'miss',
   'stale-if-error': 'miss-with-fallback',

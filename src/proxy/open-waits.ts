@@ -9,11 +9,11 @@ export interface OpenWaitsOptions {
 }
 
 /**
- * The wait of one request that memory could not answer. It ends by its deadline (`upstream-timeout`), by its client leaving
- * (`client-left`), with the process (`shutting-down`), or by its answer ({@link close}).
+ * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
+ * leaves (`client-left`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
  */
 export class Wait implements Waiter {
-  /** Why it ended without an answer; `undefined` before. */
+  /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;
   readonly #open: Set<Wait>;
@@ -22,7 +22,7 @@ export class Wait implements Waiter {
 
   constructor(open: Set<Wait>, timeoutMs: number) {
     this.#open = open;
-    // Node keeps all timers of one duration in one list, in the order of their ends, behind a single timer of the system.
+    // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
     this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
     open.add(this);
   }
@@ -34,7 +34,7 @@ export class Wait implements Waiter {
     return this.#abort.signal;
   }
 
-  /** Ends it without an answer. Does nothing when it has ended already. */
+  /** Ends the wait without an answer. Does nothing when it has ended already. */
   end(reason: ProxyError): void {
     if (!this.#open.has(this)) return;
     this.close();
@@ -43,7 +43,7 @@ export class Wait implements Waiter {
     this.#abort?.abort(reason);
   }
 
-  /** Its answer is there: it can no longer end otherwise. */
+  /** Ends the wait with its answer. */
   close(): void {
     clearTimeout(this.#timer);
     this.#open.delete(this);
@@ -63,7 +63,7 @@ export class OpenWaits {
     this.#options = options;
   }
 
-  /** How many are open. */
+  /** The number of open waits. */
   get size(): number {
     return this.#open.size;
   }
@@ -74,7 +74,7 @@ export class OpenWaits {
     return this.#open.size < maxOpen ? new Wait(this.#open, timeoutMs) : undefined;
   }
 
-  /** Ends every wait: what has not been answered by now will not be. */
+  /** Ends every wait with a 503. */
   endAll(): void {
     const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
     for (const wait of this.#open) wait.end(reason);

@@ -1,7 +1,7 @@
 import type { Outcome } from '../admission/outcome.ts';
 import type { ProxyError } from '../errors.ts';
 
-/** How a request that was sent ended, by the failure that came of it. */
+/** The outcome of a sent request, by its failure. */
 export function outcomeOf({ code, upstreamStatus = 0 }: ProxyError): Outcome {
   switch (code) {
     case 'upstream-timeout':

@@ -2,8 +2,8 @@ import type { Refusal, RefusalReason } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
 
 /**
- * Why a request was not sent to the indexer: refused, its deadline passed before it was its turn, or `http.maxWaiting`
- * requests waited already.
+ * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or
+ * `http.maxWaiting` requests were waiting already.
  */
 export type ShedReason = RefusalReason | 'deadline' | 'too-many-waiting';
 
@@ -19,15 +19,15 @@ const MESSAGES: Record<ShedReason, string> = {
   'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 
-/** A {@link Refusal}, or a deadline that passed. */
+/** Why a request is shed, and after how many milliseconds to try again (0: unknown). */
 export interface Shed {
   readonly reason: ShedReason;
   readonly retryAfterMs: Refusal['retryAfterMs'];
 }
 
 /**
- * The failure of a request that was not sent: 503. `Retry-After` follows from what is known of the wait; without that it
- * is 1 to 3 seconds at random, so that those who were refused together do not come back together.
+ * The failure of a request that was not sent: 503. `Retry-After` is the known wait, or else 1 to 3 seconds at random,
+ * so that clients that were refused together do not come back together.
  */
 export function overloaded(random: () => number, { reason, retryAfterMs }: Shed): ProxyError {
   const retryAfterSeconds = retryAfterMs > 0 ? Math.ceil(retryAfterMs / 1000) : 1 + Math.floor(random() * 3);

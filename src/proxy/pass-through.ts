@@ -8,7 +8,7 @@ import { overloaded, type Shed } from './overloaded.ts';
 import { PASSED_ROUTE, type Tracing } from './tracing.ts';
 
 export interface PassThroughDependencies {
-  /** Its own, so that what is passed through never takes a slot from the cached operations. */
+  /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
   /** Absent where no traces are exported. */
@@ -27,7 +27,7 @@ export interface PassThroughOptions {
 export interface Passing {
   /** Path and query, byte for byte. */
   readonly target: string;
-  /** Whether it goes with the client's own API key. */
+  /** Whether it is sent with the client's own API key instead of ours. */
   readonly withClientKey: boolean;
   /** The span of the client's request, where traces are exported. */
   readonly traceparent?: string | undefined;
@@ -42,9 +42,9 @@ export interface OpenedAnswer extends ForwardedAnswer {
 const OPERATION = 'passThrough';
 
 /**
- * Sends what is not cached to the indexer. Its methods throw a {@link ProxyError}; a request is never sent twice. With
- * the head of an answer the indexer's query is over and its slot is free; the answer then counts as a transfer, as how
- * long that takes is decided by the client.
+ * Sends requests that are not cached to the indexer. Its methods throw a {@link ProxyError}; a request is never sent
+ * twice. Once the head of an answer has arrived, the indexer's query is over and the slot is free. The body counts as a
+ * transfer from then on, because its client decides how long it takes.
  */
 export class PassThrough {
   readonly #dependencies: PassThroughDependencies;
@@ -61,7 +61,7 @@ export class PassThrough {
     return this.#transfers;
   }
 
-  /** Throws when nothing would be sent now: to be asked before a client's body is read. */
+  /** Throws when the request would be refused now. To be called before the client's body is read. */
   refuse(passing: Passing): void {
     const { admission } = this.#dependencies;
     const { maxTransfers } = this.#options;

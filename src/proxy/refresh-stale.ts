@@ -5,8 +5,8 @@ import type { Load } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
 /**
- * Refreshes a key in the background. May be called for every stale answer: of a key one refresh at a time is under way.
- * Resolves when that has ended, in any way; never rejects.
+ * Refreshes a key in the background. May be called for every stale answer: each key has at most one refresh under way.
+ * Resolves when the refresh has ended, in any way; never rejects.
  */
 export type RefreshStale = (call: Call, key: string) => Promise<void>;
 
@@ -17,17 +17,19 @@ export interface RefreshStaleDependencies {
 }
 
 export interface RefreshStaleOptions {
-  /** How long a refresh may wait for its permit, in milliseconds. */
+  /** How long a refresh may wait for its ticket, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Builds the background half of stale-while-revalidate (RFC 5861 3). A refresh that fails leaves the stale copy be. */
+/**
+ * Builds the background half of stale-while-revalidate (RFC 5861 3). A failed refresh leaves the stale copy as it is.
+ */
 export function refreshStaleWith(
   { flights, loader, onBug }: RefreshStaleDependencies,
   { timeoutMs }: RefreshStaleOptions,
 ): RefreshStale {
   const refreshing = new Map<string, Promise<void>>();
-  // Bounded by the keys in memory, of each of which one is refreshed at most once at a time.
+  // Needs no bound of its own: at most one wait for each key that has a stale copy.
   const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });
   return (call, key) => {
     const underWay = refreshing.get(key);

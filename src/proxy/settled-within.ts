@@ -1,4 +1,4 @@
-/** What `work` resolves with, or `undefined` once `ms` milliseconds are over; the work goes on then. */
+/** What `work` resolves with, or `undefined` after `ms` milliseconds; the work continues then. */
 export async function settledWithin<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), ms);

@@ -2,19 +2,19 @@ import { settledWithin } from './settled-within.ts';
 
 /** What is known of the chain in an indexer. Epoch milliseconds, 0 for never. */
 export interface KnownChainTime {
-  /** The newest time that it has reached. */
+  /** The newest time that the chain has reached. */
   readonly newestAt: number;
-  /** When an answer last showed where its head is. */
+  /** When an answer last showed the head of the chain. */
   readonly headSeenAt: number;
 }
 
-/** What one instance gives to the others. */
+/** What one instance tells the others. */
 export interface GivenChainTime extends KnownChainTime {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A newest time later than this is garbage, and gives way where it is kept. */
+  /** A stored newest time later than this is garbage and is replaced. */
   readonly latestNewestAt: number;
-  /** In each span of so many milliseconds one instance that wants to ask the indexer may do so; 0: it does not want to. */
+  /** At most one instance may ask the indexer in so many milliseconds. 0: this instance does not want to ask. */
   readonly askEveryMs: number;
 }
 
@@ -23,9 +23,12 @@ export interface MergedChainTime extends KnownChainTime {
   readonly mayAsk: boolean;
 }
 
-/** What instances before one indexer know of it together. */
+/** The chain time that all instances of one indexer share. */
 export interface SharedChainTime {
-  /** Gives what this instance knows and gets what all know; `undefined` without Redis in time. Never rejects. */
+  /**
+   * Tells what this instance knows and returns what all know; `undefined` if Redis does not answer in time. Never
+   * rejects.
+   */
   exchange(given: GivenChainTime): Promise<MergedChainTime | undefined>;
 }
 
@@ -34,19 +37,22 @@ export interface ShareChainTimeDependencies {
 }
 
 export interface ShareChainTimeOptions {
-  /** Of this indexer alone. */
+  /** The Redis key. Each indexer needs its own. */
   readonly key: string;
   /** How long Redis may take, in milliseconds. */
   readonly budgetMs: number;
 }
 
-/** What no instance has renewed for so long is forgotten, in milliseconds. */
+/** When no instance has renewed it for so long, in milliseconds, the chain time is forgotten. */
 const KEPT_MS = 60 * 60_000;
 
-/** The clocks of instances are nearer to each other than this: an instant further ahead is garbage. */
+/** The clocks of instances differ by less than this, in milliseconds: an instant further ahead is garbage. */
 const FURTHEST_APART_MS = 60_000;
 
-/** KEYS: a hash. ARGV: the fields of {@link GivenChainTime}, in their order. Both times are kept as a maximum. */
+/**
+ * KEYS: a hash. ARGV: the fields of {@link GivenChainTime}, in their order. Both times are stored as the maximum of
+ * what instances tell.
+ */
 const EXCHANGE = `
 local key, newestAt, headSeenAt = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local now, latestNewestAt, askEveryMs = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -66,7 +72,7 @@ redis.call('HSET', key, 'newestAt', whole(newestAt), 'toldAt', whole(headSeenAt)
 redis.call('PEXPIRE', key, ${KEPT_MS})
 return { whole(newestAt), whole(headSeenAt), mayAsk and '1' or '0' }`;
 
-/** Keeps it in Redis, under one key. */
+/** Shares the chain time through one key in Redis. */
 export function shareChainTime(
   { runScript }: ShareChainTimeDependencies,
   { key, budgetMs }: ShareChainTimeOptions,

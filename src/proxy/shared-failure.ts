@@ -1,6 +1,6 @@
 import { type ErrorCode, ProxyError } from '../errors.ts';
 
-/** Failures of the indexer that are everybody's answer, by the codes that instances may share. */
+/** The codes of the failures that instances share: failures of the indexer. */
 const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
   'upstream-error',
   'upstream-invalid',
@@ -12,10 +12,10 @@ const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
   'upstream-unreachable',
 ]);
 
-/** A longer error of the indexer is not passed to clients either. */
+/** A longer error body of the indexer is not sent to clients either (`http/error-message`). */
 const LONGEST_BODY_BYTES = 64 * 1024;
 
-/** A failure as instances share it. Its cause stays: it is this process's alone. */
+/** A failure as instances share it. The cause is left out: it concerns this process alone. */
 export function encodeFailure(error: ProxyError): string {
   const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody } = error;
   const isShared = upstreamBody !== undefined && upstreamBody.length <= LONGEST_BODY_BYTES;
@@ -23,7 +23,7 @@ export function encodeFailure(error: ProxyError): string {
   return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, body });
 }
 
-/** The failure that another instance shared, or `undefined` for anything that is none. Never throws. */
+/** The failure that another instance shared; `undefined` if the text is no such failure. Never throws. */
 export function decodeFailure(text: string): ProxyError | undefined {
   const shared = parse(text);
   const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, body } = shared;

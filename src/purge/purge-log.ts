@@ -1,9 +1,9 @@
 import { FURTHEST_AHEAD_MS, type PurgeRecord, type PurgeRecords } from './purge-records.ts';
 import { EXCHANGE, type Exchanged, memberOf, readExchanged } from './purge-script.ts';
 
-/** What happens to purges, for those who count and log. */
+/** The events of purges, for metrics and log. */
 export type PurgeEvent =
-  /** This instance was asked to purge, and Redis took the record or, for a reason, did not. */
+  /** This instance was asked to purge. `notReached`: why Redis did not accept the record, if it did not. */
   | {
       readonly name: 'purged';
       readonly selector: string;
@@ -11,16 +11,16 @@ export type PurgeEvent =
       readonly soft: boolean;
       readonly notReached: string | undefined;
     }
-  /** Other instances purged: so many records were new here. */
+  /** Other instances have purged: so many records were new here. */
   | { readonly name: 'purges-followed'; readonly records: number }
-  /** Whether Redis, while there is a connection, tells the purges of others. Told when it changes. */
+  /** Whether the purges of other instances can be read from Redis while it is connected. Reported when it changes. */
   | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
 
 export interface PurgeLogDependencies {
   readonly records: PurgeRecords;
   /**
-   * Runs a script in Redis, where instances share their records; settles within the command timeout, and at once while
-   * there is no connection. Without it the purges of this process are its own.
+   * Runs a script in Redis, where instances share their records. Settles within the command timeout, and at once while
+   * there is no connection. Without Redis a purge only reaches this process.
    */
   readonly runScript:
     | ((script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>)
@@ -31,49 +31,55 @@ export interface PurgeLogDependencies {
 }
 
 export interface PurgeLogOptions {
-  /** Of the records in Redis. */
+  /** The Redis key of the records. */
   readonly key: string;
-  /** How long an entry can be of any use, in milliseconds: an hour longer its purge is remembered, and 25 h at least. */
+  /**
+   * The longest time in which an entry can be of use, in milliseconds. Purges are remembered for an hour longer, and
+   * for 25 h at least.
+   */
   readonly usableMs: number;
-  /** How often Redis is asked what others purged, in milliseconds. */
+  /** How often Redis is asked for the purges of others, in milliseconds. */
   readonly pollEveryMs?: number;
 }
 
-/** What a purge came to: this process is purged in any case. */
+/** The result of a purge. This process is purged in any case. */
 export interface PurgeOutcome {
-  /** Epoch ms: what was asked for up to then is purged. */
+  /** Epoch ms: entries that were asked for up to then are purged. */
   readonly at: number;
-  /** Why Redis did not take the record, which is sent again until it does; `undefined` when all went well. */
+  /** Why Redis did not accept the record, which is sent again until it does; `undefined` when it did. */
   readonly notReached: string | undefined;
 }
 
-/** Seen everywhere within a second, the way to Redis and back included. */
+/** So each purge is known to all instances within a second, including the way to Redis and back. */
 const POLL_EVERY_MS = 500;
 
-/** Each instance keeps records for longer than this, whatever its lifetimes: younger ones must be in Redis too. */
+/**
+ * Every instance keeps records for longer than this, whatever its lifetimes. So records younger than this must also be
+ * in Redis.
+ */
 const COUNTED_MS = 24 * 60 * 60 * 1000;
 
-/** Clocks differ, and a flight takes its time. */
+/** For clocks that differ, and for loads under way. */
 const MARGIN_MS = 60 * 60 * 1000;
 
-/** The most records of one exchange: a script must not hold Redis up. */
+/** The most records sent in one exchange: a script must not block Redis for long. */
 const MOST_AT_ONCE = 1000;
 
-/** Since when: return what became of the records that were sent, and nothing else. */
+/** The value of `since` that returns only the sent records. */
 const NOTHING_ELSE = Number.POSITIVE_INFINITY;
 
-/** How far back each look reaches: the clock of Redis may have been set back since the last one, and writes followed. */
+/** How far each look reaches back before the last one: writes may have followed a small step back of Redis' clock. */
 const LOOK_BACK_MS = 2000;
 
 /**
- * Keeps the bans of this process and those in Redis the same: sends what is purged here, follows what others purge, and
- * gives Redis back what it lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
+ * Keeps the bans of this process and those in Redis the same: sends purges to Redis, reads those of others, and
+ * restores records that Redis lost. Merging is idempotent, so exchanges may overlap, fail and be repeated.
  */
 export class PurgeLog {
   readonly #dependencies: PurgeLogDependencies;
   readonly #options: PurgeLogOptions;
   readonly #keepMs: number;
-  /** Purges of this process that Redis has not confirmed, by their name there. */
+  /** Purges of this process that Redis has not confirmed, by their member name in Redis. */
   readonly #unconfirmed = new Map<string, PurgeRecord>();
   readonly #firstLook = Promise.withResolvers<void>();
   readonly #ended = new AbortController();
@@ -93,27 +99,27 @@ export class PurgeLog {
   }
 
   /**
-   * Whether the last exchange went well. While it is false, Redis may hold what was purged without this process
+   * Whether the last exchange succeeded. While it is false, Redis may hold entries that are purged without this process
    * knowing it, and must not be used.
    */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
 
-  /** Resolves after the first exchange that went well, or when there will be none for now: after `limitMs` at the latest. */
+  /** Resolves after the first successful exchange, when Redis turns out to be disconnected, or after `limitMs`. */
   async ready(limitMs: number): Promise<void> {
     const timer = setTimeout(this.#firstLook.resolve, limitMs);
     await this.#firstLook.promise;
     clearTimeout(timer);
   }
 
-  /** The connection came: what was purged meanwhile is asked for at once. */
+  /** To be called when Redis is connected: asks at once for the purges since. */
   readonly onConnected = (): void => {
     this.#isConnected = true;
     void this.#follow();
   };
 
-  /** The connection went, or could not be made. */
+  /** To be called when the connection to Redis was lost, or could not be made. */
   readonly onDisconnected = (): void => {
     this.#isConnected = false;
     this.#isCurrent = false;
@@ -130,18 +136,19 @@ export class PurgeLog {
       return { at: record.at, notReached: undefined };
     }
     this.#unconfirmed.set(memberOf(record), record);
-    // Alone: of thousands of purges in a row each would carry, and get back, those before it.
+    // Send this record alone: otherwise each of thousands of purges in a row would carry, and get back, those before
+    // it.
     const failure = await this.#exchange(NOTHING_ELSE, [record], 'new').then(
       (exchanged) => exchanged.failure,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
-    // Redis server time counts, where it is later.
+    // The record is dated by Redis where that is later.
     return { at: records.atOf(record) ?? record.at, notReached: failure };
   }
 
   /**
-   * `now` went on, or back, at once: what was dated later than now is dated now, or it would purge all that is asked for
-   * until then. Exchanges with Redis see to that by themselves.
+   * To be called when `now` has jumped. Moves records from the future to now: otherwise they would purge everything
+   * that is asked for until their instant. With Redis, each exchange does the same.
    */
   readonly onClockJump = (): void => {
     const { records, runScript, now } = this.#dependencies;
@@ -164,15 +171,15 @@ export class PurgeLog {
     this.#timer.unref();
   }
 
-  /** Asks what is new, and exchanges everything when the two sides do not have the same. Never rejects. */
+  /** Asks for new records, and exchanges all records when both sides differ. Never rejects. */
   async #follow(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     const { records } = this.#dependencies;
     try {
-      // A failover loses what was written last: then this one is missing.
+      // Send the newest record along: after a failover that lost the last writes, it is missing in Redis.
       const newest = records.newest;
       const probe = newest !== undefined && newest.at > this.#lastLookAt - COUNTED_MS ? [newest] : [];
-      // What Redis may have taken without this process hearing of it is no new purge, however often it is sent.
+      // Sent as `known`: if Redis did accept one of these, sending it again must not be a new purge.
       const unconfirmed = [...this.#unconfirmed.values()].slice(0, MOST_AT_ONCE);
       const { now, count, failure } = await this.#exchange(this.#lastLookAt - LOOK_BACK_MS, [...probe, ...unconfirmed]);
       const isSetBack = now < this.#lastLookAt;
@@ -195,7 +202,7 @@ export class PurgeLog {
     }
   }
 
-  /** Sends records, and takes over what became of them and what Redis has from `since` on. */
+  /** Sends records, and applies their instants in Redis and all records of Redis from `since` on. */
   async #exchange(since: number, sent: readonly PurgeRecord[], as: 'known' | 'new' = 'known'): Promise<Exchanged> {
     const { records, runScript } = this.#dependencies;
     if (runScript === undefined) throw new Error('there is no Redis');
@@ -205,7 +212,7 @@ export class PurgeLog {
     const own = new Set<string>();
     for (const record of sent) {
       const member = memberOf(record);
-      // It may have been purged once more meanwhile.
+      // The tag may have been purged again meanwhile.
       if (this.#unconfirmed.get(member) !== record) continue;
       own.add(member);
       if (exchanged.failure === undefined) this.#unconfirmed.delete(member);
@@ -233,8 +240,8 @@ export class PurgeLog {
 }
 
 /**
- * What an epoch far ahead becomes: what Redis made of it, the same for all, unless Redis has lost it. An older epoch
- * must not come back, and with it what was purged.
+ * The epoch that replaces one far in the future: the one that Redis corrected it to, which is the same for all
+ * instances, or now if Redis has lost it. An older epoch must not come back: it would bring back what was purged.
  */
 function correctEpoch(first: PurgeRecord | undefined, now: number): number {
   return first !== undefined && first.at >= now - FURTHEST_AHEAD_MS ? first.at : now;

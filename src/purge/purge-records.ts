@@ -1,30 +1,30 @@
 import { endingAt, type Instants } from '../instants.ts';
 
-/** The tag of every entry. A hard record of it is the epoch, which is part of every key. */
+/** The tag that every entry has. Its hard record is the epoch, which is part of every key. */
 export const EVERY_ENTRY = '*';
 
-/** How far clocks may be apart: an instant that is further ahead is not believed. */
+/** Clocks differ by less than this: an instant further in the future is not believed. */
 export const FURTHEST_AHEAD_MS = 60_000;
 
 /**
- * One purge, kept as a ban in the sense of Varnish: it deletes nothing itself. Whatever was asked for up to `at` (epoch
- * ms) is gone when it is looked up, or stale if the purge was soft.
+ * One purge, kept as a ban in the sense of Varnish: it deletes nothing itself. Entries that were asked for up to `at`
+ * (epoch ms) are gone when they are looked up, or stale if the purge was soft.
  */
 export interface PurgeRecord {
-  /** What an entry's request must have named, such as `seqno:7`; see {@link EVERY_ENTRY}. */
+  /** The tag of the entries that the purge covers, such as `seqno:7`; see {@link EVERY_ENTRY}. */
   readonly tag: string;
   readonly soft: boolean;
   readonly at: number;
 }
 
-/** What a ban is applied to: an entry with the tags of its request and spaces between them, {@link EVERY_ENTRY} not among them. */
+/** What a ban is applied to: an entry with its tags, separated by spaces, without {@link EVERY_ENTRY}. */
 export interface Purgeable
   extends Pick<Instants, 'askedAt' | 'freshUntil' | 'staleWhileRevalidateUntil' | 'staleIfErrorUntil'> {
   readonly tags: string;
 }
 
 export interface PurgeRecordsDependencies {
-  /** Told when the epoch has grown: all keys made before are of no use any more. */
+  /** Called when the epoch has changed: all keys made before are of no use any more. */
   readonly onEpoch: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -38,14 +38,17 @@ interface Bans {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The bans (as Varnish calls them) of the purges that this process knows: of each tag the latest. A purge searches for no
- * keys; each entry is compared with the bans when it is used, by the instant at which it was asked for. Records only ever
- * grow, so they may be applied again, in any order, by any number of instances, and all come to hold the same.
+ * The bans (Varnish's word) that this process knows: the latest purge of each tag. A purge does not search for keys: an
+ * entry is compared with the bans when it is used, by the instant at which it was asked for. Applying a record only
+ * raises an instant, so records can be applied repeatedly and in any order, and all instances come to hold the same.
  */
 export class PurgeRecords {
   readonly #dependencies: PurgeRecordsDependencies;
   readonly #byTag = new Map<string, Bans>();
-  /** Entries that no ban known now touches: looking up a hundred tags costs microseconds a hit. */
+  /**
+   * Entries that no current ban covers. Without this, looking up the bans of a hundred tags would cost microseconds on
+   * each hit.
+   */
   #untouched = new WeakSet<Purgeable>();
   #epoch = 0;
   #newest: PurgeRecord | undefined;
@@ -55,7 +58,7 @@ export class PurgeRecords {
     this.#dependencies = dependencies;
   }
 
-  /** When all was purged for the last time, in epoch milliseconds; 0 for never. */
+  /** When everything was last purged, in epoch milliseconds; 0 for never. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -66,8 +69,8 @@ export class PurgeRecords {
   }
 
   /**
-   * The instant of a new purge: now, but not before any entry known here was asked for, as the clock may have been set
-   * back a little since; and later than the purge before it.
+   * The instant of a new purge: now, but not before the last known entry was asked for, because the clock may have been
+   * set back a little since; and later than the tag's last purge.
    */
   nextAt({ tag, soft }: Omit<PurgeRecord, 'at'>): number {
     const now = this.#dependencies.now();
@@ -82,7 +85,7 @@ export class PurgeRecords {
     return at === NEVER ? undefined : at;
   }
 
-  /** Takes a record over where it is later than what is known. Returns whether it was. */
+  /** Applies a record if it is later than the known one. Returns whether it is. */
   apply(record: PurgeRecord): boolean {
     const { tag, soft, at } = record;
     if (!(at > (this.atOf(record) ?? 0))) return false;
@@ -101,8 +104,8 @@ export class PurgeRecords {
   }
 
   /**
-   * What the bans leave of an entry: `undefined` when it is gone for every use, a copy whose lifetime ended at the
-   * purge when that was soft (its stale windows keep their length and begin there), else the entry itself.
+   * What the bans leave of an entry: `undefined` after a hard purge; after a soft purge, a copy whose lifetime ended at
+   * the purge (its stale windows keep their length and begin there); else the entry itself.
    */
   applyBans<E extends Purgeable>(entry: E): E | undefined {
     if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
@@ -113,14 +116,15 @@ export class PurgeRecords {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    // A purge that is known is over: its instant may lie ahead of this clock, which only estimates that of Redis.
+    // The instant of a purge is in Redis' time, which this clock only estimates. If it lies in the future here, the
+    // lifetime ends now.
     const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#dependencies.now());
     if (endsAt < entry.freshUntil) return endingAt(entry, endsAt);
     this.#untouched.add(entry);
     return entry;
   }
 
-  /** What was asked for up to here (epoch ms) with these tags was purged in one way or the other; 0 when nothing was. */
+  /** Entries with these tags that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
   purgedUntil({ tags }: Pick<Purgeable, 'tags'>): number {
     if (this.#byTag.size === 0) return 0;
     const purges = [EVERY_ENTRY, ...tags.split(' ')].map((tag) => this.#byTag.get(tag));
@@ -128,8 +132,8 @@ export class PurgeRecords {
   }
 
   /**
-   * Forgets what is older than `before` (epoch ms), and takes what is later than `latest` as of then: a clock was wrong,
-   * and would have its purges end what is asked for long after them. Leaves the epoch as it is.
+   * Forgets records older than `before` (epoch ms), and moves records later than `latest` to `latest`: they come from a
+   * wrong clock, and would purge entries that are asked for long after the purge. Leaves the epoch as it is.
    */
   trim(before: number, latest = Number.POSITIVE_INFINITY): void {
     this.#latestAskedAt = Math.min(this.#latestAskedAt, latest);
@@ -143,14 +147,14 @@ export class PurgeRecords {
     this.#newest = this.#newest && newestAt !== NEVER ? { ...this.#newest, at: newestAt } : undefined;
   }
 
-  /** Replaces an epoch of a clock that was far ahead. */
+  /** Replaces an epoch that a clock far ahead has set. */
   correctEpoch(at: number): void {
     this.#epoch = at;
     this.#newest = [...this.all()].toSorted((one, other) => other.at - one.at)[0];
     this.#dependencies.onEpoch();
   }
 
-  /** All that is known, the epoch included once there was one. */
+  /** All known records, including the epoch if there is one. */
   *all(): Generator<PurgeRecord> {
     if (this.#epoch > 0) yield { tag: EVERY_ENTRY, soft: false, at: this.#epoch };
     for (const [tag, { hardAt, softAt }] of this.#byTag) {
@@ -159,7 +163,7 @@ export class PurgeRecords {
     }
   }
 
-  /** Infinity for an entry that was asked for after the purge. */
+  /** The soft purge of a tag, or infinity if it does not cover an entry that was asked for at `askedAt`. */
   #softAtOf(tag: string, askedAt: number): number {
     const softAt = this.#byTag.get(tag)?.softAt ?? NEVER;
     return softAt >= askedAt ? softAt : Number.POSITIVE_INFINITY;

@@ -3,15 +3,15 @@ import { EVERY_ENTRY, FURTHEST_AHEAD_MS, type PurgeRecord } from './purge-record
 const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
 /**
- * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time)
- * at which Redis took them. Takes: how long records are kept, from when on they are counted, from when on they are returned,
- * then three words a record: `new` or `known`, member, instant. Gives: the time, how many records there are, why one
- * could not be written (or nothing), the epoch, what was
- * written, and the records from that instant on.
+ * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time) at
+ * which Redis accepted them. KEYS: the sorted set. ARGV: how long records are kept (ms), how far back they are counted
+ * (ms), from which instant on they are returned, then three words for each record: `new` or `known`, member, instant.
+ * Returns: the time, the number of counted records, why one could not be written (or nothing), the epoch, and a list of
+ * the written records and those from that instant on.
  *
- * A record that Redis lacks, because it was away, lost it or was flushed, is taken as one of now: the others look for
- * what is new only. The epoch is returned each time and keeps its instant, or all would be purged once more; one that is far
- * ahead, since the clock of Redis was wrong, is taken as of now once, for all instances.
+ * A record that Redis lacks, because it was unreachable, lost it or was flushed, is dated now, because the other
+ * instances only look for new records. The epoch is returned each time and keeps its instant, because a new one would
+ * purge everything again; one that is far ahead, because Redis' clock was wrong, is dated now once for all instances.
  */
 export const EXCHANGE = `
 local key, epoch = KEYS[1], '${EPOCH}'
@@ -61,14 +61,14 @@ return {
 export interface Exchanged {
   /** Redis server time, epoch ms. */
   readonly now: number;
-  /** How many records Redis has that are young enough to be counted. */
+  /** The number of records in Redis that are young enough to be counted. */
   readonly count: number;
   /** Why a record could not be written; `undefined` when all were. */
   readonly failure: string | undefined;
   readonly records: readonly PurgeRecord[];
 }
 
-/** Reads what {@link EXCHANGE} gives, its texts as strings or as bytes. Throws for anything else. */
+/** Reads the reply of {@link EXCHANGE}, its texts as strings or as bytes. Throws for anything else. */
 export function readExchanged(reply: unknown): Exchanged {
   const [now, count, failure, epoch, flat] = Array.isArray(reply) ? reply : [];
   const isRight = isTime(now) && isTime(count) && isText(failure) && isText(epoch) && isTime(Number(epoch));
@@ -89,7 +89,7 @@ function isText(value: unknown): value is string | Buffer {
   return typeof value === 'string' || Buffer.isBuffer(value);
 }
 
-/** How a record is called in Redis. */
+/** The member name of a record in Redis. */
 export function memberOf({ tag, soft }: Omit<PurgeRecord, 'at'>): string {
   return `${soft ? 'soft' : 'hard'} ${tag}`;
 }

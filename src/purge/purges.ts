@@ -7,7 +7,7 @@ import {
 } from './purge-log.ts';
 import { type Purgeable, PurgeRecords, type PurgeRecordsDependencies } from './purge-records.ts';
 
-/** A purge as it was asked for: what was named, for those who count and log, and its tag. */
+/** A requested purge: its tag, and what the request named, for metrics and log. */
 export interface AskedPurge {
   readonly selector: string;
   readonly value: number | string | true;
@@ -18,8 +18,8 @@ export interface AskedPurge {
 export type PurgesDependencies = PurgeRecordsDependencies & Omit<PurgeLogDependencies, 'records'>;
 
 /**
- * Purges by tag, kept as bans in the sense of Varnish: the instants of purges here and in other instances, and what they
- * leave of an entry.
+ * Purges by tag, kept as bans in the sense of Varnish: shared among instances, and applied to entries when they are
+ * used.
  */
 export class Purges {
   readonly #records: PurgeRecords;
@@ -53,7 +53,7 @@ export class Purges {
     return outcome;
   };
 
-  /** The connection to Redis came or went. */
+  /** To be called when Redis was connected or disconnected. */
   readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
     if (state === 'connected') this.#log.onConnected();
     else this.#log.onDisconnected();

@@ -3,8 +3,9 @@ import { Cluster, type Redis } from 'ioredis';
 const TIME = `return redis.call('TIME')`;
 
 /**
- * The time of the Redis server, epoch milliseconds with fractions; `undefined` for a reply that is no time. `key` is never
- * read or written: in a Cluster its slot chooses the node whose clock counts for all instances. Rejects where Redis does.
+ * The time of the Redis server, epoch milliseconds with fractions; `undefined` for a malformed reply. `key` is never
+ * read or written: in a Cluster its slot chooses the node whose clock all instances follow. Rejects when the script
+ * fails.
  */
 export async function readServerTime(
   {
@@ -19,12 +20,12 @@ export async function readServerTime(
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Why a Redis will fill up: it has no `maxmemory`, or its policy is `noeviction`. */
+/** Why Redis will fill up: it has no `maxmemory`, or its policy is `noeviction`. */
 export type EvictionProblem = 'no-maxmemory' | 'noeviction';
 
 /**
- * Asks a server, or one primary of a Cluster, whether it evicts keys when it is full, and reports it if it does not.
- * Reports nothing where INFO fails (an ACL may forbid it); never rejects.
+ * Asks a server, or one primary of a Cluster, whether it evicts keys when it is full, and reports a problem if it does
+ * not. Reports nothing if INFO fails (an ACL may forbid it); never rejects.
  */
 export async function reportEviction(
   client: Redis | Cluster,

@@ -6,8 +6,8 @@ import { reconnectDelayMs } from './open-client.ts';
 const PING_EVERY_MS = 500;
 
 /**
- * The one connection that listens to channels. Whenever it is lost a new one is opened, to wherever that leads then, and
- * subscribes to all channels again; what was published meanwhile is lost.
+ * The one connection that listens to channels. When it is lost, a new one is opened, perhaps to another server, and
+ * subscribes to all channels again. Messages published meanwhile are lost.
  */
 export class ChannelListener {
   readonly #open: () => Redis;
@@ -22,7 +22,7 @@ export class ChannelListener {
     this.#open = open;
   }
 
-  /** Opens the connection if this is the first channel. Never throws; a channel may have several listeners. */
+  /** Adds a listener; the first channel opens the connection. A channel may have several listeners. Never throws. */
   listen(channel: string, onMessage: (message: Buffer) => void): void {
     if (this.#closed) return;
     const listeners = this.#listeners.get(channel);
@@ -35,7 +35,7 @@ export class ChannelListener {
     else if (this.#connection === undefined && this.#pause === undefined) this.#connect();
   }
 
-  /** Ends the connection for good. */
+  /** Closes the connection for good. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#pause);
@@ -45,11 +45,12 @@ export class ChannelListener {
   #connect(): void {
     const connection = this.#open();
     this.#connection = connection;
-    // The connection for commands reports why there is no connection.
+    // Errors are ignored here: the connection for commands reports why Redis cannot be reached.
     connection.on('error', () => {});
     connection.on('messageBuffer', (channel: Buffer, message: Buffer) => {
       if (!Buffer.isBuffer(message)) throw new Error('a published message is not a string');
-      // In a later turn: an error of a listener is a bug of ours, and would be taken for a broken protocol here.
+      // Call listeners in a later turn: an error that one throws is a bug of ours, and would be taken for a broken
+      // protocol here.
       for (const onMessage of this.#listeners.get(channel.toString()) ?? []) process.nextTick(onMessage, message);
     });
     connection.once('ready', () => void this.#subscribe(connection, [...this.#listeners.keys()]));

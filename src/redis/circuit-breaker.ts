@@ -2,14 +2,14 @@
 export interface CircuitBreakerDependencies {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Called when it opens, with what the last call threw, and when it closes; not when a trial fails. */
+  /** Called when the breaker opens, with the error of the last call, and when it closes; not when a trial fails. */
   readonly onTransition: (transition: BreakerTransition) => void;
 }
 
 export interface CircuitBreakerOptions {
-  /** So many failures in a row open it; 1 or more. */
+  /** The number of failures in a row that open the breaker; 1 or more. */
   readonly failuresToOpen: number;
-  /** How long it stays open before one call tries, in milliseconds. */
+  /** How long the breaker stays open before a trial, in milliseconds. */
   readonly openMs: number;
 }
 
@@ -34,8 +34,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * What `work` resolves to; `failed` when it throws, `rejected` when it is not begun. Never rejects. Work must settle, or
-   * a trial would never end.
+   * Returns what `work` resolves to; `failed` when it throws, `rejected` when it is not called. Never rejects. `work`
+   * must settle, or a trial would never end.
    */
   async run<T>(work: () => Promise<T>): Promise<T | 'failed' | 'rejected'> {
     const isTrial = this.#isOpen;
@@ -52,7 +52,7 @@ export class CircuitBreaker {
   }
 
   #succeeded(isTrial: boolean): void {
-    if (this.#isOpen && !isTrial) return; // begun before it opened: says nothing of now
+    if (this.#isOpen && !isTrial) return; // this call began before the breaker opened
     this.#failures = 0;
     if (!isTrial) return;
     this.#trialIsUnderWay = false;

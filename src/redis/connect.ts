@@ -6,17 +6,20 @@ import { openClient, openSingle } from './open-client.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
-/** Reads. Every call settles within the command timeout, and at once while there is no connection. */
+/** Reads values. Every call settles within the command timeout, and at once while there is no connection. */
 export interface RedisConnection {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
-  /** The first `length` bytes under a key, or all where there are fewer; none where there is no such key. As `getBuffer`. */
+  /**
+   * The first `length` bytes under a key, or all if there are fewer; an empty buffer if there is no such key. A slice,
+   * as in `getBuffer`.
+   */
   getStart(key: string, length: number): Promise<Buffer>;
-  /** Ends all connections for good; calls still unanswered are rejected. */
+  /** Closes all connections for good; unanswered calls are rejected. */
   close(): Promise<void>;
 }
 
-/** Scripts; a call settles as those of {@link RedisConnection} do. */
+/** Runs scripts. Calls settle like those of {@link RedisConnection}. */
 export interface RedisScripting {
   /**
    * Runs Lua code of this program and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
@@ -28,14 +31,14 @@ export interface RedisScripting {
 /** Messages from other instances, on a connection of its own. */
 export interface RedisListening {
   /**
-   * Calls back with what is published on `channel`, until the connection is closed. It subscribes again whenever its
-   * connection was lost; what is published while it is away is lost.
+   * Calls back with each message on `channel`, until `close`. After a lost connection it subscribes again; messages
+   * published meanwhile are lost.
    */
   listen(channel: string, onMessage: (message: Buffer) => void): void;
 }
 
 export interface RedisReadiness {
-  /** Resolves once Redis was connected, could not be, or the connect timeout passed. Never rejects. */
+  /** Resolves once Redis is connected, cannot be reached, or the connect timeout has passed. Never rejects. */
   ready(): Promise<void>;
 }
 
@@ -48,19 +51,22 @@ export interface ConnectRedisDependencies {
 export interface ConnectRedisOptions {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
-  /** PEM of the authorities that a server's certificate is held against; the system's when undefined. */
+  /** The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. */
   readonly tlsCa?: string | undefined;
   readonly connectTimeoutMs: number;
-  /** A call unanswered for this long is rejected, and a connection silent for this long under a call is replaced. */
+  /**
+   * A call is rejected after this time without an answer; a connection is replaced when nothing comes for so long
+   * during a call.
+   */
   readonly commandTimeoutMs: number;
 }
 
-/** Whatever Redis runs as: one server, a Cluster, or a primary that sentinels know. */
+/** A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. */
 export type ConnectedRedis = RedisConnection & RedisScripting & RedisListening & RedisReadiness;
 
 /**
- * Starts connecting and returns at once; connects again, for ever, whenever the connection is lost. Nothing is queued
- * while there is none and nothing is sent twice. Throws only for an invalid URL.
+ * Starts connecting and returns at once; reconnects for ever when the connection is lost. No command is queued while
+ * there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(
   options: ConnectRedisOptions,
@@ -109,10 +115,10 @@ function secretsOf(address: RedisAddress): string[] {
   return [address.password, ofSentinels].filter((secret) => secret !== undefined && secret !== '') as string[];
 }
 
-/** Messages of ioredis about a connection that was lost, or was not there. */
+/** Messages of ioredis about a lost or missing connection. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
 
-/** A node of a Cluster is away: keys of its slots cannot be had, and all others can. */
+/** A node of a Cluster cannot be reached. Keys in its slots are not available, all others are. */
 export class NodeLost extends Error {
   override readonly name = 'NodeLost';
 
@@ -121,14 +127,14 @@ export class NodeLost extends Error {
   }
 }
 
-/** Runs a command. A lost connection is reported in plain words: those of ioredis are about its own options. */
+/** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
   if (client.status !== 'ready') throw new Error('not connected to Redis');
   try {
     return await command();
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
-    // Without the cause, which holds the command with all its arguments.
+    // Leave out the cause: it holds the command with all its arguments.
     if (lost) throw client instanceof Cluster ? new NodeLost() : new Error('the connection to Redis was lost');
     throw error;
   }
@@ -139,7 +145,7 @@ function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
   // Between two attempts to connect there is no socket, and so no `end` event.
   if (['connecting', 'connect', 'ready'].includes(client.status)) {
     client.once('end', resolve);
-    // Nor is there one while it looks for a primary through sentinels.
+    // There is no `end` event either while it asks sentinels for the primary.
     setTimeout(resolve, atMostMs).unref();
   } else resolve();
   client.disconnect();

@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis';
 
-/** A connection that lasted this long was a good one, in milliseconds: the next reconnect delay is the shortest again. */
+/** After a connection that lasted this long, in milliseconds, reconnect delays begin again with the shortest. */
 export const GOOD_AFTER_MS = 2000;
 
 /**
- * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Before a Redis
- * that answers garbage each connection breaks at its first command, and would be made anew every 10 ms for ever.
+ * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Otherwise,
+ * with a Redis that answers garbage, each connection would break at its first command and be made anew every 10 ms for
+ * ever.
  */
 export function rememberAttempts(client: Redis): void {
   // The cast: `retryAttempts` is private in the types of ioredis, and there is no public way to it.
@@ -16,7 +17,7 @@ export function rememberAttempts(client: Redis): void {
     attempts = inside.retryAttempts;
   });
   client.on('close', () => clearTimeout(lasting));
-  // ioredis has set them to 0 by now.
+  // ioredis has reset its count by now, so restore it.
   client.on('ready', () => {
     inside.retryAttempts = attempts;
     lasting = setTimeout(() => {

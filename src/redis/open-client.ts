@@ -8,28 +8,37 @@ import { patchIoredis } from './patch-ioredis.ts';
 const FIRST_DELAY_MS = 10;
 const LONGEST_DELAY_MS = 1000;
 
-/** At most this often a READONLY error makes it reconnect: that finds the new primary after a failover, and is useless before a replica. */
+/**
+ * A READONLY error makes the client reconnect at most once in this time: that finds the new primary after a failover,
+ * and is useless if the URL names a replica.
+ */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
-/** A LOADING server is asked this often whether it is done. */
+/** The longest pause between two questions to a LOADING server whether it is ready. */
 const LONGEST_LOADING_WAIT_MS = 1000;
 
-/** Attempts to reconnect to a lost node of a Cluster, about 6 s; then it is connected to only when a key needs it. */
+/**
+ * Attempts to reconnect to a lost node of a Cluster, which take about 6 s. Afterwards only a command for the node
+ * connects to it.
+ */
 const NODE_RECONNECTS = 10;
 
-/** MOVED and ASK, and once more of each while slots move. */
+/** The most redirections of a command: MOVED and ASK, and once more of each while slots move. */
 const MOST_REDIRECTIONS = 5;
 
 /** The address to connect to, and how long connecting and a command may take. */
 export interface ClientOptions {
   readonly address: RedisAddress;
-  /** PEM of the authorities that certificates are held against; with it a Cluster and sentinels are spoken to by TLS. */
+  /**
+   * The certificates of the authorities that servers are verified by, in PEM. With it, connections to a Cluster and to
+   * sentinels use TLS.
+   */
   readonly tlsCa: string | undefined;
   readonly connectTimeoutMs: number;
   readonly commandTimeoutMs: number;
 }
 
-/** A client that connects for ever, queues nothing while it is not connected, and sends nothing twice. */
+/** A client that reconnects for ever, queues no command while it is not connected, and sends none twice. */
 export function openClient(options: ClientOptions): Redis | Cluster {
   patchIoredis();
   return options.address.topology === 'cluster' ? openCluster(options) : openLasting(options);
@@ -37,7 +46,7 @@ export function openClient(options: ClientOptions): Redis | Cluster {
 
 function openLasting(options: ClientOptions): Redis {
   const client = new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
-  // ioredis would go on in database 0, which belongs to another application.
+  // Otherwise ioredis would use database 0, which may belong to another application.
   client.on('error', ({ message }: Error) => {
     if (message.includes('DB index is out of range')) client.disconnect(true);
   });
@@ -46,7 +55,7 @@ function openLasting(options: ClientOptions): Redis {
 }
 
 /**
- * One more connection, which ends when it is lost: to the server, to the primary that sentinels name now, or to any node
+ * One more connection, which does not reconnect: to the server, to the primary that sentinels name now, or to any node
  * of the Cluster that `cluster` knows.
  */
 export function openSingle(options: ClientOptions, cluster: Cluster | undefined): Redis {
@@ -115,8 +124,8 @@ function addressOf(options: ClientOptions) {
     ...(common.tls && { sentinelTLS: common.tls, enableTLSForSentinelMode: true }),
     sentinelCommandTimeout: commandTimeoutMs,
     sentinelRetryStrategy: reconnectDelayMs,
-    // Its connections report their errors to the console alone. Without it a demoted primary is left when the sentinels
-    // close its connections, and one that hangs when a command has timed out.
+    // The detector's connections can only report errors to the console. Without it, the client leaves a demoted primary
+    // when the sentinels close its connections, and a hanging one when a command times out.
     failoverDetector: false,
   };
 }

@@ -3,7 +3,7 @@ import { Command, Redis } from 'ioredis';
 import type { Decoder } from 'ioredis/built/resp/decoder.js';
 import { ReplySyntax } from './reply-syntax.ts';
 
-/** The only version that this patch was written for: check the internals of another one before changing this. */
+/** The only version that this patch was written for. Before changing it, check the internals of the new version. */
 const PATCHED_VERSION = '6.0.0';
 
 /** Internals of an ioredis connection that have no public access. */
@@ -39,16 +39,16 @@ interface Connector {
   connect(...args: unknown[]): Promise<NodeJS.EventEmitter>;
 }
 
-/** The CommonJS modules of ioredis, whose members are replaced; `import` would give a copy. */
+/** Loads ioredis' CommonJS modules, to replace members of them; `import` would give a copy. */
 const require = createRequire(import.meta.url);
 
 let isPatched = false;
 
 /**
- * Makes a Redis that breaks its protocol a lost connection. As it is, ioredis 6.0.0 takes nearly everything for a reply
- * and throws what follows from that in `process.nextTick`, which ends the process: for a SUBSCRIBE answered `:1`, a push
- * that begins with a null, a null that nobody asked for. Its socket's second error ends the process too. For the whole
- * process, once; throws if another version is installed.
+ * Makes a violation of the Redis protocol end the connection. Unpatched, ioredis 6.0.0 accepts nearly everything as a
+ * reply and throws the consequences in `process.nextTick`, which ends the process: for a SUBSCRIBE answered `:1`, a
+ * push that begins with a null, a null without a command. A second error of its socket ends the process too. Patches
+ * the whole process, once; throws if another version is installed.
  */
 export function patchIoredis(): void {
   if (isPatched) return;
@@ -78,7 +78,7 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   handler.shiftCommand = function () {
     const item = this.redis.commandQueue.shift();
     if (item === undefined) throw new Error('a reply without a command');
-    // It is late, or belongs to the next command: then every following command would get the reply of another.
+    // The reply is late, or belongs to the next command; then every following command would get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
     return item;
   };
@@ -89,7 +89,7 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   };
 }
 
-/** Checks that pushes are the ones that were asked for: only messages and replies to SUBSCRIBE. */
+/** Accepts only pushes that were asked for: messages of a subscriber and replies to SUBSCRIBE. */
 function mustBeExpected({ redis }: DataHandler, reply: unknown): void {
   const [kind, ...rest] = Array.isArray(reply)
     ? reply.map((part) => (Buffer.isBuffer(part) ? String(part) : part))
@@ -113,7 +113,10 @@ function checkBytesFirst(decoders: { Decoder: typeof Decoder }): void {
   };
 }
 
-/** ioredis listens to the first error alone; a TLS socket whose certificate was refused may hear the server's alert too. */
+/**
+ * ioredis listens only to the first error of a socket. A TLS socket that refused a certificate may get the server's
+ * alert as a second one.
+ */
 function surviveLateErrors(connector: Connector): void {
   const { connect } = connector;
   connector.connect = async function (...args) {
@@ -122,7 +125,10 @@ function surviveLateErrors(connector: Connector): void {
   };
 }
 
-/** What sentinels name is connected to without a look at it, and a client whose address makes no sense ends for good. */
+/**
+ * Checks the primary's address that a sentinel names. ioredis connects to it unchecked, and its client ends for good if
+ * the address is invalid.
+ */
 function checkPrimary(connector: SentinelConnector): void {
   const { resolve } = connector;
   connector.resolve = async function (sentinel) {
@@ -133,8 +139,9 @@ function checkPrimary(connector: SentinelConnector): void {
 }
 
 /**
- * A client that waits for its next attempt is told to end and never does: it has no socket that could close. A Cluster
- * whose ready check failed waits for the end of its nodes before it connects again, and so for ever.
+ * Ends a client that is told to disconnect while it waits for its next attempt. Unpatched it never ends, since it has
+ * no socket that could close. A Cluster whose ready check failed would wait for ever for the end of such nodes before
+ * it reconnects.
  */
 function endWhileWaiting(client: WaitingClient): void {
   const { disconnect } = client;
@@ -147,7 +154,10 @@ function endWhileWaiting(client: WaitingClient): void {
   };
 }
 
-/** Replies that ioredis itself reads, in callbacks whose errors end the process. A wrong one is an error of its command. */
+/**
+ * Checks the replies that ioredis itself reads, in callbacks whose errors would end the process. A wrong reply becomes
+ * an error of its command.
+ */
 function checkReplies(): void {
   const must = (command: string, isRight: (reply: unknown) => boolean) =>
     Command.setReplyTransformer(command, (reply: unknown) => {

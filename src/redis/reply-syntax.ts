@@ -1,19 +1,22 @@
-/** The longest string, and the most bytes of one reply: twice what an entry may take. */
+/** The most bytes of the strings of one reply: twice the largest entry. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The most items that the lists of one reply announce: memory is taken for them before the first one comes. */
+/**
+ * The most items that the lists of one reply may announce: the parser allocates memory for them before the first one
+ * comes.
+ */
 const MOST_ITEMS = 1_000_000;
 
-/** How deep lists may lie in lists. Redis goes 3 deep in what it is asked for here. */
+/** How deep lists may be nested. Replies to the commands used here are nested 3 deep. */
 const DEEPEST = 32;
 
-/** The longest line: a number, a length, an error message. */
+/** The longest line (a number, a length, an error message), in bytes. */
 const LONGEST_LINE = 64 * 1024;
 
 const CR = 13;
 const LF = 10;
 
-/** What a line may say after its type, and `length` or `items` where it announces more. */
+/** What a line may hold after its type byte, and what it announces, if anything. */
 const LINES: Readonly<Record<string, { readonly text: RegExp; readonly announces?: 'bytes' | 'items' | 'pairs' }>> = {
   '+': { text: /^[^\r]*$/ },
   '-': { text: /^[^\r]*$/ },
@@ -32,18 +35,18 @@ const LINES: Readonly<Record<string, { readonly text: RegExp; readonly announces
 };
 
 /**
- * Follows the bytes of one connection and tells when they are not RESP (RESP2 and RESP3 as Redis speaks them), or
- * announce more than fits in memory. It keeps no values: a parser that trusts its input may read what passed.
+ * Checks the bytes of one connection: throws when they are not RESP (RESP2 and RESP3 as Redis speaks them) or announce
+ * more than fits in memory. It keeps no values. Bytes that passed are safe for a parser that trusts its input.
  */
 export class ReplySyntax {
-  /** How many items each list that is open still lacks, the innermost last. */
+  /** The number of items that each open list still lacks, the innermost list last. */
   readonly #open: number[] = [];
   #line = '';
   #stringBytesLeft = 0;
   #replyBytes = 0;
   #replyItems = 0;
 
-  /** Takes the next bytes. Throws at the first that does not belong; afterwards the connection is of no use. */
+  /** Checks the next bytes. Throws at the first wrong one; the connection must not be used afterwards. */
   check(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) at = this.#stringBytesLeft > 0 ? this.#skipString(chunk, at) : this.#readLine(chunk, at);

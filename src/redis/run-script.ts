@@ -4,8 +4,8 @@ import type { Cluster, Redis } from 'ioredis';
 const digests = new Map<string, string>();
 
 /**
- * Runs Lua code by its digest, and sends the code itself once where the server does not know it. Scripts are constants
- * of this program: what is remembered of them stays small. All keys must lie in one slot, as ioredis chooses the node of a
+ * Runs Lua code by its digest, and sends the code itself if the server does not know it. The remembered digests stay
+ * few, because scripts are constants of this program. All keys must lie in one slot, as ioredis chooses the node of a
  * Cluster by the first.
  */
 export async function runScript(

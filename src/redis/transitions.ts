@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { connectMasters } from './cluster-nodes.ts';
 
-/** The connection was made, or was lost (or could not be made at the start). Reported once per change, not per attempt. */
+/** Redis was connected, or the connection was lost or could not be made. Reported once per change, not per attempt. */
 export type RedisTransition =
   | { readonly state: 'connected' }
   | { readonly state: 'disconnected'; readonly reason: string };
@@ -36,17 +36,17 @@ export function reportTransitions(
   };
   client.on('ready', () => void usable());
   client.on('reconnecting', disconnected);
-  // About one node; the others may be usable.
+  // An error of one node; the others may be usable.
   client.on('node error', because);
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
     because(error.lastNodeError ?? error);
-    // While it looks for a primary through sentinels it is never `reconnecting`.
+    // A client that asks sentinels for the primary never emits `reconnecting`.
     if (client.status !== 'ready') disconnected();
   });
 }
 
-// Of an error only this leaves the file: its `command` holds the password when the handshake failed, and servers that
-// do not know a command repeat its arguments.
+// Only this text of an error leaves the file: after a failed handshake its `command` holds the password, and servers
+// that do not know a command repeat its arguments.
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
   const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '');
   const text = message || String(error.code ?? error.name);

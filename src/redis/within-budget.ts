@@ -1,10 +1,10 @@
-/** The time that some work has. */
+/** The time that a piece of work has. */
 export interface Budget {
-  /** Whether it is over: then nobody waits for the work any longer. */
+  /** Whether the time is over: then nobody waits for the work any longer. */
   readonly isOver: boolean;
 }
 
-/** The outcome of `work`, or a rejection once `budgetMs` are over. */
+/** The outcome of `work`, or a rejection after `budgetMs`. */
 export async function withinBudget<T>(budgetMs: number, work: (budget: Budget) => Promise<T>): Promise<T> {
   const budget = { isOver: false };
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -13,7 +13,8 @@ export async function withinBudget<T>(budgetMs: number, work: (budget: Budget) =
     reject(new Error(`no answer within ${budgetMs} ms`));
   };
   work(budget).then(resolve, reject);
-  // When the event loop stalled, the answer may lie unread in the socket as the timer fires: it is read first.
+  // After a stall of the event loop the answer may still be unread in the socket when the timer fires. `setImmediate`
+  // lets it be read first.
   const timer = setTimeout(setImmediate, budgetMs, overrun);
   try {
     return await promise;

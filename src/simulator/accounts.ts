@@ -1,7 +1,7 @@
 import { digest, SeededRandom } from './seeded-random.ts';
 import { friendlyAddress } from './spellings.ts';
 
-/** What an account of the simulated chain is. */
+/** The kinds of accounts of the simulated chain. */
 type AccountKind = 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract' | 'elector' | 'validator-pool';
 
 /** An account of the simulated chain. */
@@ -15,7 +15,7 @@ export interface Account {
   readonly friendly: string;
   /** Its name in the TON DNS, for a few wallets. */
   readonly domain: string | undefined;
-  /** Of a jetton wallet: whose it is, and of which jetton. */
+  /** For a jetton wallet: its owner and its jetton. */
   readonly owner: Account | undefined;
   readonly jetton: Account | undefined;
 }
@@ -80,7 +80,10 @@ export class Accounts {
 
 let latest: { readonly seed: number; readonly accounts: Accounts } | undefined;
 
-/** The population of a seed. The latest is kept: tests make many chains of one seed, and nothing changes a population. */
+/**
+ * The population of a seed. The last one is kept for reuse: tests make many chains of one seed, and a population never
+ * changes.
+ */
 export function accountsOf(seed: number): Accounts {
   if (latest?.seed !== seed) latest = { seed, accounts: new Accounts(seed) };
   return latest.accounts;

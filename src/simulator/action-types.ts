@@ -1,7 +1,7 @@
 /** Types of actions that every client can read. */
 const FIRST_TYPES = ['ton_transfer', 'jetton_transfer'];
 
-/** Types that came later, each in the actions of every large trace: what a client asks for decides which it gets. */
+/** Later types, which every large trace has. A client only gets those that it asks for. */
 export const LATER_TYPES = ['contract_call', 'multisig_approve', 'dns_purchase', 'nft_transfer'] as const;
 
 /** Words that stand for several types. */

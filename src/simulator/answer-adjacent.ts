@@ -3,7 +3,7 @@ import { Refusal } from './refusal.ts';
 import { renderTransactions } from './render-transactions.ts';
 import { select } from './stores.ts';
 
-/** Exactly `in` and `out` select; the indexer takes every other word for both, as if it were not given. */
+/** Only `in` and `out` select. The indexer reads every other word as both, as if none were given. */
 function askedDirection(question: Question): 'in' | 'out' | undefined {
   const word = question.scalar('direction');
   if (word === 'in' || word === 'out') return word;
@@ -21,7 +21,7 @@ export function answerAdjacent(question: Question): object {
   const parent = direction === 'out' ? undefined : question.chain.parent(hash);
   const children = direction === 'in' ? [] : question.chain.children(hash);
   const known = question.inAnyOrder(parent === undefined ? children : [parent, ...children]);
-  // A timeout is not noticed: what was read until then is taken for all that there is.
+  // The indexer does not notice a timeout, and takes the rows read until then for all rows.
   const adjacent = select(question.stores, known);
   if (adjacent.length === 0) throw new Refusal(404, 'adjacent transactions not found');
   return renderTransactions(adjacent, {

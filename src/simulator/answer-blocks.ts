@@ -21,7 +21,7 @@ export function answerShards(question: Question): object {
   const sort = askedSort(question);
   const blockSet = question.chain.block(seqno);
   const page = <Row>(rows: readonly Row[]) => {
-    // A timeout is not noticed: what was read until then is taken for all that there is.
+    // The indexer does not notice a timeout, and takes the rows read until then for all rows.
     const asked = select(question.stores, rows.slice(offset, end));
     if (asked.length === 0) throw new Refusal(404, 'blocks not found');
     return asked;
@@ -36,7 +36,7 @@ export function answerShards(question: Question): object {
   return { blocks: blockSet === undefined ? [] : rows.map((block) => renderBlock(block, blockSet)) };
 }
 
-/** `GET transactionsByMasterchainBlock`: nothing there is an empty list. */
+/** `GET transactionsByMasterchainBlock`: an empty list where there are none. */
 export function answerBlockTransactions(question: Question): object {
   const { offset, end } = askedPage(question);
   const blockSet = question.chain.block(question.integer('seqno') ?? 0);

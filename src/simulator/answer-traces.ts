@@ -21,7 +21,7 @@ function askedTraces(question: Question): readonly Trace[] {
   if (accounts.length === 0 && hashes.length === 0) {
     throw new Refusal(422, 'account or ext_msg_hash should be specified');
   }
-  // Emulated traces are in Redis, and one that fails is taken for one that knows none.
+  // Emulated traces are in Redis. The indexer takes a Redis that fails for one without traces.
   if (question.stores.redis === 'fails') return [];
   const asked = new Set<Trace>();
   for (const account of accounts) {
@@ -38,7 +38,7 @@ function askedTraces(question: Question): readonly Trace[] {
 
 function actionTypes(question: Question): readonly string[] {
   const version = question.header('X-Actions-Version');
-  // A header that is empty is there all the same. No value is split at its commas.
+  // An empty header counts as given. No value is split at its commas.
   const words = version === undefined ? question.query.values('supported_action_types') : [version];
   return expandActionTypes(words);
 }

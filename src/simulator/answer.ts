@@ -10,7 +10,7 @@ import { digest } from './seeded-random.ts';
 export interface Answer {
   readonly status: number;
   readonly body: string | Buffer;
-  /** Beside `Content-Type: application/json`, which they may replace. */
+  /** Further headers; they may replace `Content-Type: application/json`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -59,7 +59,7 @@ function answerTruly(question: Question): object {
   }
 }
 
-/** What the indexer of the question's dialect says at the chain's present; refusals are answers too. */
+/** The answer of an indexer of the question's dialect at the chain's present. Refusals are answers too. */
 export function answer(question: Question): Answer {
   try {
     return { status: 200, body: JSON.stringify(answerTruly(question)) };

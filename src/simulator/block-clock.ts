@@ -35,7 +35,7 @@ export class BlockClock {
     return seqno * LT_PER_BLOCK + count;
   }
 
-  /** Says that a masterchain block takes no more transactions. */
+  /** Marks a masterchain block as taking no more transactions. */
   closeBlock(seqno: number): void {
     this.#lts.delete(seqno);
   }

@@ -47,7 +47,7 @@ export class BlockSets {
     this.#transactions.set(transaction.hash, transaction);
   }
 
-  /** A block set takes no more transactions. */
+  /** Closes a block set: it takes no more transactions. */
   close(seqno: number): void {
     this.#open(seqno).transactions.sort((a, b) => a.lt - b.lt);
     this.#clock.closeBlock(seqno);

@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts';
 
-/** What names a block. `shard` is 16 hexadecimal digits. */
+/** The name of a block. `shard` is 16 hexadecimal digits. */
 export interface BlockId {
   readonly workchain: number;
   readonly shard: string;
@@ -27,7 +27,7 @@ export function masterchainBlock(seqno: number): BlockId {
 
 /** The 1 to 4 shard blocks that a masterchain block commits, each with its own shard and seqno. */
 export function shardBlocks(seqno: number): readonly BlockId[] {
-  // Each shard counts on its own: later in the chain than the masterchain, and apart from each other.
+  // Each shard has seqnos of its own, different from those of the masterchain and of other shards.
   return splitAt(seqno).map((shard) => ({
     workchain: 0,
     shard,

@@ -5,9 +5,9 @@ import { electorTick } from './elector-tick.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { knownTransactions, planTrace, type Trace, type Transaction } from './trace.ts';
 
-/** How a simulated chain is made. Instants are epoch ms. */
+/** The options of a simulated chain. Instants are epoch ms. */
 export interface ChainOptions {
-  /** When its first masterchain block is committed: the chain knows nothing from before. */
+  /** When its first masterchain block is committed. The chain holds nothing from before. */
   readonly startAt: number;
   /** Same seed, same chain. Default 1. */
   readonly seed?: number;
@@ -30,12 +30,12 @@ export interface ChainOptions {
 }
 
 /**
- * A chain that lives, as far as `advanceTo` has let time go. It is a pure function of its options and of what was sent;
- * all that its methods tell is true at `now`, and is the truth to check an indexer's answers against.
+ * A simulated chain, as far as `advanceTo` has advanced its time. It is a pure function of its options and of the sent
+ * messages. Its methods tell the truth at `now`, which an indexer's answers are checked against.
  */
 export class Chain {
   readonly accounts: Accounts;
-  /** Which masterchain block is committed when. */
+  /** When each masterchain block is committed. */
   readonly clock: BlockClock;
   readonly #options: ChainOptions;
   readonly #seed: number;
@@ -80,7 +80,7 @@ export class Chain {
     return this.#floor;
   }
 
-  /** Lets time go on to an instant, epoch ms; one that is past already changes nothing. */
+  /** Advances the time to an instant, epoch ms; does nothing if that is past already. */
   advanceTo(instant: number): void {
     this.#now = Math.max(this.#now, instant);
     const reached = this.clock.seqnoBy(this.#now);
@@ -129,7 +129,7 @@ export class Chain {
     return children.filter((child) => this.transaction(child.hash) !== undefined);
   }
 
-  /** A trace by the canonical hash of its external message, with what is still to come of it. */
+  /** A trace by the canonical hash of its external message, including its transactions still to come. */
   trace(externalHash: string): Trace | undefined {
     return this.#traces.get(externalHash);
   }
@@ -157,7 +157,7 @@ export class Chain {
   }
 
   /**
-   * A pending trace leaves without an event, as one that is over in the database or too old does.
+   * Removes a pending trace without an event, as the indexer does with one that is final or too old.
    * @param at When, epoch ms. Default: now.
    */
   vanish(externalHash: string, at = this.#now): void {

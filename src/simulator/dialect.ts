@@ -1,11 +1,11 @@
 /** Which indexer is simulated: the interface specification, or one of the two versions of the open-source indexer. */
 export type Dialect = 'spec' | '1.2' | '1.3';
 
-/** In what the dialects differ; how they read a hash is in `read-values.ts`. */
+/** How the dialects differ. How they read a hash is in `read-values.ts`. */
 export interface DialectTraits {
   /** `X-API-Version`. */
   readonly apiVersion: string;
-  /** Refuses with 422 whatever its document does not allow. The versions of the indexer make the best of most of it. */
+  /** Refuses with 422 what its document does not allow. Both versions of the indexer accept most of it. */
   readonly strict: boolean;
   /** What `masterchainBlockShards` lists. */
   readonly shards: 'transactions' | 'blocks';

@@ -6,7 +6,7 @@ import { HEALTHY, type Stores } from './stores.ts';
 export type Fault =
   /** Another answer in place of the true one. */
   | ({ readonly kind: 'answer' } & Answer)
-  /** What the indexer makes of a database or a Redis that fails: a false 404, a false empty list, a short list, a 500. */
+  /** The indexer's answer when its database or Redis fails: a false 404, a false empty list, a short list, a 500. */
   | { readonly kind: 'stores'; readonly stores: Stores }
   /** No answer, ever; the connection stays open. */
   | { readonly kind: 'hang' }
@@ -21,30 +21,30 @@ export type Fault =
   /** The true answer in pieces, with a pause before each. */
   | { readonly kind: 'slow'; readonly chunkBytes: number; readonly pauseMs: number };
 
-/** Which requests a fault befalls; by default all. */
+/** Which requests a fault affects; by default all. */
 export interface FaultScope {
   readonly operation?: IndexerOperation;
-  /** Only the next so many of them. */
+  /** Only so many of them. */
   readonly times?: number;
 }
 
 /** A fault that was injected. */
 export interface InjectedFault {
-  /** How many requests it has befallen. */
+  /** How many requests it has affected. */
   readonly hits: number;
-  /** Ends it; requests that it has befallen already stay as they are. */
+  /** Ends the fault for later requests. */
   remove(): void;
 }
 
-/** How the indexer is slow and wrong: read anew for each request, so that all of it may change while it runs. */
+/** The faults of a simulated indexer. They are read for each request, so they can be changed while it runs. */
 export class Faults {
   /** Every request waits that long before its answer is made, ms. */
   latencyMs = 0;
   /** And at random up to that much longer, ms. */
   jitterMs = 0;
-  /** Requests are worked on by so many workers, first come first served; a query goes on after its client has left. */
+  /** So many workers serve the requests, first come, first served. A query continues after its client has left. */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
-  /** Rows that the indexer keeps in no order (traces, unsorted blocks, adjacent transactions) come in another one each time. */
+  /** Rows without a fixed order (traces, unsorted blocks, adjacent transactions) come in another order each time. */
   shuffle = false;
   /** How far the clock of the `Date` header is ahead, ms; behind when negative. */
   clockAheadMs = 0;
@@ -52,7 +52,10 @@ export class Faults {
   compression: 'gzip' | 'br' | undefined;
   readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
 
-  /** Lets a fault befall requests from the next one on. Of several that apply, the one injected first does. */
+  /**
+   * Injects a fault, which affects requests from the next one on. If several apply to a request, the first injected one
+   * does.
+   */
   inject(fault: Fault, scope: FaultScope = {}): InjectedFault {
     const injected = { fault, scope, hits: 0 };
     this.#injected.add(injected);
@@ -69,7 +72,7 @@ export class Faults {
     this.#injected.clear();
   }
 
-  /** The fault that befalls a request that has come just now, counted as a hit. */
+  /** The fault for a request that has just come, which is counted as affected. */
   take(operation: IndexerOperation): Fault | undefined {
     for (const injected of this.#injected) {
       const { operation: only, times = Number.POSITIVE_INFINITY } = injected.scope;
@@ -104,7 +107,7 @@ export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
     : { kind: 'answer', status: 429, body: 'Too Many Requests', headers: { ...TEXT, ...retry } };
 }
 
-/** A provider that does not take the API key. */
+/** A provider that refuses the API key. */
 export function refusedKey(status: 401 | 403): Fault {
   return { kind: 'answer', status, body: `{"ok":false,"error":"API key does not exist","code":${status}}` };
 }

@@ -1,4 +1,4 @@
-/** Where requests wait until a test lets them on: what "while the upstream request is under way" means in tests. */
+/** Holds requests until a test lets them through, for tests of what happens while an upstream request is under way. */
 export class Gate {
   readonly #waiting: (() => void)[] = [];
   readonly #watchers = new Set<() => void>();
@@ -16,7 +16,7 @@ export class Gate {
     return this.#waiting.length;
   }
 
-  /** How many requests have come to the gate, those that went on included. */
+  /** How many requests have come to the gate, including those let through. */
   get arrivals(): number {
     return this.#arrivals;
   }
@@ -34,7 +34,7 @@ export class Gate {
     });
   }
 
-  /** Lets the first so many on, in the order of their coming; without a number all of them, and all to come. */
+  /** Lets the first so many requests through, in order of arrival; without a number all of them, and all later ones. */
   release(count?: number): void {
     for (const goOn of this.#waiting.splice(0, count ?? this.#waiting.length)) goOn();
     if (count !== undefined || this.#open) return;

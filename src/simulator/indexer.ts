@@ -49,12 +49,12 @@ async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | 'too lar
   return bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks) : 'too large';
 }
 
-/** A running simulated indexer: a real HTTP server on 127.0.0.1 that tells what its chain holds, or fails as told to. */
+/** A running simulated indexer: a real HTTP server on 127.0.0.1 that answers from its chain, or fails as configured. */
 export class Indexer {
   readonly dialect: Dialect;
   readonly faults = new Faults();
   readonly requests = new RequestLog();
-  /** Who answers the requests, in turn; often one alone. The first is the one with `chain`. */
+  /** The replicas that answer requests in turn; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
   /** The Streaming API v2 on the same port. */
   readonly streaming: Streaming;
@@ -78,7 +78,7 @@ export class Indexer {
     this.#server.on('upgrade', (request, socket, head) => this.streaming.accept(request, socket, head));
   }
 
-  /** The chain of the first replica, as far as that has got with it: to the present, unless a test holds it back. */
+  /** The chain as the first replica has indexed it: up to the present, unless a test holds the replica back. */
   get chain(): Chain {
     return this.replicas[0].chain;
   }
@@ -110,7 +110,7 @@ export class Indexer {
     await once(this.#server, 'listening');
   }
 
-  /** From now on requests, of one operation or all, wait at the gate that this returns. */
+  /** Returns a gate at which requests, of one operation or all, wait from now on. */
   hold(operation?: IndexerOperation): Gate {
     const gate = new Gate(() => void this.#gates.delete(held));
     const held = { gate, operation };
@@ -137,7 +137,7 @@ export class Indexer {
         response.writeHead(413, { Connection: 'close' }).end('{"error":"Request Entity Too Large"}');
       else await this.#answer(request, response, body);
     } catch (error) {
-      // A client that left, or an indexer that closes, ends whatever was under way; anything else is our own mistake.
+      // A client that left, or a closing indexer, ends requests under way; any other error is a bug of ours.
       const ended = request.socket.destroyed || this.#closing.signal.aborted;
       request.socket.destroy();
       if (!ended) throw error;
@@ -150,7 +150,7 @@ export class Indexer {
     const signal = this.#closing.signal;
     const startedAt = performance.now();
     const left = new Promise<void>((resolve) => void response.once('close', resolve));
-    // Writing to a client that has left is no event here.
+    // Ignore errors of writing to a client that has left.
     response.on('error', () => {});
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
     const number = this.requests.total;

@@ -1,4 +1,4 @@
-/** What the simulated indexer is asked for; a path that it does not know is `other`. */
+/** The operations of the simulated indexer; `other` for unknown paths. */
 export type IndexerOperation =
   | 'pendingTraces'
   | 'adjacentTransactions'

@@ -26,6 +26,6 @@ export function askedSort(question: Question): 'asc' | 'desc' | undefined {
   if (!question.traits.sorts || word === undefined || word === '') return undefined;
   if (word === 'asc' || word === 'a') return 'asc';
   if (word === 'desc' || word === 'd') return 'desc';
-  // It says 422, and the caller of the function that builds the statement makes a 500 of every error.
+  // The error itself is a 422, but the indexer turns every error of building the statement into a 500.
   throw new Refusal(500, 'wrong value for sort parameter');
 }

@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { HEALTHY, type Stores } from './stores.ts';
 
-/** Below this the database gives up before it has looked. */
+/** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
 
 /** A request as it came. */
@@ -20,7 +20,7 @@ export interface AskedRequest {
   readonly body: Buffer;
 }
 
-/** What answers are made from: a chain at its present, or a view of it as of another instant. */
+/** What answers are made from: a chain at its present, or at another instant. */
 export type AnsweringChain = Pick<
   Chain,
   | 'accounts'
@@ -36,11 +36,11 @@ export type AnsweringChain = Pick<
   | 'send'
 >;
 
-/** What beside the request makes an answer what it is. */
+/** What an answer depends on beside the request. */
 export interface Conditions {
-  /** Default: both do their work. */
+  /** Default: both work. */
   readonly stores?: Stores;
-  /** Draws the order of rows that the indexer keeps in none. Default: the chain's own order, so that equal states give equal bytes. */
+  /** Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal bytes. */
   readonly random?: SeededRandom | undefined;
 }
 
@@ -75,7 +75,7 @@ export class Question {
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? { ...stores, database: 'timesOut', rowsRead: 0 } : stores;
   }
 
-  /** Rows in no order that a reader could rely on. */
+  /** Rows without a fixed order. */
   inAnyOrder<Row>(rows: readonly Row[]): readonly Row[] {
     const { random } = this.#conditions;
     if (random === undefined) return rows;
@@ -99,7 +99,7 @@ export class Question {
     return [this.#headers[name.toLowerCase()]].flat()[0];
   }
 
-  /** A setting that is a flag; what is none is ignored. */
+  /** A flag; a value that is not boolean is ignored. */
   flag(header: string): boolean {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
@@ -118,7 +118,10 @@ export class Question {
     return text === undefined ? undefined : (readHash(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
-  /** A list of hashes, canonical, empty ones included: commas count only where a value is no hash. Throws a {@link Refusal}, 422. */
+  /**
+   * A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself.
+   * Throws a {@link Refusal}, 422.
+   */
   hashes(name: string): readonly string[] {
     return this.query.values(name).flatMap((value, place) => {
       const hash = this.#hashOrEmpty(value);

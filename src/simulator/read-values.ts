@@ -10,7 +10,7 @@ export function readHash(text: string, dialect: Dialect): string | undefined {
   return decodeHash(text.trim())?.toString('base64');
 }
 
-/** 64 hex digits, with `0x` but not `0X`, or any 44 characters of base64: it does not look how many bytes these hold. */
+/** 64 hex digits, with `0x` but not `0X`, or any 44 characters of base64, whatever number of bytes they encode. */
 function readHashOf12(text: string): string | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return decodeHash(text)?.toString('base64');
   const isBase64 = text.length === 44 && /^(?:[A-Za-z0-9+/]+|[\w-]+)={0,2}$/.test(text);
@@ -34,7 +34,10 @@ export function readInt32(text: string): number | undefined {
   return value >= MIN_INT32 && value <= MAX_INT32 ? value + 0 : undefined;
 }
 
-/** Reads an integer as Go's `int32(strconv.Atoi)` does: what is none is 0, and what is too large loses its upper bits. */
+/**
+ * Reads an integer as Go's `int32(strconv.Atoi)` does: a text that is no integer is 0, and a value that is too large
+ * loses its upper bits.
+ */
 export function readWrappedInt32(text: string): number {
   if (!/^[+-]?\d+$/.test(text)) return 0;
   const value = BigInt(text);

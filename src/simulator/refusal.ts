@@ -1,4 +1,4 @@
-/** A request that the indexer itself says no to: sent as `{"error": message}`. */
+/** A refusal by the indexer itself, sent as `{"error": message}`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 404 | 405 | 422 | 500;

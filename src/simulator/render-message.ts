@@ -9,7 +9,7 @@ const OPCODES = [
   { opcode: '0xd53276db', name: 'excess' },
 ];
 
-// A number that looks drawn and is the same at every rendering.
+// A number that looks random and is the same at every rendering.
 function numberOf(hash: string, salt: string, below: number): number {
   return Buffer.from(digest(hash, salt), 'base64').readUInt32LE(0) % below;
 }

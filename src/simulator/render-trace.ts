@@ -19,7 +19,7 @@ function actionTypesOf(trace: Trace): readonly string[] {
   return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
-/** What the classifier makes of a trace as it was at an instant (epoch ms), as far as the client can read it. */
+/** The actions of a trace as it was at an instant (epoch ms), of the types that the client can read. */
 export function renderActions(trace: Trace, instant: number, actionTypes: readonly string[]): object[] {
   const known = knownTransactions(trace, instant);
   const [first] = known;

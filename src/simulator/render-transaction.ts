@@ -70,7 +70,8 @@ function certainty(transaction: Transaction, finality: Finality, dialect: Dialec
   if (DIALECTS[dialect].finalityWords) {
     return { mc_block_seqno: finality === 'pending' ? null : seqno, emulated: finality === 'pending', finality };
   }
-  // Without the words, confirmed looks emulated still (1.2), or executed but in no masterchain block (spec).
+  // Dialects without `finality` show a confirmed transaction as still emulated (1.2), or as executed but in no
+  // masterchain block (spec).
   if (finality === 'finalized') return { mc_block_seqno: seqno, emulated: false };
   return dialect === '1.2' ? { mc_block_seqno: null, emulated: true } : { emulated: finality === 'pending' };
 }

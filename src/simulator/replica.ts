@@ -8,7 +8,9 @@ export class Replica {
   readonly #chain: Chain;
   readonly #now: () => number;
   #lagMs = 0;
-  /** It went on from `reached` when the clock showed `at`, so many times as fast as the chain is made. */
+  /**
+   * At the instant `at` the replica had reached `reached`, and has advanced since at this multiple of the chain's pace.
+   */
   #pace = Number.POSITIVE_INFINITY;
   #at = 0;
   #reached = 0;
@@ -19,13 +21,13 @@ export class Replica {
     this.#now = now;
   }
 
-  /** The chain as far as this replica has got with it. */
+  /** The chain as this replica has indexed it. */
   get chain(): Chain {
     this.#chain.advanceTo(this.#reachedNow());
     return this.#chain;
   }
 
-  /** Stays so far behind the present, ms. What it has committed already it keeps. */
+  /** Stays so far behind the present, ms. Keeps what it has already committed. */
   lag(ms: number): void {
     this.#lagMs = ms;
   }

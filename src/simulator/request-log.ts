@@ -17,7 +17,7 @@ export interface LoggedRequest {
 
 const KEPT = 1_000;
 
-/** What has arrived at the simulated indexer. Emits `request` for each, before it is answered. */
+/** The requests that have arrived at the simulated indexer. Emits `request` for each, before it is answered. */
 export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
   #total = 0;
   #byOperation = new Map<IndexerOperation, number>();
@@ -27,7 +27,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
 
   constructor() {
     super();
-    // As many may wait for a request as like.
+    // Any number of listeners may wait for a request.
     this.setMaxListeners(0);
   }
 
@@ -41,17 +41,17 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
     return this.#recent;
   }
 
-  /** Requests that came and are not done; one whose client has left counts until its query ends. */
+  /** Requests that have come and not ended. One whose client has left counts until its query ends. */
   get inHand(): number {
     return this.#inHand;
   }
 
-  /** The most that were in hand at once. */
+  /** The most requests under way at once. */
   get maxInHand(): number {
     return this.#maxInHand;
   }
 
-  /** How many were of an operation. */
+  /** The number of requests of an operation. */
   count(operation: IndexerOperation): number {
     return this.#byOperation.get(operation) ?? 0;
   }
@@ -69,7 +69,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
     });
   }
 
-  /** Counts from zero again; what is in hand stays in hand. */
+  /** Counts from zero again. Requests under way stay under way. */
   reset(): void {
     this.#total = 0;
     this.#byOperation.clear();
@@ -77,7 +77,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
     this.#maxInHand = this.#inHand;
   }
 
-  /** Takes a request in; the function that it returns says that the request is done. */
+  /** Adds a request; the returned function marks it as ended. */
   begin(request: LoggedRequest): () => void {
     this.#total++;
     this.#byOperation.set(request.operation, this.count(request.operation) + 1);

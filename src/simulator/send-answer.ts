@@ -6,7 +6,7 @@ import type { Fault } from './faults.ts';
 
 /** How an answer goes out. */
 export interface Sending {
-  /** What befalls it on the way: `cut`, `huge` or `slow`; others have no effect here. */
+  /** A fault on the way: `cut`, `huge` or `slow`. Others have no effect here. */
   readonly fault: Fault | undefined;
   readonly compression: 'gzip' | 'br' | undefined;
   /** Ends a slow body. */
@@ -59,7 +59,7 @@ export async function sendAnswer(
   } else if (fault?.kind === 'slow') {
     await writeSlowly(response, body, fault.chunkBytes, () => delay(fault.pauseMs, undefined, { signal }));
   } else if (chunked) {
-    // Two writes, for one that is also the last would be sent with a Content-Length.
+    // Two writes: a single one would be sent with a Content-Length.
     response.write(body.subarray(0, 1));
     response.end(body.subarray(1));
   } else {

@@ -5,7 +5,7 @@ import { type Indexer, startIndexer } from './indexer.ts';
 export const BLOCK_MS = 400;
 
 const PAST_BLOCKS = 150;
-/** An hour of masterchain blocks: what is shown to people has to be there for long. */
+/** An hour of masterchain blocks: examples that people paste must stay available for long. */
 const WINDOW_BLOCKS = 9000;
 const LATENCY_MS = 20;
 

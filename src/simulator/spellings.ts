@@ -1,6 +1,7 @@
-// An encoder and decoder of its own: what the proxy's parser in `ton/` says is checked against it, so it shares nothing.
+// An encoder and decoder of its own, which shares nothing with the proxy's parser in `ton/`: tests check one against
+// the other.
 
-/** An account in the two numbers that it is: its workchain (int8) and 32 bytes. */
+/** An account as its two parts: workchain (int8) and 32 bytes. */
 export interface AccountId {
   readonly workchain: number;
   readonly hash: Buffer;

@@ -1,10 +1,10 @@
 import { Refusal } from './refusal.ts';
 
-/** How the indexer's own database and Redis do while it makes one answer. */
+/** The state of the indexer's own database and Redis while it makes one answer. */
 export interface Stores {
   /**
-   * `timesOut`: the database ends each statement after its first `rowsRead` rows. Where the indexer takes the rows that
-   * it got for all that there are, that is a false 404 or a short 200; elsewhere a 500. `unreachable`: always a 500.
+   * `timesOut`: the database ends each statement after its first `rowsRead` rows. Where the indexer does not notice,
+   * the answer is a false 404 or a short 200; elsewhere a 500. `unreachable`: always a 500.
    */
   readonly database: 'answers' | 'timesOut' | 'unreachable';
   readonly rowsRead: number;
@@ -12,10 +12,10 @@ export interface Stores {
   readonly redis: 'answers' | 'fails';
 }
 
-/** Both do their work. */
+/** Both work. */
 export const HEALTHY: Stores = { database: 'answers', rowsRead: 0, redis: 'answers' };
 
-/** The rows that a statement gives whose timeout the indexer does not notice. Throws a {@link Refusal}, 500. */
+/** The rows of a statement whose timeout the indexer does not notice. Throws a {@link Refusal}, 500. */
 export function select<Row>(stores: Stores, rows: readonly Row[]): readonly Row[] {
   connect(stores);
   return stores.database === 'timesOut' ? rows.slice(0, stores.rowsRead) : rows;

@@ -40,7 +40,7 @@ export interface Transaction {
   readonly finalizedAt: number;
 }
 
-/** What one external message sets off. */
+/** The transactions that one external message sets off. */
 export interface Trace {
   /** Hash of the first transaction. */
   readonly id: string;
@@ -49,7 +49,7 @@ export interface Trace {
   /** In the order of their logical times; a parent is before its children. */
   readonly transactions: readonly Transaction[];
   readonly emulatedAt: number;
-  /** From then on it is not among the pending traces: all of it is final, or it was invalidated. */
+  /** From then on the trace is no longer pending: it is final or was invalidated. */
   readonly goneAt: number;
   /** An invalidated trace is emulated and then gone; no masterchain block ever commits it. */
   readonly invalidated: boolean;
@@ -57,7 +57,7 @@ export interface Trace {
   readonly classifierDelayMs: number | undefined;
 }
 
-/** What a trace grows from. */
+/** The external message and options that a trace is drawn from. */
 export interface TraceSeed {
   readonly sender: Account;
   /** Canonical hash of the external message. */
@@ -139,7 +139,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     externalHash: seed.externalHash,
     transactions: transactions.toSorted((a, b) => a.lt - b.lt),
     emulatedAt,
-    // Longer than a masterchain block can be late in the database, so that a trace is never nowhere.
+    // Longer than a masterchain block can be late in the database, so that a trace is always pending or in a block.
     goneAt: seed.invalidated ? emulatedAt + 3 * blockMs : lastCommittedAt + 3 * blockMs,
     invalidated: seed.invalidated,
     classifierDelayMs: seed.classifierDelayMs,

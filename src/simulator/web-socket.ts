@@ -24,7 +24,7 @@ export class WebSocketConnection {
   #unread: Buffer;
   #fragments: Buffer[] = [];
 
-  /** Answers the handshake; a request that is none gets 426. */
+  /** Answers the handshake; any other request gets 426. */
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer) {
     this.#socket = socket;
     this.#unread = head;
@@ -43,7 +43,7 @@ export class WebSocketConnection {
       this.#unread = Buffer.concat([this.#unread, chunk]);
       this.#read();
     });
-    // The caller sets its callbacks first.
+    // Read what has come already only after the caller has set its callbacks.
     if (head.length > 0) queueMicrotask(() => this.#read());
   }
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A database's workers: each takes the request that has waited longest and is busy with it for the service time. Nothing
- * takes a request out of the queue again: that is what overload does to the real one.
+ * A database's workers: each takes the request that has waited longest and is busy with it for the service time. No
+ * request leaves the queue before it is served, which is how overload harms the real one.
  */
 export class Workers {
   readonly #signal: AbortSignal;
@@ -32,7 +32,7 @@ export class Workers {
     try {
       await delay(serviceMs, undefined, { signal: this.#signal });
     } finally {
-      // The place goes to the next in the queue, so nobody who comes between can take it.
+      // Hand the place to the next in the queue, so that no newcomer can take it.
       const next = this.#queue.shift();
       if (next === undefined) this.#busy--;
       else next();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 export interface StatusFeedDependencies {
-  /** Builds one message for all who look, with what only some may see apart. Must not reject but for a bug. */
+  /** Builds one message for all viewers; `secrets` go to trusted viewers only. Rejects only for a bug. */
   readonly read: (isFirst: boolean) => Promise<{ readonly numbers: object; readonly secrets: object }>;
   readonly onBug: (error: unknown) => void;
 }
@@ -16,10 +16,13 @@ interface Viewer {
   readonly isTrusted: boolean;
 }
 
-/** More pages than people who look at one instance. */
+/** The most open status pages: more than people watch one instance. */
 const MAX_VIEWERS = 16;
 
-/** Messages to everybody who looks (server-sent events, HTML 9.2): nothing is built while nobody does. */
+/**
+ * Sends messages to all viewers of the status page (server-sent events, HTML 9.2). Builds none while there is no
+ * viewer.
+ */
 export class StatusFeed {
   readonly #dependencies: StatusFeedDependencies;
   readonly #options: StatusFeedOptions;
@@ -33,12 +36,12 @@ export class StatusFeed {
     this.#options = options;
   }
 
-  /** Whether one more may look. */
+  /** Whether one more viewer may be added. */
   get hasRoom(): boolean {
     return !this.#closed && this.#viewers.size < MAX_VIEWERS;
   }
 
-  /** Sends messages from now on, within the interval, until the viewer leaves or the feed is closed. */
+  /** Adds a viewer, who gets messages until he leaves or the feed is closed; the first within one interval. */
   add(response: ServerResponse, isTrusted: boolean, headers: readonly string[]): void {
     const viewer = { response, isTrusted };
     response.writeHead(200, ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-store', ...headers]);
@@ -55,7 +58,7 @@ export class StatusFeed {
     this.#send(true);
   }
 
-  /** Ends every viewer's answer, and takes no more. */
+  /** Ends all viewers' responses and accepts no more. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#timer);
@@ -63,14 +66,14 @@ export class StatusFeed {
   }
 
   #send(isFirst: boolean): void {
-    // A process that is too busy to answer within a second sends less often.
+    // Skip a message while the one before is still being built: a busy process sends less often.
     if (this.#reading) return;
     this.#reading = true;
     this.#dependencies
       .read(isFirst)
       .then(({ numbers, secrets }) => {
         for (const { response, isTrusted } of this.#viewers) {
-          // Whoever does not read misses messages, and they cost no memory.
+          // A viewer who does not read misses messages, so that they take no memory.
           if (response.writableEnded || response.writableNeedDrain) continue;
           response.write(`data: ${JSON.stringify(isTrusted ? { ...numbers, ...secrets } : numbers)}\n\n`);
         }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../proxy/events.ts';
 import { quantileBetween, type Scrape } from './scrape.ts';
 
-/** How a request was answered, as the page calls it. */
+/** How a request was answered, in the words of the page. */
 export type ShownOutcome =
   | 'memory'
   | 'redis'
@@ -13,13 +13,13 @@ export type ShownOutcome =
   | 'error'
   | 'invalid';
 
-/** What the status page shows in numbers. Rates and quantiles are absent where nothing was counted. */
+/** The numbers of the status page. Rates and quantiles are absent where nothing was counted. */
 export interface StatusNumbers {
   /** Requests a second since the last message; absent in the first one. */
   readonly rates?: Readonly<Record<ShownOutcome, number>>;
-  /** Of the requests of the last 10 s, 0 to 1. */
+  /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
   readonly hitRatio?: number;
-  /** Requests without one of their own at the indexer, of those of the last 10 s, 0 to 1. */
+  /** The part of the requests of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
   readonly savedRatio?: number;
   readonly upstream: {
     readonly p50Seconds?: number;
@@ -52,10 +52,10 @@ const SHOWN_AS: Record<Exclude<Outcome, 'failed'>, ShownOutcome> = {
 
 const SHOWN_OUTCOMES: readonly ShownOutcome[] = [...Object.values(SHOWN_AS), 'refused', 'error'];
 
-/** Refused here, and no failure of the indexer. */
+/** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS = ['overloaded', 'shutting-down'];
 
-/** Reads the numbers off scrapes of the last 10 s, oldest first, of which there is at least the newest. */
+/** Computes the numbers from the scrapes of the last 10 s, oldest first; at least one. */
 export function readNumbers(scrapes: readonly [Scrape, ...Scrape[]]): StatusNumbers {
   const [oldest] = scrapes;
   const newest = scrapes.at(-1) ?? oldest;
@@ -126,7 +126,7 @@ function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Requests to the indexer for clients of the operations, refreshes and retries included. */
+/** All requests to the indexer except pass-through, including refreshes, retries and questions for the head. */
 function sentFor(scrape: Scrape): number {
   return scrape.sum('upstream_requests_total') - scrape.sum('upstream_requests_total', { operation: 'passThrough' });
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** A file that a browser gets as it is. */
+/** A static file. */
 export interface PageFile {
   readonly contentType: string;
   readonly body: Buffer;
@@ -17,7 +17,7 @@ const CONTENT_TYPES = {
 
 const require = createRequire(import.meta.url);
 
-/** Reads the files of the page, once, by the path of each; throws where the installation lacks one. */
+/** Reads all files of the page, by path. Throws if the installation lacks one. */
 export function readPageFiles(): ReadonlyMap<string, PageFile> {
   const page = (name: string) => new URL(`./page/${name}`, import.meta.url);
   const uplot = pathToFileURL(require.resolve('uplot'));

@@ -14,7 +14,7 @@ import type { TopKeys } from './top-keys.ts';
 export interface StatusPagesDependencies {
   readonly samples: () => Promise<readonly MetricSample[]>;
   readonly topKeys: TopKeys;
-  /** What memory holds of a key, without a use of it. */
+  /** The entry that memory holds for a key; does not count as a use. */
   readonly inMemory: (key: string) => Entry | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -22,13 +22,13 @@ export interface StatusPagesDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** One of the keys that are asked for most. */
+/** One of the most requested keys. */
 interface ShownKey {
-  /** What is asked for: the key without network and epoch. */
+  /** The request: the key without network and epoch. */
   readonly request: string;
   readonly share: number;
   readonly answerClass?: string;
-  /** Milliseconds, negative when stale; absent where memory holds nothing. */
+  /** Milliseconds, negative when stale; absent where memory holds no entry. */
   readonly freshForMs?: number;
 }
 
@@ -37,7 +37,7 @@ const WINDOW_SCRAPES = 11;
 const SHOWN_KEYS = 15;
 const LONGEST_REQUEST = 300;
 
-/** A page that nothing from elsewhere gets into, that sends nothing elsewhere and that stands in no frame. */
+/** The page loads nothing from other origins, sends nothing to them, and cannot be framed. */
 const PAGE_HEADERS = [
   'Content-Security-Policy',
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -51,8 +51,9 @@ const PAGE_HEADERS = [
 ];
 
 /**
- * The status page at `/`, its files, and `/status/events`, which it reads. The numbers are those of `/metrics`, and whoever
- * may read those may read these; keys hold addresses that clients ask about, and are for those who may purge.
+ * The status page at `/`, its files, and `/status/events`, which it reads. Who may read `/metrics` may read the
+ * numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
+ * purge.
  */
 export class StatusPages implements ServedPages {
   readonly #dependencies: StatusPagesDependencies;
@@ -60,7 +61,7 @@ export class StatusPages implements ServedPages {
   readonly #feed: StatusFeed;
   readonly #refusedToRead: ReturnType<typeof guardReading>;
   readonly #refusedKeys: ReturnType<typeof guardAdmin>;
-  /** Of the last 10 s while somebody looks. */
+  /** The scrapes of the last 10 s, while there are viewers. */
   #scrapes: Scrape[] = [];
 
   constructor(dependencies: StatusPagesDependencies, guard: AdminGuardOptions) {
@@ -88,14 +89,17 @@ export class StatusPages implements ServedPages {
     } else if (request.method === 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET' }, ['Allow', 'GET']);
     } else if (!this.#feed.hasRoom) {
-      sendJson(response, 503, { error: 'too many look at this instance, or it ends' }, ['Retry-After', '5']);
+      sendJson(response, 503, { error: 'too many status pages are open, or the process is shutting down' }, [
+        'Retry-After',
+        '5',
+      ]);
     } else {
       this.#feed.add(response, this.#refusedKeys(request) === undefined, ['X-Content-Type-Options', 'nosniff']);
     }
     return true;
   }
 
-  /** Ends what is sent to those who look. */
+  /** Ends the responses of all viewers. */
   close(): void {
     this.#feed.close();
   }

@@ -1,26 +1,29 @@
 import type { Call } from '../ton/parse-call.ts';
 
-/** How often a key was asked for, as far as the sample tells. */
+/** How often a key is requested, estimated from a sample. */
 export interface TopKey {
   readonly call: Call;
   readonly key: string;
-  /** Of all requests, 0 to 1. */
+  /** Its part of all requests, 0 to 1. */
   readonly share: number;
 }
 
-/** Keys that are counted at once: about four times those that are shown. */
+/** The most keys that are counted at once: about four times those that are shown. */
 const MAX_KEYS = 64;
 
-/** One request in so many is counted, at random: a client that asks in turns of 16 is no special case. */
+/**
+ * On average one request in so many is counted, at random, so that no regular pattern of requests is over- or
+ * under-counted.
+ */
 const MEAN_GAP = 16;
 
-/** After so long all counts are halved: what counts is what is asked for now. */
+/** All counts are halved after each of these times, so that recent requests count most. */
 const HALF_LIFE_MS = 30_000;
 
 /**
- * The keys that are asked for most, within a bound on memory and at next to no cost for a request: all but one in 16 only
- * decrement a number. The others are counted by the space-saving algorithm (Metwally, Agrawal, El Abbadi 2005): a key that
- * is not counted yet takes the place, and the count, of the least one.
+ * Finds the most requested keys in bounded memory. It costs a request next to nothing: all but one in 16 only decrement
+ * a number. The others are counted by the space-saving algorithm (Metwally, Agrawal, El Abbadi 2005): a new key takes
+ * the place, and the count, of the key with the lowest count.
  */
 export class TopKeys {
   readonly #random: () => number;
@@ -30,14 +33,14 @@ export class TopKeys {
   #toSkip = 0;
   #halvedAt: number;
 
-  /** Random: 0 to 1. Monotonic: milliseconds. */
+  /** `random`: 0 to 1. `monotonic`: milliseconds. */
   constructor(random: () => number, monotonic: () => number) {
     this.#random = random;
     this.#monotonic = monotonic;
     this.#halvedAt = monotonic();
   }
 
-  /** Counts a request, or not. */
+  /** To be called with each request; counts one in 16. */
   readonly onAsked = (call: Call, key: string): void => {
     if (this.#toSkip-- > 0) return;
     this.#toSkip = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
@@ -48,14 +51,14 @@ export class TopKeys {
     else counted.count++;
   };
 
-  /** The first so many, the most asked for first. */
+  /** The most requested keys, at most `most`, the first one first. */
   top(most: number): TopKey[] {
     this.#halve();
     const sorted = [...this.#counts].sort(([, a], [, b]) => b.count - a.count).slice(0, most);
     return sorted.map(([key, { count, call }]) => ({ call, key, share: count / this.#total }));
   }
 
-  /** The count that a new key begins with. */
+  /** Makes room for a new key, and returns the count that it begins with. */
   #makeRoom(): number {
     if (this.#counts.size < MAX_KEYS) return 0;
     let least: readonly [string, number] = ['', Number.POSITIVE_INFINITY];

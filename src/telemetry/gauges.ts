@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { OperationName } from '../ton/operations.ts';
 import type { StreamSources } from './stream-metrics.ts';
 
-/** What is so now; read each time the page is asked for. */
+/** Current values, read at each scrape. */
 export interface GaugeSources {
   readonly memoryBytes: () => number;
   /** The most that the memory tier may hold, in the same measure as `memoryBytes`. */
@@ -19,14 +19,14 @@ export interface GaugeSources {
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
-  /** Absent where no stream is connected to. */
+  /** Absent where `stream.url` is not set. */
   readonly stream: StreamSources | undefined;
 }
 
-/** What is cached. */
+/** The cached operations. */
 export const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 
-/** Adds what is so now to the page, read each time it is asked for. */
+/** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) =>

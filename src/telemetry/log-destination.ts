@@ -5,29 +5,29 @@ export type WriteBytes = (fd: number, bytes: Buffer) => number;
 
 export interface LogDestinationOptions {
   readonly fd: number;
-  /** Lines that wait; what comes on top of so many bytes is dropped. Default 1 MiB. */
+  /** The most bytes of lines that wait; further lines are dropped. Default 1 MiB. */
   readonly maxWaitingBytes?: number;
-  /** How long after a failure the lines that wait are tried again. Default 100 ms. */
+  /** How long after a failure the waiting lines are tried again. Default 100 ms. */
   readonly retryMs?: number;
 }
 
-/** Nobody will ever read what is written. */
+/** Errors after which nobody will ever read what is written. */
 const CLOSED_FOR_GOOD = new Set(['EPIPE', 'EBADF', 'ECONNRESET']);
 
-/** A pipe whose reader is slow. */
+/** Errors of a pipe whose reader is slow. */
 const FULL_PIPE = new Set(['EAGAIN', 'EWOULDBLOCK']);
 
 /**
  * Where log lines go: a file, a pipe or a terminal that may be full, slow or gone. A line that cannot be written waits,
- * within a bound on memory; beyond it lines are dropped and counted. Writing never throws and never blocks: a pipe has to
- * be set to non-blocking by whoever opens it. A line is written whole, unless its reader goes away in the middle.
+ * within a bound on memory; beyond it lines are dropped and counted. Writing never throws and never blocks, provided
+ * that a pipe has been set to non-blocking. A line is written whole, unless its reader goes away in the middle.
  */
 export class LogDestination {
   readonly #fd: number;
   readonly #maxWaitingBytes: number;
   readonly #retryMs: number;
   readonly #write: WriteBytes;
-  /** The first may lack a beginning that is written. */
+  /** The beginning of the first line may already be written. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #retry: NodeJS.Timeout | undefined;
@@ -60,7 +60,10 @@ export class LogDestination {
     if (this.#retry === undefined) this.#writeAll();
   }
 
-  /** Before the process ends: tries all that waits, and gives the reader of a full pipe `limitMs` to make room. */
+  /**
+   * To be called before the process ends: writes all waiting lines, and gives the reader of a full pipe `limitMs` to
+   * make room. Blocks meanwhile.
+   */
   flush(limitMs: number): void {
     clearTimeout(this.#retry);
     const until = performance.now() + limitMs;
@@ -87,7 +90,7 @@ export class LogDestination {
     }
   }
 
-  /** Returns the code of the error that kept it from writing all. */
+  /** Returns the code of the error that stopped the writing, if there was one. */
   #writeWaiting(): string | undefined {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {

@@ -6,12 +6,11 @@ import type { EvictionProblem } from '../redis/ask-server.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { StreamEvent } from '../stream/events.ts';
 
-/** So many good answers in a row mean that the indexer is well again. */
+/** After so many good answers in a row the log says that the indexer answers again. */
 const GOOD_AGAIN = 10;
 
 /**
- * Writes what an operator has to know, at the moment it changes: a request that fails the same way as the one before
- * adds no line.
+ * Logs changes that an operator has to know of. A request that fails in the same way as the one before adds no line.
  */
 export class EventLog {
   readonly #logger: Logger;
@@ -26,14 +25,17 @@ export class EventLog {
     this.#logger = logger;
   }
 
-  /** From now on failures of requests are our own end of the connections, and are not logged. */
+  /**
+   * To be called at shutdown. From now on requests fail because this process closes its connections, which is not
+   * logged.
+   */
   onClosing(): void {
     this.#isClosing = true;
   }
 
   readonly onProxyEvent = (event: ProxyEvent): void => {
     if (this.#isClosing) return;
-    // Where the head of the chain is not known, answers live for less time: no client gets a failure.
+    // A failed question for the head only shortens lifetimes; no client gets a failure.
     if ('operation' in event && event.operation === 'masterchainInfo') return;
     switch (event.name) {
       case 'key-refused':
@@ -56,7 +58,7 @@ export class EventLog {
         if (event.status >= 500) {
           this.#indexerIs('fails', () => this.#logger.warn({ status: event.status }, 'the indexer fails'));
         } else if (event.status !== 401 && event.status !== 403) {
-          // One key that fails among many that do not is no change each time.
+          // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
           this.#goodInARow++;
           if (this.#goodInARow < GOOD_AGAIN) break;
           this.#indexerIs('answers', () => this.#logger.info('the indexer answers again'));
@@ -90,7 +92,7 @@ export class EventLog {
   readonly onEvictionProblem = (problem: EvictionProblem): void => {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
     this.#logger.warn(
-      `there is nothing that keeps Redis from filling up, as ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
+      `nothing keeps Redis from filling up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
     );
   };
 
@@ -106,11 +108,15 @@ export class EventLog {
       case 'purged': {
         const { selector, value, soft, notReached } = event;
         if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
-        else this.#logger.warn({ [selector]: value, soft, reason: notReached }, 'purged here: Redis did not take it');
+        else
+          this.#logger.warn(
+            { [selector]: value, soft, reason: notReached },
+            'purged in this instance alone: Redis did not accept the purge, which is sent again',
+          );
         break;
       }
       case 'purges-followed':
-        this.#logger.info({ records: event.records }, 'purged elsewhere, or given back to Redis: followed');
+        this.#logger.info({ records: event.records }, 'applied purges of other instances');
         break;
       case 'purges-available':
         if (event.available) this.#logger.info('purges of other instances are followed through Redis again');
@@ -155,7 +161,7 @@ export class EventLog {
     }
   };
 
-  /** It opens again after each failed probe, which is nothing new. */
+  /** A breaker that opens again after a failed trial is not logged again. */
   #breakerIs({ operation, state }: Extract<ProxyEvent, { name: 'breaker' }>): void {
     if (state === 'closed') {
       this.#openBreakers.delete(operation);
@@ -174,7 +180,7 @@ export class EventLog {
   }
 }
 
-/** The innermost cause says most: undici and Node wrap what the system said. */
+/** The message of the innermost cause: undici and Node wrap the system's error. */
 function reasonOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   return reasonOf(cause.cause) ?? (cause.message || cause.name);

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** What must never be read in a log, wherever an object that holds it is logged. */
+/** Names of members whose values are secrets, in whatever object they are logged. */
 const SECRET_NAMES = [
   'apiKey',
   'adminToken',

@@ -21,7 +21,7 @@ export interface MetricsOptions {
   readonly usesStream: boolean;
 }
 
-/** From half a millisecond (a cache in the same rack) to the longest wait that is usual. */
+/** Histogram buckets, from half a millisecond (Redis in the same rack) to the longest usual wait. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
@@ -33,8 +33,9 @@ const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client ends neither
- * its observer of garbage collections, which keeps the registry and all that it reads alive, nor its timer of 10 ms.
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
+ * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
+ * ms.
  */
 let ofProcess: readonly Metric[] | undefined;
 
@@ -47,14 +48,14 @@ function metricsOfProcess(): readonly Metric[] {
   return ofProcess;
 }
 
-/** The counters, in a registry of their own: what happens is counted from events, what is so is read at each scrape. */
+/** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
   /** Requests for an operation, each counted once when it is answered. */
   readonly #answered = this.#tally('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
-  /** Of those, the ones that no entry could answer. */
+  /** The requests that failed, which are also counted in `requests_total`. */
   readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
-  /** Flights (and waits) that were not let through to the indexer; their requests may still get a stale answer. */
+  /** Loads and waits that were refused on the way to the indexer. Their requests may still get a stale answer. */
   readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
   /** Every request that reached the indexer or tried to. */
   readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
@@ -85,7 +86,7 @@ export class Metrics {
     registers: [this.#registry],
   });
 
-  /** Purges that this instance was asked for, those that did not reach Redis included. */
+  /** Purges that this instance was asked for, including those that did not reach Redis. */
   readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
   readonly #purgesFollowed = this.#counter('purges_followed_total', 'Records of purges that came through Redis.');
 
@@ -130,7 +131,7 @@ export class Metrics {
     });
   }
 
-  /** Adds the gauges to the page: once, when the components exist whose state they show. */
+  /** Adds the gauges to the page. To be called once, when the components that they read exist. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
     if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
@@ -207,7 +208,7 @@ export class Metrics {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 
-  /** The same numbers one by one. */
+  /** The numbers of the page, one by one. */
   async samples(): Promise<MetricSample[]> {
     const metrics = await this.#registry.getMetricsAsJSON();
     return metrics.flatMap(({ name, values }) =>
@@ -226,7 +227,7 @@ export class Metrics {
     return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, SECONDS);
   }
 
-  /** What happens rarely. */
+  /** A counter for rare events; {@link Tally} is for frequent ones. */
   #counter(name: string, help: string): Counter {
     return new Counter({ name: `toncache_${name}`, help, registers: [this.#registry] });
   }

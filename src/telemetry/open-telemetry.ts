@@ -21,7 +21,9 @@ export interface OpenTelemetryOptions extends SpanExportOptions {
 /** How long the last spans may take at the end of the process, in milliseconds. */
 const LAST_SPANS_MS = 1000;
 
-/** What memory answers makes no span: a hit costs 9 to 40 µs of CPU time, and making a span 3 to 7 more, before its export. */
+/**
+ * Hits in memory make no span: a hit costs 9 to 40 µs of CPU time, and a span would add 3 to 7 µs, without its export.
+ */
 const FROM_MEMORY = /^toncache; hit;.* detail=memory$/;
 
 /**
@@ -46,7 +48,7 @@ export class OpenTelemetry implements Tracing {
   startUpstream({ operation: { name }, request }: Call, traceparent: string | undefined): UpstreamSpan {
     const query = request.query.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&');
     const route = `/api/v3/${name}`;
-    // Of the canonical call: no key of a client can be in it.
+    // The URL is that of the canonical call, so no client's key can be in it.
     return this.#startClient({ method: 'GET', route, target: `${route}?${query}` }, traceparent);
   }
 
@@ -79,19 +81,19 @@ export class OpenTelemetry implements Tracing {
     };
   }
 
-  /** Exports what is left, within a second; later spans are lost. Never rejects. */
+  /** Exports the last spans, within a second; later ones are lost. Never rejects. */
   async close(): Promise<void> {
     const tooLong = new Promise<void>((resolve) => setTimeout(resolve, LAST_SPANS_MS).unref());
-    // What went wrong is in the log already.
+    // A failure is in the log already.
     await Promise.race([this.#provider.shutdown().catch(() => {}), tooLong]);
   }
 }
 
-/** Made when its name is asked for, or at its end; begins when the request did. */
+/** A span that is only made when its name is read or when it ends. It begins with the request in any case. */
 class LazyRequestSpan implements RequestSpan {
   readonly #tracer: Tracer;
   readonly #request: TracedRequest;
-  /** Monotonic, which the SDK dates by the wall clock of when the span is made. */
+  /** Monotonic milliseconds. The SDK converts them by the wall clock at the time when the span is made. */
   readonly #startTime = performance.now();
   #span: Span | undefined;
   #hasEnded = false;
@@ -126,7 +128,9 @@ class LazyRequestSpan implements RequestSpan {
   }
 }
 
-/** Ends a span with a status. By the semantic conventions a 4xx is an error of who asked, and no error of who answered. */
+/**
+ * Ends a span with a status. By the semantic conventions a 4xx is an error of the client's span, not of the server's.
+ */
 function endHttp(span: Span, status: number, errorsFrom: 400 | 500): void {
   span.setAttribute('http.response.status_code', status);
   endWith(span, status >= errorsFrom ? String(status) : undefined);

@@ -17,14 +17,14 @@ export interface SpanExportOptions {
   readonly endpoint: string;
   /** A name of `OTEL_TRACES_SAMPLER`. */
   readonly sampler: string;
-  /** For the samplers by ratio, 0 to 1. */
+  /** The sampled part of the traces, 0 to 1, for samplers by ratio. */
   readonly sampledShare: number;
   readonly logger: Logger;
 }
 
 /**
- * Where spans are made and exported from: in the background, in batches, by OTLP over HTTP. What the collector does not take
- * is dropped, and logged once. The SDK reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and the other
+ * Makes and exports spans: in the background, in batches, by OTLP over HTTP. Spans that the collector does not accept
+ * are dropped, and that is logged once. The SDK reads `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and the other
  * `OTEL_EXPORTER_OTLP_*` variables from the environment by itself.
  */
 export function openSpanExport({ endpoint, sampler, sampledShare, logger }: SpanExportOptions): TracerProvider {
@@ -49,7 +49,7 @@ function samplerOf(name: string, share: number): Sampler {
   return isParentBased === undefined ? root : new ParentBasedSampler({ root });
 }
 
-/** The same exporter, which logs when the collector stops to take spans, and when it takes them again. */
+/** Wraps an exporter, to log when exports begin to fail and when they succeed again. */
 function logged(exporter: SpanExporter, logger: Logger): SpanExporter {
   let exports = true;
   return {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StreamEvent } from '../stream/events.ts';
 
-/** What is read when the page is asked for. */
+/** Current values, read at each scrape. */
 export interface StreamSources {
   readonly isConnected: () => boolean;
   /** Whether watched answers live longer than without a stream. */
@@ -10,7 +10,7 @@ export interface StreamSources {
   readonly addresses: () => number;
 }
 
-/** The counters of the stream, in a registry of another's. */
+/** The metrics of the stream, in the given registry. */
 export class StreamMetrics {
   readonly #registers: Registry[];
   readonly #events: Counter<'type'>;

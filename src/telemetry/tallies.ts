@@ -1,9 +1,10 @@
 import type { Metric, Registry } from 'prom-client';
 
-// What happens at each request is counted in plain numbers: with prom-client's own `inc` and `observe`, which render the
-// labels each time, metrics took 4 % of the CPU time of a miss (measured). prom-client renders the page from `get`.
+// Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
+// each time, metrics took 4 % of the CPU time of a miss (measured). prom-client still renders the page, by calling
+// `get`.
 
-/** What a metric is called on the page. */
+/** The names of a metric on the page. */
 export interface Naming {
   readonly name: string;
   readonly help: string;
@@ -17,7 +18,7 @@ interface Sample {
   readonly metricName?: string;
 }
 
-/** One value for each combination of labels that occurred, in the order in which they first did. */
+/** One value for each combination of labels that has occurred, in order of first occurrence. */
 class ByLabels<T> {
   readonly #names: readonly string[];
   readonly #create: () => T;
@@ -96,7 +97,7 @@ export class DurationTally {
     of.sum += seconds;
   }
 
-  /** Each bucket counts those below it too. */
+  /** The count of a bucket includes those of all buckets below it. */
   #render({ name }: Naming, labels: Sample['labels'], { counts, sum }: { counts: number[]; sum: number }): Sample[] {
     let count = 0;
     const buckets = counts.map((inBucket, index): Sample => {

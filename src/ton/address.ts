@@ -4,17 +4,17 @@ const BOUNCEABLE = 0x11;
 const NON_BOUNCEABLE = 0x51;
 const TESTNET_ONLY = 0x80;
 
-/** What {@link parseAddress} takes, in the words of an error message. */
+/** What {@link parseAddress} accepts, for error messages. */
 export const ACCEPTED_ADDRESS =
   'workchain:64 hex digits, or the 48 characters of a user-friendly address in base64 or base64url';
 
 /**
  * Reads any spelling of an account address (TEP-2) and returns the one canonical form, `workchain:64 UPPERCASE HEX`,
- * which the indexer itself uses in answers; `undefined` when it is none. Bounceable, non-bounceable and testnet-only
- * forms name the same account.
+ * which the indexer itself uses in answers; `undefined` for a text that is no address. Bounceable, non-bounceable and
+ * testnet-only forms name the same account.
  */
 export function parseAddress(text: string): string | undefined {
-  // A space can never be part of an address: it was a raw `+` that a form decoder read.
+  // A space can never be part of an address: it was a `+` that a form decoder turned into a space.
   const spelling = text.replaceAll(' ', '+');
   const raw = RAW.exec(spelling);
   if (raw !== null) {

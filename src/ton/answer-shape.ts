@@ -1,6 +1,6 @@
 import { listOf, mapOf, objectOf, SCALAR, type Shape } from './read-json.ts';
 
-/** Of a transaction, or of a block. */
+/** The members that are read of a transaction or a block. */
 const ROW_MEMBERS = {
   hash: SCALAR,
   trace_id: SCALAR,
@@ -17,8 +17,8 @@ const ROW_MEMBERS = {
 const ROW = objectOf(ROW_MEMBERS);
 
 /**
- * All that finality, completeness and chain time are read from, each by the place where it stands and never by its words:
- * a comment in a transaction can spell anything.
+ * All that finality, completeness and chain time are read from. Each value is found by its place in the body and never
+ * by searching its text: a comment in a transaction can spell anything.
  */
 export const ANSWER: Shape = objectOf({
   error: SCALAR,
@@ -27,7 +27,7 @@ export const ANSWER: Shape = objectOf({
   blocks: listOf(ROW),
 });
 
-/** The same, and what a stream of events can watch of pending traces. */
+/** The same, with what a stream of events can watch of pending traces. */
 export const WATCHED_ANSWER: Shape = objectOf({
   error: SCALAR,
   traces: listOf(

@@ -2,9 +2,9 @@ import type { Call } from './parse-call.ts';
 
 /**
  * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
- * instant at which all was purged, 0 for never). The indexer's address is no part of it, so replicas of one chain
- * share entries. Pairs are joined by `&`, which {@link escaped} values do not hold, and names hold neither `=` nor `:`:
- * two requests never have one key. Whoever changes keys raises `SCHEMA_VERSION` of `cache/entry-codec.ts`.
+ * instant at which all was purged, 0 for never). The indexer's address is not part of it, so replicas of one chain
+ * share entries. No two requests have the same key: pairs are joined by `&`, which {@link escaped} values do not hold,
+ * and names hold neither `=` nor `:`. When you change keys, raise `SCHEMA_VERSION` of `cache/entry-codec.ts`.
  */
 export function cacheKey(network: string, epoch: number, { operation, request }: Call): string {
   const join =
@@ -16,7 +16,10 @@ export function cacheKey(network: string, epoch: number, { operation, request }:
   return `${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
-/** Percent-encodes what is not in an address, a hash, a number or an ordinary word: those stand in keys as they are. */
+/**
+ * Percent-encodes characters that do not occur in addresses, hashes, numbers and plain words, which stay readable in
+ * keys.
+ */
 function escaped(value: string): string {
   return value.replace(/[^A-Za-z0-9+/=:_.,-]/g, encodeURIComponent);
 }

@@ -7,7 +7,7 @@ import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
-  /** For {@link CallMemo.remember}; nothing when it is remembered already, or cannot be. */
+  /** For {@link CallMemo.remember}; `undefined` when the spelling is remembered already, or cannot be. */
   readonly unknownSpelling: string | undefined;
 }
 
@@ -16,8 +16,9 @@ const MAX_SPELLINGS = 10_000;
 const MAX_LENGTH = 300;
 
 /**
- * Parses requests, and remembers how those were spelled that were hits: parsing is a third of the CPU time of a hit in
- * memory (`npm run bench`), and a small part of a miss. So whoever asks for ever other keys makes it forget nothing. A request with a header that changes the answer, or a long query, is parsed each time.
+ * Parses requests and remembers the spellings of those that the cache answered: parsing is a third of the CPU time of a
+ * hit in memory (`npm run bench`). Misses are not remembered, so a scan over new keys evicts nothing. A request with a
+ * header that changes the answer, or with a long query, is parsed each time.
  */
 export class CallMemo {
   readonly #network: string;
@@ -25,7 +26,7 @@ export class CallMemo {
   #epoch: number;
   readonly #calls = new LRUCache<string, KeyedCall>({ max: MAX_SPELLINGS });
 
-  /** Network and epoch: part of every key. When the epoch changes, the keys that are remembered are of no use. */
+  /** Network and epoch are part of every key. When the epoch changes, all remembered calls are dropped. */
   constructor(epoch: () => number, network: string) {
     this.#network = network;
     this.#epochNow = epoch;
@@ -48,10 +49,11 @@ export class CallMemo {
     return this.#calls.get(spelling);
   }
 
-  /** To be called with a call that is worth it. */
+  /** Remembers the spelling of a call. To be called when the cache answered it. */
   remember({ call: { operation }, unknownSpelling }: KeyedCall): void {
     if (unknownSpelling === undefined) return;
-    // Parsed again from the spelling, a string of its own: parts of the request's target would keep the whole of it alive.
+    // Parse again from the spelling, which is a string of its own: substrings of the request's target would keep all of
+    // it in memory.
     const parsed = this.#parse(operation, unknownSpelling.slice(operation.name.length + 1), {});
     this.#calls.set(unknownSpelling, parsed);
   }

@@ -2,11 +2,11 @@ import { isFinal } from './finality.ts';
 import { isSeqno } from './masterchain-seqno.ts';
 import type { Call } from './parse-call.ts';
 
-/** The real one has 2 KB; more is not parsed on the event loop. */
+/** A longer answer is not parsed on the event loop. The real one has 2 KB. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 
 /**
- * The newest time in what an answer shows to be committed, by its parsed body: the `now` of final transactions, the
+ * The newest time of anything committed in an answer, by its parsed body: the `now` of final transactions, the
  * `gen_utime` of blocks. Epoch milliseconds; `undefined` where it shows none. Pending traces show none: they come from
  * the emulator, which can be ahead of the database that the other operations are answered from.
  */
@@ -21,11 +21,11 @@ export function chainTimeIn({ operation }: Call, body: unknown): number | undefi
   return newest;
 }
 
-/** The newest block that the indexer has, as far as its answer to `masterchainInfo` says it. */
+/** The newest block that the indexer has, by its answer to `masterchainInfo`. */
 export interface Head {
-  /** When it was generated, epoch milliseconds. */
+  /** When the block was generated, epoch milliseconds. */
   readonly at: number | undefined;
-  /** Its masterchain seqno. */
+  /** The masterchain seqno of the block. */
   readonly seqno: number | undefined;
 }
 

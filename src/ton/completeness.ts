@@ -1,7 +1,7 @@
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
-/** How complete an answer is beside another one of its call: what it lists counts first, its rank second. */
+/** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
 export interface AnswerCompleteness {
   /** 0 to 3, by the answer's class. */
   readonly rank: number;
@@ -14,8 +14,9 @@ export interface AnswerCompleteness {
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 
 /**
- * Ranks an answer by its finality and the parsed body that the finality was read from. A trace that leaves `pendingTraces` has come to
- * its end, so there an empty list is not less complete than a full one: the latest answer is the right one.
+ * Ranks an answer by its finality and the parsed body that the finality was read from. All pending traces have rank 0:
+ * a trace that has ended leaves the list, so an empty list is not less complete than a full one, and the latest answer
+ * is the right one.
  */
 export function completenessOf(
   { operation }: Call,
@@ -23,7 +24,7 @@ export function completenessOf(
   body: unknown,
 ): AnswerCompleteness {
   const rank = operation.name === 'pendingTraces' ? 0 : RANKS[answerClass];
-  // A final `direction=in` answer has its one parent, and nothing to gain.
+  // A final `direction=in` answer lists its one parent and gains no more rows.
   const gainsRows = rule === 'adjacentGrowing' || rule === 'adjacentLive';
   const rows = gainsRows ? (body as { readonly transactions: readonly unknown[] }).transactions : [];
   return {

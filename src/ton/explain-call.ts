@@ -4,7 +4,7 @@ import type { LifetimeRule } from './finality.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
 import { type Call, parameterNameOf, parseCall, type RequestHeaders } from './parse-call.ts';
 
-/** A request as a person gives it to be explained. */
+/** A request that a person wants to have explained. */
 export interface PastedRequest {
   readonly operation: Operation;
   readonly rawQuery: string;
@@ -17,7 +17,7 @@ export interface DroppedInput {
   readonly why: string;
 }
 
-/** Each input costs one more parse of the request: what is beyond is not looked at. */
+/** Each input costs one more parse of the request, so further inputs are not looked at. */
 const MOST_INPUTS = 100;
 
 const WHY_DROPPED: Readonly<Record<string, string>> = {
@@ -29,7 +29,8 @@ const WHY_DROPPED: Readonly<Record<string, string>> = {
 
 /**
  * Reads what a person pastes: a URL of any host, a path with its query, or an operation with its query
- * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for what is not cached at all.
+ * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for anything but a cached
+ * operation.
  */
 export function readPasted(text: string): PastedRequest {
   const [target = ''] = text.trim().split('#');
@@ -55,8 +56,8 @@ export function readHeaderLines(lines: readonly string[]): RequestHeaders {
 }
 
 /**
- * The inputs of a valid request without which it is the same call, in their order; of equal ones all but the last.
- * Throws what {@link parseCall} throws.
+ * The inputs that can be left out of a valid request without changing its call, in their order; of equal inputs, all
+ * but the last. Throws what {@link parseCall} throws.
  */
 export function droppedInputs(operation: Operation, rawQuery: string, headers: RequestHeaders): DroppedInput[] {
   const keyOf = (pieces: readonly string[], given: RequestHeaders) =>
@@ -88,7 +89,7 @@ export function droppedInputs(operation: Operation, rawQuery: string, headers: R
   return dropped;
 }
 
-/** The rules of the table of lifetimes that an answer to a call can fall under; which one, its body decides. */
+/** The rows of the table of lifetimes that an answer to a call can fall under; its body decides which one. */
 export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
   switch (operation.name) {
     case 'pendingTraces':

@@ -2,9 +2,9 @@ import type { CanonicalRequest, OperationName } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
 /**
- * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but which rows a page holds is
- * the database's choice; `growing`: adjacent transactions that can gain children; `live`: changes from block to block;
- * `absent`: nothing there yet.
+ * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses which
+ * rows a page holds; `growing`: adjacent transactions that can gain children; `live`: changes from block to block;
+ * `absent`: there is nothing yet.
  */
 export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
 
@@ -29,14 +29,14 @@ export interface Finality {
   readonly newestNow?: number;
 }
 
-/** A list of more members is no answer to any call: a page holds 1000 blocks at most, the largest list seen 400 rows. */
+/** A longer list is no answer to any call: a page holds 1000 blocks at most, and the largest list seen had 400 rows. */
 const MOST_MEMBERS = 10_000;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the finality of a body that the indexer sent, already parsed, by position and never by substring: a comment in a
- * transaction can spell anything. `undefined` means that it is no answer to this call at all (and must not be stored).
+ * Reads the finality from the parsed body of an answer. `undefined` means that the body is no answer to this call and
+ * must not be stored.
  */
 export function finalityOf(call: Call, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
@@ -61,7 +61,8 @@ const CLASSIFIERS: Record<OperationName, Classifier> = {
 
 /**
  * The indexer commits a masterchain block with its shard blocks in one database transaction, so a list that holds the
- * masterchain block N itself and was not cut by a page is complete. There is no ORDER BY: a cut list may hold it too.
+ * masterchain block N itself and was not cut by a page is complete. A cut list may hold that block too, since the query
+ * has no ORDER BY.
  */
 function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
@@ -80,8 +81,8 @@ function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest)
 }
 
 /**
- * The specification's shape of the same operation: the transactions of masterchain block N. Nothing in it proves that
- * none is missing (`limit` and `offset` cut it, and so does a failing database), so it is a page at most.
+ * The shape that the API's specification gives the same operation: the transactions of masterchain block N. Nothing in
+ * it proves that no row is missing (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
  */
 function finalityOfBlockTransactions(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   const seqno = Number(parameter(request, 'seqno'));
@@ -90,7 +91,7 @@ function finalityOfBlockTransactions(transactions: readonly unknown[], request: 
     : { answerClass: 'live', rule: 'shardsLive' };
 }
 
-/** There is at most one parent, so one final row answers `in` for good; children can always still come. */
+/** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
 function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   if (parameter(request, 'direction') === 'in') {
     return transactions.length === 1 && isFinal(transactions[0])
@@ -108,8 +109,8 @@ function finalityOfAdjacent(transactions: readonly unknown[], request: Canonical
 }
 
 /**
- * Whether the youngest of these rows is a child. Parents are older than children and there is one at most, so only a
- * single row leaves a doubt: it is a child where the transaction asked for begins its trace and so has no parent.
+ * Whether the youngest of these rows is a child. The one parent is older than all children, so only a single row leaves
+ * a doubt: that row is a child if the given transaction is the first of its trace, which has no parent.
  */
 function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequest): boolean {
   if (others.length > 0 || parameter(request, 'direction') === 'out') return true;
@@ -125,16 +126,16 @@ function finalityOfTraces(traces: readonly unknown[]): Finality {
   return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
 }
 
-/** Whether a row is a transaction that no later answer takes back. An unknown `finality` word means that it is not. */
+/** Whether a row is a transaction that can no longer be invalidated. With an unknown `finality` word it is not. */
 export function isFinal(transaction: unknown): transaction is JsonObject {
   if (!isObject(transaction)) return false;
   const { emulated, mc_block_seqno: seqno, finality } = transaction;
   return (
     (emulated === undefined || emulated === false) &&
-    // Masterchain block 0 has no transactions: where a number must stand, 0 says that there is none.
+    // A seqno of 0 stands for "no block yet": masterchain block 0 has no transactions.
     typeof seqno === 'number' &&
     seqno > 0 &&
-    // Older indexers send no word.
+    // Older indexers send no `finality`.
     (finality === undefined || finality === 'finalized')
   );
 }

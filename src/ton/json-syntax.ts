@@ -1,8 +1,8 @@
-// The grammar of RFC 8259, byte by byte. Each function takes a text and where it stands in it, and returns where what it
-// passes ends; or throws NOT_JSON. Plain functions on a position in a local variable: as methods of an object that keeps
-// the position they took twice the time.
+// The grammar of RFC 8259, byte by byte. Each function takes a text and a position, passes one element of the grammar
+// and returns the position after it, or throws NOT_JSON. They are plain functions because methods of an object that
+// holds the position took twice the time.
 
-/** Thrown at the first byte that is wrong. It has no stack, which would cost more than the reading. */
+/** Thrown at the first wrong byte. A symbol, because the stack of an Error would cost more than the reading. */
 export const NOT_JSON: unknown = Symbol('not JSON');
 
 const [TAB, LF, CR, SPACE] = [0x09, 0x0a, 0x0d, 0x20] as const;
@@ -14,7 +14,7 @@ const [UPPER_E, LOWER_E, U] = [0x45, 0x65, 0x75] as const;
 /** What may follow a backslash, beside `u`. */
 const ESCAPABLE: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 
-/** White space. */
+/** Passes white space. */
 export function toNext(text: Uint8Array, at: number): number {
   for (;;) {
     const byte = text[at];
@@ -24,7 +24,7 @@ export function toNext(text: Uint8Array, at: number): number {
   }
 }
 
-/** A string, from its first quote on. The hot loop: most bytes of an answer stand in strings. */
+/** Passes a string, from its first quote. This is the hot loop: most bytes of an answer are in strings. */
 export function passString(text: Uint8Array, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -37,7 +37,7 @@ export function passString(text: Uint8Array, start: number): number {
   }
 }
 
-/** What follows a backslash. */
+/** Passes what follows a backslash. */
 function passEscape(text: Uint8Array, at: number): number {
   const escaped = text[at] ?? 0;
   if (ESCAPABLE.has(escaped)) return at + 1;
@@ -62,7 +62,7 @@ export function passNumber(text: Uint8Array, start: number): number {
   return passDigits(text, sign === PLUS || sign === MINUS ? at + 2 : at + 1);
 }
 
-/** One or more. */
+/** Passes one or more digits. */
 function passDigits(text: Uint8Array, start: number): number {
   let at = start;
   for (let byte = text[at]; byte !== undefined && byte >= ZERO && byte <= NINE; byte = text[at]) at++;
@@ -70,14 +70,14 @@ function passDigits(text: Uint8Array, start: number): number {
   return at;
 }
 
-/** `true`, `false` or `null`, whichever its first letter says. */
+/** Passes `true`, `false` or `null`, as its first letter says. */
 export function passWord(text: Uint8Array, start: number, first: number): number {
   const word = first === T ? 'true' : first === F ? 'false' : 'null';
   for (let index = 0; index < word.length; index++) if (text[start + index] !== word.charCodeAt(index)) throw NOT_JSON;
   return start + word.length;
 }
 
-/** The name of a member and its colon. */
+/** Passes the name of a member and its colon. */
 function passName(text: Uint8Array, start: number): number {
   const quote = toNext(text, start);
   if (text[quote] !== QUOTE) throw NOT_JSON;
@@ -90,9 +90,9 @@ export function passColon(text: Uint8Array, start: number): number {
   return at + 1;
 }
 
-/** One value with all that is in it, however deep. */
+/** Passes one value with all that it contains, at any depth. */
 export function passValue(text: Uint8Array, start: number): number {
-  /** Whether each of the lists and objects that are open is an object; the innermost last. */
+  /** The open lists (`false`) and objects (`true`), the innermost last. */
   const open: boolean[] = [];
   let isObject = false;
   let at = start;
@@ -113,7 +113,7 @@ export function passValue(text: Uint8Array, start: number): number {
     } else {
       at = first === T || first === F || first === N ? passWord(text, at, first) : passNumber(text, at);
     }
-    // What comes after a value: the end of all that ends with it, then a comma.
+    // Pass what follows a value: the ends of the lists and objects that end with it, then a comma.
     for (;;) {
       if (open.length === 0) return at;
       at = toNext(text, at);

@@ -1,21 +1,21 @@
 import type { Instants } from '../instants.ts';
 import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 
-/**
- * How long answers of one rule live, in milliseconds, as the settings say it; both stale windows begin when the lifetime
- * ends.
- */
+/** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
 export interface LifetimePolicy {
   readonly lifetime: number;
   /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */
   readonly memoryTtl: number;
-  /** RFC 5861 3; never longer than the lifetime. */
+  /** How long a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
   readonly staleWhileRevalidate: number;
-  /** RFC 5861 4, and when a request is shed. */
+  /** How long a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
   readonly staleIfError: number;
 }
 
-/** A growing answer lives a part of its age: the older its youngest child, the less likely another one becomes. */
+/**
+ * The lifetime of a growing answer is a fraction of its age: the older its youngest child, the less likely is another
+ * one.
+ */
 export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
   readonly shortestLifetime: number;
   readonly longestLifetime: number;
@@ -32,27 +32,33 @@ export type LifetimePolicies = Readonly<
   }
 >;
 
-/** When an answer came to be. Epoch milliseconds. */
+/** The instants that the lifetime of an answer is computed from. Epoch milliseconds. */
 export interface AnswerInstants {
   readonly askedAt: number;
   readonly receivedAt: number;
-  /** The newest time that the chain in the indexer is known to have reached; `undefined` where nothing showed it. */
+  /** The chain time; `undefined` while it is not known. */
   readonly chainAt: number | undefined;
 }
 
 /** The instants of an entry, and what clients get. */
 export interface Lifetime extends Instants {
-  /** The longest that a client may keep the answer after it was sent; 0 for what clients must not keep. */
+  /** How long a client may keep the answer at most; 0: clients must not keep it. */
   readonly maxAgeSeconds: number;
   /** Whether a later {@link AnswerInstants.chainAt} would make the lifetime longer. */
   readonly gainsByChainTime: boolean;
 }
 
-/** From this lifetime up, entries stored together are spread over up to a tenth of it, so that they do not end together. */
+/**
+ * Longer lifetimes are shortened by a random part of up to a tenth, so that entries stored together do not end
+ * together.
+ */
 const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
-/** The longest that clients may keep an answer, by class: a purge does not reach them, nor does what changes meanwhile. */
+/**
+ * The longest that clients may keep an answer, by class. Neither a purge nor a change of the answer reaches their
+ * copies.
+ */
 const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
   final: 3600,
   'final-page': 3600,
@@ -62,8 +68,8 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 };
 
 /**
- * Turns the finality of an answer into instants. The lifetime starts when the answer was received, shortened by up to 10 % by
- * `random` (0 to 1).
+ * Turns the finality of an answer into instants. The lifetime starts when the answer was received; `random` (0 to 1)
+ * shortens a lifetime of 10 s or more by up to 10 %.
  */
 export function lifetimeOf(
   finality: Finality,
@@ -90,7 +96,7 @@ export function lifetimeOf(
   };
 }
 
-/** How long after it was received an answer can be of any use, in milliseconds. */
+/** The longest time after its receipt in which any answer is of use, in milliseconds. */
 export function longestUseMs({ adjacentGrowing, pendingWatched, ...policies }: LifetimePolicies): number {
   const growing = { ...adjacentGrowing, lifetime: adjacentGrowing.longestLifetime };
   return Math.max(
@@ -101,7 +107,7 @@ export function longestUseMs({ adjacentGrowing, pendingWatched, ...policies }: L
   );
 }
 
-/** In milliseconds. */
+/** The lifetime before jitter, in milliseconds. */
 function lengthOf(finality: Finality, policies: LifetimePolicies, receivedAt: number, chainAt?: number): number {
   if (finality.rule !== 'adjacentGrowing') return policies[finality.rule].lifetime;
   const { shortestLifetime, longestLifetime, ageDivisor } = policies.adjacentGrowing;
@@ -110,8 +116,9 @@ function lengthOf(finality: Finality, policies: LifetimePolicies, receivedAt: nu
 }
 
 /**
- * The age of the youngest child in milliseconds, counted from the chain time: an indexer that is an hour behind has an
- * hour-old child since a moment ago. Our clock bounds it, for no chain is ahead of it. 0 where either end is unknown.
+ * The age of the youngest child in milliseconds, counted to the chain time: an indexer that is an hour behind commits
+ * hour-old children now. The time of receipt bounds the chain time. 0 where the child's time or the chain time is
+ * unknown.
  */
 function ageOf({ newestNow }: Finality, receivedAt: number, chainAt?: number): number {
   if (newestNow === undefined || chainAt === undefined) return 0;

@@ -1,7 +1,7 @@
 import { isFinal } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
-/** What every version of the indexer sends, with status 404, where it has no block of a seqno. */
+/** The body of the 404 that every version of the indexer sends for a seqno without a block. */
 export const BLOCKS_NOT_FOUND = Buffer.from('{"error":"blocks not found"}');
 
 /** The masterchain block that a call asks for; `undefined` for calls that name none. */
@@ -12,8 +12,8 @@ export function askedSeqno({ operation, request }: Call): number | undefined {
 }
 
 /**
- * The highest seqno of a masterchain block that an answer shows to be committed, by its parsed body; `undefined` where it
- * shows none. Pending traces show none: they come from the emulator, which can be ahead of the database.
+ * The highest seqno of a committed masterchain block in an answer, by its parsed body; `undefined` where there is none.
+ * Pending traces show none: they come from the emulator, which can be ahead of the database.
  */
 export function highestSeqnoIn({ operation }: Call, body: unknown): number | undefined {
   if (operation.name === 'pendingTraces' || !isObject(body)) return undefined;
@@ -30,7 +30,7 @@ export function highestSeqnoIn({ operation }: Call, body: unknown): number | und
   return highest;
 }
 
-/** A masterchain seqno: an int32 that is not negative. */
+/** Whether a value is a masterchain seqno: an int32 that is not negative. */
 export function isSeqno(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
 }

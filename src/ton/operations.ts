@@ -21,7 +21,7 @@ export type OperationName = (typeof OPERATION_NAMES)[number];
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /**
- * The one form of a request that stands for all its spellings: what the key is made of and what goes upstream, in a
+ * The one form that stands for all spellings of a request. The key is made from it, and it is sent to the indexer, in a
  * fixed order.
  */
 export interface CanonicalRequest {
@@ -38,9 +38,9 @@ export interface Operation {
   readonly headerNames: ReadonlySet<string>;
   /** The value of `Vary`: exactly the headers that are read; empty when there are none. */
   readonly vary: string;
-  /** Names of the lists one of which a 200 must hold: the indexer's versions differ. */
+  /** A 200 must hold one of these lists; which one depends on the indexer's version. */
   readonly lists: readonly string[];
-  /** Values as given, by name (lower case), to the canonical request. */
+  /** Turns the given values, by name in lower case, into the canonical request. */
   readonly schema: z.ZodType<CanonicalRequest>;
 }
 
@@ -53,14 +53,14 @@ function pairs(values: Record<string, Value | readonly string[]>): Pairs {
   });
 }
 
-/** Header and query spellings are one; where both are given the header wins, as it does in the indexer. */
+/** A flag may come as header or as query parameter. Where both are given the header wins, as in the indexer. */
 function flagHeader(name: string, header: boolean | undefined, query: boolean | undefined): Pairs {
   return (header ?? query) ? [[name, 'true']] : [];
 }
 
 /**
- * One word means the same in the header and in the query, and goes upstream in the header. Several words, and a word
- * that a header cannot carry unchanged (empty, outer spaces, a comma), go in the query.
+ * One word means the same in the header and in the query, and is sent in the header. Several words, and a word that a
+ * header cannot carry unchanged (empty, outer spaces, a comma), are sent in the query.
  */
 function actionsInput(version: string | undefined, types: readonly string[]): { header: Pairs; query: Pairs } {
   const words = version === undefined ? types : [version];
@@ -88,7 +88,7 @@ const pendingTraces = z
       return z.NEVER;
     }
     const actions = actionsInput(given['x-actions-version'], given.supported_action_types);
-    // The empty value names no message: beside an account it says nothing.
+    // An empty value names no message, so beside an account it is dropped.
     const hashes = given.account.length === 0 ? given.ext_msg_hash : given.ext_msg_hash.filter((hash) => hash !== '');
     return {
       query: [...pairs({ account: given.account, ext_msg_hash: hashes }), ...actions.query],
@@ -113,7 +113,7 @@ const masterchainBlockShards = z
   .object({ seqno, limit, offset, sort })
   .transform((given): CanonicalRequest => ({ query: pairs(given), headers: [] }));
 
-/** Header names are told from query names by their hyphens. */
+/** Names with a hyphen are headers, all others are query parameters. */
 function operation(
   name: OperationName,
   lists: readonly string[],

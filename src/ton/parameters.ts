@@ -8,23 +8,23 @@ const MAX_HASHES = 1000;
 /** The most values of any other list. */
 const MAX_VALUES = 100;
 
-/** The largest number that the indexer's int32 parameters take. */
+/** The largest value of the indexer's int32 parameters. */
 const MAX_INT32 = 2_147_483_647;
 
 /** Stands for a value whose percent-encoding is broken: the replacement character of Unicode is part of no valid value. */
 export const UNDECODABLE = '\u{fffd}';
 
 /**
- * The building blocks of an operation's schema. Each takes the decoded values that a request has under one name (an
- * empty list when the name does not occur) and gives the canonical value. Messages say what is accepted; the caller
- * puts the name before them.
+ * The building blocks of an operation's schema. Each turns the decoded values that a request has under one name (an
+ * empty list when the name does not occur) into the canonical value. Messages say what is accepted; the caller puts the
+ * name before them.
  */
 const given = z.array(z.string());
 
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
-/** All of the values; `undefined` when one of them is refused, which is then an issue. */
+/** Reads all values; `undefined` when one is refused, which is added as an issue. */
 function read<T>(
   values: readonly string[],
   reader: Reader<T>,
@@ -49,8 +49,8 @@ function refusalOf(text: string, accepted: string): string {
 }
 
 /**
- * One value. Of several the indexer takes the first or the last, depending on its version and the parameter: several
- * are accepted only where all mean the same. A reader gives `null` for what means the same as nothing.
+ * One value. The indexer takes the first or the last of several, depending on its version and the parameter, so several
+ * are accepted only if all mean the same. A reader returns `null` for a value that means the same as none.
  */
 function optional<T>(reader: Reader<T | null>, accepted: string) {
   return given.transform((values, ctx): T | undefined => {
@@ -84,7 +84,7 @@ function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: 
   });
 }
 
-/** `whenEmpty`: what the indexer reads where the value is empty; without it an empty value is refused. */
+/** `whenEmpty`: the number that the indexer uses for an empty value; without it an empty value is refused. */
 function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [Reader<number>, string] {
   const reader: Reader<number> = (text) => {
     if (text === '') return whenEmpty;
@@ -94,7 +94,7 @@ function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [R
   return [reader, `plain digits, ${minimum} to ${maximum}`];
 }
 
-/** Any other word means both directions in the indexer, as if none were given: old clients send `both` and `--`. */
+/** Any other word means both directions to the indexer, as if none were given: old clients send `both` and `--`. */
 const readDirection: Reader<string | null> = (text) => (text === 'in' || text === 'out' ? text : null);
 
 /** The indexer takes either word in any case, or its first letter. */
@@ -111,7 +111,7 @@ const readSort: Reader<string | null> = (text) => {
   }
 };
 
-/** What Go's strconv.ParseBool takes for true. False is the same as not given, and so is what is no boolean. */
+/** What Go's strconv.ParseBool reads as true. Everything else, boolean or not, means the same as no value. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
 /** A version, a shortcut or an action type: opaque and case-sensitive. The indexer ignores what it does not know. */
@@ -119,16 +119,16 @@ const readActionWord: Reader<string> = (text) => (/^[\x20-\x7e]{0,64}$/.test(tex
 const ACCEPTED_ACTION_WORD = 'a version, shortcut or action type of at most 64 printable ASCII characters';
 
 /**
- * Accounts in the client's order; of equal ones the last stays. Indexer 1.2 answers for the last one only, the
- * specification for all: so the order is part of the request.
+ * Accounts in the client's order; of equal ones the last stays. The order is part of the request, because indexer 1.2
+ * answers for the last one only (its specification says for all).
  */
 export const accounts = list(parseAddress, ACCEPTED_ADDRESS, MAX_VALUES).transform((addresses) =>
   addresses.filter((address, index) => addresses.lastIndexOf(address) === index),
 );
 
 /**
- * A set of hashes: repeats, commas, order and empty values do not matter. A set of empty values alone is `['']`, for
- * which the indexer answers with no traces.
+ * A set of hashes: repeats, commas, order and empty values do not matter. A set of empty values alone is `['']`, which
+ * the indexer answers with no traces.
  */
 export const hashSet = list((text) => (text === '' ? text : parseHash(text)), ACCEPTED_HASH, MAX_HASHES, ',').transform(
   (hashes) => {
@@ -149,7 +149,10 @@ export const flag = optional((text) => TRUE.has(text), 'true or false');
 /** The `X-Actions-Version` header: one word that says which action types are decoded. */
 export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);
 
-/** The query's spelling of the same, which may be repeated: a set. Not split at commas, as the indexer does not. */
+/**
+ * The same as query parameter, which may be repeated: a set. Not split at commas, because the indexer does not split
+ * it.
+ */
 export const actionTypes = list(readActionWord, ACCEPTED_ACTION_WORD, MAX_VALUES).transform((types) =>
   [...new Set(types)].sort(),
 );

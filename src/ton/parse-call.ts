@@ -2,7 +2,7 @@ import { ProxyError } from '../errors.ts';
 import type { CanonicalRequest, Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
 
-/** A validated operation with canonical parameters: what is cached is the answer to a call. */
+/** A validated operation with canonical parameters. The cache holds answers to calls. */
 export interface Call {
   readonly operation: Operation;
   readonly request: CanonicalRequest;
@@ -12,8 +12,8 @@ export interface Call {
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Validates what a client sent and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
- * names every parameter that is wrong and what would be accepted. Unknown parameters and headers are dropped.
+ * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
+ * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped.
  */
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
   const given = collect(operation, rawQuery, headers);
@@ -36,13 +36,13 @@ function collect(operation: Operation, rawQuery: string, headers: RequestHeaders
   return given;
 }
 
-/** A header that was sent twice is one value with a comma (RFC 9110 5.3). */
+/** A header that was sent twice arrives as one value with a comma (RFC 9110 5.3), and is split again. */
 function headerValues(value: string | string[] | undefined): string[] {
   if (value === undefined) return [];
   return [value].flat().flatMap((line) => (line.includes(',') ? line.split(',').map((part) => part.trim()) : line));
 }
 
-/** The name that a piece of a query, `name=value`, gives its value to: decoded, in lower case. */
+/** The name of a piece of a query (`name=value`), decoded and in lower case. */
 export function parameterNameOf(piece: string): string {
   const equals = piece.indexOf('=');
   return parameterName(decode(equals < 0 ? piece : piece.slice(0, equals)));
@@ -50,14 +50,14 @@ export function parameterNameOf(piece: string): string {
 
 /**
  * `name[]` (axios) is `name`, in any case, as in the indexer; `name[0]` is a parameter that the indexer ignores. Only
- * `ext_msg_hash[0]` (qs) is read: it can mean nothing else than one hash of the list.
+ * `ext_msg_hash[0]` (qs) is read: it can only mean one hash of the list.
  */
 function parameterName(decoded: string): string {
   const name = decoded.endsWith(']') ? decoded.replace(/\[\]$|(?<=^ext_msg_hash)\[[0-9]+\]$/i, '') : decoded;
   return name.toLowerCase();
 }
 
-/** Once, and not as a form: a raw `+` stays one, so that base64 survives. */
+/** Decodes once, and not as a form: a raw `+` stays a `+`, as base64 needs it. */
 function decode(encoded: string): string {
   if (!encoded.includes('%')) return encoded;
   try {

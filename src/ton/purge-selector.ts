@@ -4,17 +4,17 @@ import { ACCEPTED_HASH, parseHash } from './hash.ts';
 import { seqno } from './parameters.ts';
 import type { Call } from './parse-call.ts';
 
-/** What can be purged: what was asked for by one of these, or everything. */
+/** What can be purged: answers to requests that name this seqno, hash or account, or everything. */
 export type Selector = 'seqno' | 'hash' | 'account' | 'all';
 
-/** A purge that was asked for. */
+/** A valid request for a purge. */
 export interface PurgeRequest {
   readonly selector: Selector;
   /** The canonical value; `true` for all. */
   readonly value: number | string | true;
-  /** The tag of the entries that it covers. */
+  /** The tag of the entries that the purge covers. */
   readonly tag: string;
-  /** Stale instead of gone. */
+  /** Whether these entries become stale instead of being removed. */
   readonly soft: boolean;
 }
 
@@ -23,7 +23,7 @@ const ALL = '*';
 
 const ACCEPTED = 'one of seqno, hash, account, all, and soft';
 
-/** What a request names by each parameter. */
+/** The selector that covers each parameter of a request. */
 const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
   seqno: 'seqno',
   hash: 'hash',
@@ -32,7 +32,7 @@ const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
 };
 
 /**
- * Reads the body of a purge: exactly one selector with its value in any spelling, and `soft` if it is to be. Throws a
+ * Reads the body of a purge: exactly one selector with its value in any spelling, and optionally `soft`. Throws a
  * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
  */
 export function parsePurge(body: unknown): PurgeRequest {
@@ -51,7 +51,10 @@ export function parsePurge(body: unknown): PurgeRequest {
   return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
 }
 
-/** What a call names, in the words of a purge: the tags of its entry, with spaces between them. No canonical value holds one. */
+/**
+ * The tags of a call's entry: all that a purge can name of the call, separated by spaces, which no canonical value
+ * holds.
+ */
 export function tagsOf({ request }: Call): string {
   const tags = request.query.flatMap(([name, value]) => {
     const selector = SELECTOR_OF[name];

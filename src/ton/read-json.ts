@@ -21,8 +21,8 @@ import {
 } from './json-syntax.ts';
 
 /**
- * Which parts of a JSON text are read. Where it names no list or object, a list or an object is read as an empty one;
- * strings, numbers and words are read whole wherever the shape comes to.
+ * Which parts of a JSON text are read. At a place of the shape, strings, numbers and words are always read; a list or
+ * an object that the shape does not describe further is read as an empty one.
  */
 export interface Shape {
   /** The shape of each element of a list. */
@@ -33,7 +33,7 @@ export interface Shape {
   readonly everyMember?: Shape;
 }
 
-/** By the length of their names, which is how most of them are told apart. */
+/** Members by the length of their names, because the length tells most of them apart. */
 type Members = readonly (readonly Member[])[];
 
 interface Member {
@@ -45,7 +45,7 @@ interface Member {
 /** What {@link readJson} gives. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
-/** A value of which nothing more is asked than what it is. */
+/** A string, number, boolean or null. */
 export const SCALAR: Shape = {};
 
 export function listOf(elements: Shape): Shape {
@@ -64,11 +64,11 @@ export function objectOf(shapes: Readonly<Record<string, Shape>>): Shape {
 }
 
 /**
- * What `JSON.parse` would make of a text, as far as the shape names it; `undefined` for what `JSON.parse` refuses, and for
- * more than 10 000 elements in the lists and maps that the shape names. Never throws, whatever the bytes. What is not
- * named is checked byte by byte and makes no objects: that takes 0.6 of the time of `JSON.parse` for a real answer of 11 KB and
- * about the same for dense rows of short values, 0.1 s for the slowest megabyte, and nesting takes no stack (measured). As in `JSON.parse`, the last of two members with one name counts, and
- * names and strings may hold escapes.
+ * What `JSON.parse` would make of a text, as far as the shape names it; `undefined` for what `JSON.parse` refuses, and
+ * for more than 10 000 elements in the lists and maps that the shape names. Never throws. All other parts are checked
+ * byte by byte without making objects, so nesting takes no stack. A real answer of 11 KB takes 0.6 of the time of
+ * `JSON.parse`, dense rows of short values about the same time, the slowest megabyte 0.1 s (measured). As in
+ * `JSON.parse`, the last of two members with one name counts, and names and strings may hold escapes.
  */
 export function readJson(text: Buffer, shape: Shape): Json | undefined {
   try {
@@ -79,10 +79,13 @@ export function readJson(text: Buffer, shape: Shape): Json | undefined {
   }
 }
 
-/** In lists and maps of the shape, all together: of more no object is made, however small they are. */
+/**
+ * The most elements of all lists and maps of the shape together: bounds the objects that a body of many small ones can
+ * make.
+ */
 const MOST_ELEMENTS = 10_000;
 
-/** Whole numbers of so many digits are exact however they are added up. */
+/** A whole number of so many digits can be added up digit by digit without rounding. */
 const EXACT_DIGITS = 15;
 
 class Reader {
@@ -100,7 +103,7 @@ class Reader {
     return value;
   }
 
-  /** Calls itself as deep as the shape is, and no deeper. */
+  /** Recurses only as deep as the shape. */
   #read(shape: Shape): Json {
     const start = toNext(this.#text, this.#at);
     const first = this.#text[start];
@@ -161,7 +164,7 @@ class Reader {
     return this.#read(shape);
   }
 
-  /** Passes what opens a list or an object, and its end where that comes next. */
+  /** Passes the opening bracket, and the closing one if that comes next (then `true`). */
   #isOver(end: number): boolean {
     this.#at = toNext(this.#text, this.#at + 1);
     if (this.#text[this.#at] !== end) return false;
@@ -169,7 +172,7 @@ class Reader {
     return true;
   }
 
-  /** Passes what follows an element or a member: a comma, or the end. */
+  /** Passes what follows an element or a member: a comma (then `true`), or the end. */
   #isFollowed(end: number): boolean {
     const at = toNext(this.#text, this.#at);
     const byte = this.#text[at];
@@ -178,7 +181,7 @@ class Reader {
     return byte === COMMA;
   }
 
-  /** Returns where it began. */
+  /** Returns the position of the name's first quote. */
   #passName(): number {
     const start = toNext(this.#text, this.#at);
     if (this.#text[start] !== QUOTE) throw NOT_JSON;
@@ -186,7 +189,7 @@ class Reader {
     return start;
   }
 
-  /** The one that has the name which began at `start` and was just passed. */
+  /** The member whose name began at `start` and was just passed. */
   #memberAt(members: Members, start: number): Member | undefined {
     for (const member of members[this.#at - start - 2] ?? []) if (this.#holds(member.bytes, start + 1)) return member;
     if (isPlain(this.#text, start, this.#at)) return undefined;
@@ -218,7 +221,7 @@ class Reader {
     let value = 0;
     for (let at = start; at < this.#at; at++) {
       const digit = (this.#text[at] ?? 0) - ZERO;
-      // A point or an exponent.
+      // A decimal point or an exponent.
       if (digit < 0 || digit > 9) return this.#parsedNumber(start);
       value = value * 10 + digit;
     }
@@ -230,7 +233,7 @@ class Reader {
   }
 }
 
-/** Whether a string holds no escapes, and ASCII alone. */
+/** Whether a string holds only ASCII and no escapes. */
 function isPlain(text: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = text[at] ?? 0;

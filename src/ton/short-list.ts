@@ -2,14 +2,14 @@ import type { Finality } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
 /**
- * A complete list of fewer blocks than this answers every larger `limit`, and none: 10 and 100 are the indexers' defaults.
- * A masterchain block comes with 2 to 5 blocks.
+ * A complete list of fewer blocks than this answers every call with this `limit` or a larger one, and calls without
+ * one: indexers default to 10 or 100. A masterchain block comes with 2 to 5 blocks.
  */
 const SHORT_ROWS = 10;
 
 /**
- * Whether an answer lists all blocks of a masterchain block, and these are so few that the `limit` made no difference; none
- * are, too: a 404 is one for every `limit`.
+ * Whether an answer lists the whole block set of a masterchain block, and so few blocks that the `limit` made no
+ * difference. A 404 is such a list too: the block is not there for any `limit`.
  */
 export function isShortList({ rule }: Finality, body: unknown): boolean {
   if (rule === 'notFound') return true;
@@ -18,8 +18,8 @@ export function isShortList({ rule }: Finality, body: unknown): boolean {
 }
 
 /**
- * The key of the short list that answers a call, whatever its `limit`; `undefined` for a call that none answers: of
- * another operation, with an `offset`, or with a small `limit`. `key`: the call's own key.
+ * The key of the short list that answers a call, whatever its `limit`; `undefined` for a call that no short list
+ * answers: one of another operation, with an `offset`, or with a `limit` below 10. `key`: the call's own key.
  */
 export function shortListKey({ operation, request }: Call, key: string): string | undefined {
   if (operation.name !== 'masterchainBlockShards') return undefined;
@@ -29,6 +29,6 @@ export function shortListKey({ operation, request }: Call, key: string): string 
     if (name === 'limit' ? Number(value) < SHORT_ROWS : Number(value) !== 0) return undefined;
     namesPage = true;
   }
-  // Most calls name none, and each hit comes by here.
+  // This runs on every hit, so the replacement is skipped for the many calls that name neither.
   return `${namesPage ? key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '') : key}&short`;
 }

@@ -2,24 +2,24 @@ import { hash } from 'node:crypto';
 import { isFinal } from './finality.ts';
 import type { Call } from './parse-call.ts';
 
-/** How the Streaming API names what an answer to `pendingTraces` lists, and what it announces of it. */
+/** What the stream of events can announce about an answer to `pendingTraces`, in the Streaming API's names. */
 export interface Watchable {
-  /** Accounts that take part in the listed traces, at most 20 of each, in their raw form. */
+  /** Accounts that take part in the listed traces, at most 20 of each trace, in raw form. */
   readonly accounts: readonly string[];
   /** Normalized hashes of the external messages of the listed traces. */
   readonly traces: readonly string[];
-  /** A digest of all that events announce: two answers with the same one show the same. */
+  /** A digest of all that events announce. Answers with equal digests show the same. */
   readonly state: string;
   /**
-   * Whether each change of the answer is announced: nothing is listed that is final, which leaves without an event, and
-   * no hash was asked for that has no trace yet, as its normalized form is not known.
+   * Whether each change of the answer is announced. Not if a listed trace is final, because it leaves the list without
+   * an event; nor if a hash was asked for that has no trace yet, because its normalized form is not known.
    */
   readonly isAnnounced: boolean;
 }
 
 const MOST_ACCOUNTS = 20;
 
-/** Beyond it an answer is not watched: it names more than a subscription should hold. */
+/** An answer with more traces is not watched: they are more than a subscription should hold. */
 const MOST_TRACES = 32;
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -41,13 +41,16 @@ export function watchableOf({ operation, request }: Call, body: unknown): Watcha
   };
 }
 
-/** The accounts that a call asks for: they can be watched whatever the answer lists. */
+/** The accounts that a call names: they can be watched whatever the answer lists. */
 export function accountsAskedFor({ operation, request }: Call): readonly string[] {
   if (operation.name !== 'pendingTraces') return [];
   return request.query.flatMap(([name, value]) => (name === 'account' ? [value] : []));
 }
 
-/** The indexer's `external_hash` is the hash as it was sent; the normalized one is in the root's message and in actions. */
+/**
+ * The indexer's `external_hash` is the hash as it was sent. The normalized hash is in the root transaction's message
+ * and in actions.
+ */
 function normalizedHash({ trace, transactions, actions }: JsonObject): string | undefined {
   const rootHash = isObject(trace) ? trace['tx_hash'] : undefined;
   const root = isObject(transactions) && typeof rootHash === 'string' ? transactions[rootHash] : undefined;

@@ -4,17 +4,17 @@ import type { ProxyError } from '../errors.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import { cutShort, timedOut, tooLarge, unanswered } from './failures.ts';
 
-/** An answer that was read to its end, as it came. */
+/** A complete answer, not decompressed. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty where the status says all (429, 401, 403, 3xx). */
+  /** Empty for 429, 401, 403 and 3xx, of which only the status is needed. */
   readonly body: Buffer;
 }
 
 export interface ReadAnswerDependencies {
   readonly dispatcher: Dispatcher;
-  /** Told by how much the bytes change that are held of answers not yet complete. */
+  /** Called with the change in the number of bytes held of incomplete answers. */
   readonly onBytes: (change: number) => void;
 }
 
@@ -24,18 +24,18 @@ export interface ReadAnswerOptions {
   readonly maxBodyBytes: number;
 }
 
-/** A pause, a refused key, a redirect: what the body says beside is not looked at. */
+/** Whether the status alone is enough: a pause, a refused key, a redirect. */
 function saysAll(status: number): boolean {
   return status === 429 || status === 401 || status === 403 || (status >= 300 && status < 400);
 }
 
 const NO_BYTES = Buffer.alloc(0);
-/** So much of such a body is read, to keep its connection. */
+/** The most that is read and discarded of a body that is not needed, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
 /**
- * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`, `upstream-unreachable`,
- * `upstream-too-large`, or `upstream-invalid` for what is no HTTP or was cut short.
+ * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
+ * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for an answer that is not HTTP or was cut short.
  */
 export function readAnswer(
   { dispatcher, onBytes }: ReadAnswerDependencies,
@@ -47,7 +47,7 @@ export function readAnswer(
   return reader.answer;
 }
 
-/** What undici tells of one answer. Its `request` would make a stream of that, and a signal to end it, for each. */
+/** Handles undici's callbacks for one answer. Undici's `request` would make a stream and a signal for each. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly answer: Promise<RawAnswer>;
   readonly #onBytes: (change: number) => void;
@@ -75,8 +75,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It had to wait for a connection, longer than anybody waits for it. Thrown, this leaves the connection to the next;
-    // an abort would end it.
+    // The request waited for a connection until its timeout. Throwing leaves the connection to the next request; an
+    // abort would close it.
     if (this.#givenUp !== undefined) throw this.#givenUp;
   }
 
@@ -121,7 +121,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#onBytes(bytes);
   }
 
-  /** Once or more. */
+  /** May be called more than once. */
   #end(): void {
     clearTimeout(this.#timer);
     this.#body = undefined;

@@ -3,8 +3,8 @@ const MOST_CALLS_COUNTED = 100;
 const FREE_EVERY_MS = 1000;
 
 /**
- * How often a call may be sent a second time: a tenth of the calls, counted over the last hundred, and one a second
- * whatever the number of calls. An indexer that fails everything is so not asked twice as much.
+ * Limits how often a call may be sent a second time: to a tenth of the calls, of which at most a hundred can be saved
+ * up, and one a second in any case. So an indexer that fails everything does not get twice the requests.
  */
 export class RetryBudget {
   readonly #now: () => number;
@@ -17,12 +17,15 @@ export class RetryBudget {
     this.#now = now;
   }
 
-  /** To be called once for every call, not for its second try. */
+  /** To be called once for every call, not for its retry. */
   countCall(): void {
     this.#calls = Math.min(MOST_CALLS_COUNTED, this.#calls + 1);
   }
 
-  /** Whether a call may be sent again; a yes is spent. Only for a GET that broke before any byte of its answer. */
+  /**
+   * Whether a call may be sent again; `true` uses up a retry. Only for a GET that failed before any byte of its answer
+   * came.
+   */
   tryTake(): boolean {
     const now = this.#now();
     const isPaid = this.#calls >= CALLS_A_RETRY;

@@ -12,18 +12,20 @@ export interface UpstreamClientDependencies {
 }
 
 export interface UpstreamClientOptions {
-  /** The indexer's address, up to and without `/api/v3`. */
+  /** The indexer's address, without `/api/v3`. */
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` when given. */
   readonly apiKey: string | undefined;
   /** From sending a request to the last byte of its answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxConnections: number;
-  /** Connections for what is passed through: slow readers hold them, so that the others have their own. */
+  /** The most connections for pass-through. These are apart, because clients that read slowly hold them. */
   readonly maxForwardConnections: number;
   /** The largest body that is read, before and after decompression. */
   readonly maxBodyBytes: number;
-  /** How long an idle connection is kept: must be below the indexer's own, or a request meets a closing connection. */
+  /**
+   * How long an idle connection is kept: shorter than the indexer keeps it, or a request may meet a closing connection.
+   */
   readonly keepAliveMs: number;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: number;
@@ -46,14 +48,14 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfter: string | undefined;
-  /** Complete and decompressed; empty where the status says all (429, 401, 403, 3xx). */
+  /** Complete and decompressed; empty for 429, 401, 403 and 3xx. */
   readonly body: Buffer;
   /** Epoch milliseconds. */
   readonly askedAt: number;
   readonly receivedAt: number;
 }
 
-/** A request that is passed on as it is. */
+/** A request that is passed through. */
 export interface ForwardRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
   /** Path and query, byte for byte; begins with `/api/v3/`. */
@@ -61,7 +63,7 @@ export interface ForwardRequest {
   /** In the flat form. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
-  /** Ends the request and its answer; its reason is thrown. */
+  /** Aborts the request and its answer; then its reason is thrown. */
   readonly signal: AbortSignal;
 }
 
@@ -72,17 +74,23 @@ export interface ForwardedAnswer {
   readonly body: Readable;
 }
 
-/** JSON shrinks 3 to 7 times, a list of equal rows 20 times; what unpacks to more than this many times its size is a bomb. */
+/**
+ * A body that decompresses to more than this many times its size is a bomb: JSON shrinks 3 to 7 times, a list of equal
+ * rows 20 times.
+ */
 const LARGEST_RATIO = 100;
 
-/** Below this many bytes any ratio will do. */
+/** A body up to this many bytes may have any ratio. */
 const RATIO_FROM_BYTES = 1024 * 1024;
 
 const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip, br', 'user-agent', 'toncache'];
 
 const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
-/** The indexer's API over one pool of kept connections. Redirects are not followed, cookies not kept. */
+/**
+ * The indexer's API over two pools of persistent connections, one for the operations and one for pass-through. Does not
+ * follow redirects and keeps no cookies.
+ */
 export class UpstreamClient {
   readonly #dependencies: UpstreamClientDependencies;
   readonly #options: UpstreamClientOptions;
@@ -111,7 +119,7 @@ export class UpstreamClient {
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
    * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short or does not
-   * decompress; `shutting-down` once the client is closed. It takes `atMostMs`, where that is less than the timeout.
+   * decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const askedAt = this.#dependencies.now();
@@ -120,7 +128,7 @@ export class UpstreamClient {
     const answer = await this.#read(request, timeoutMs);
     const encoding = header(answer, 'content-encoding');
     const body = encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#options.maxBodyBytes);
-    // A process that was stopped reads what lies in its sockets before it sees to its timers.
+    // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
     if (performance.now() > endsAt) throw timedOut();
     const receivedAt = this.#dependencies.now();
     return {
@@ -129,7 +137,7 @@ export class UpstreamClient {
       apiVersion: header(answer, 'x-api-version'),
       retryAfter: header(answer, 'retry-after'),
       body,
-      // The clock may have been set back meanwhile.
+      // The clock may have been set back between the two.
       askedAt: Math.min(askedAt, receivedAt),
       receivedAt,
     };
@@ -159,7 +167,7 @@ export class UpstreamClient {
     }
   }
 
-  /** Ends all connections; requests under way fail. */
+  /** Closes all connections; requests under way fail. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
@@ -202,7 +210,7 @@ export class UpstreamClient {
     return `${this.#basePath}/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
   }
 
-  /** In the flat form, which undici reads without making an object of it. */
+  /** In the flat form, which undici reads without building an object. */
   #headers({ headers, traceparent }: UpstreamRequest): readonly string[] {
     if (headers.length === 0 && traceparent === undefined) return this.#fixedHeaders;
     const trace = traceparent === undefined ? [] : ['traceparent', traceparent];
@@ -211,7 +219,7 @@ export class UpstreamClient {
 }
 
 async function decode(body: Buffer, encoding: string, maxBodyBytes: number): Promise<Buffer> {
-  // Where the status says all there is no body, and where there is none nothing was compressed.
+  // An empty body, as that of a 429, is not compressed.
   if (body.length === 0) return body;
   const name = encoding.trim().toLowerCase();
   if (name === 'identity' || name === '') return body;

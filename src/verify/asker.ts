@@ -1,6 +1,6 @@
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
-/** Longer than any part of a request may take; the indexer's own newest block can take 40 s. */
+/** Longer than any request may take: asking the indexer for its newest block can take 40 s. */
 const TIMEOUT_MS = 60_000;
 
 const MOST_ATTEMPTS = 4;
@@ -8,41 +8,41 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /** One answer, read to its end. */
 export interface Answer {
-  /** What was asked for, without `/api/v3/`. */
+  /** The request target without `/api/v3/`. */
   readonly target: string;
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
-  /** Parsed; `undefined` for what is not JSON. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly body: unknown;
 }
 
 /** An answer with what it cost. */
 export interface Answered extends Answer {
-  /** How many requests to the indexer were made meanwhile. */
+  /** The number of requests to the indexer that were made meanwhile. */
   readonly upstreamRequests: number;
 }
 
-/** Answers that were asked for at once, with what they cost together. */
+/** Answers to simultaneous requests, with what they cost together. */
 export interface AnsweredSet {
   readonly answers: readonly Answer[];
   readonly upstreamRequests: number;
   readonly ms: number;
 }
 
-/** What is sent beside the target. */
+/** Options of a request. */
 export interface AskOptions {
   readonly method?: 'GET' | 'HEAD';
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** No answer at all: the connection failed, or the time was over. */
+/** There was no answer: the connection failed, or the time was over. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
 export interface AskerOptions {
-  /** Up to and without `/api/v3`. */
+  /** The server's address, without `/api/v3`. */
   readonly baseUrl: string;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
@@ -58,8 +58,8 @@ export class Asker {
   }
 
   /**
-   * Asks for a target (what follows `/api/v3/`) in its turn; again, up to four times in all, when the answer is a
-   * failure that says when to. Throws an {@link UnreachableError}.
+   * Asks for a target (what follows `/api/v3/`) when the rate allows it. After a 429 or 503 it waits and asks again, up
+   * to four times in all. Throws an {@link UnreachableError}.
    */
   async ask(target: string, options: AskOptions = {}): Promise<Answered> {
     const { traffic } = this.#options;
@@ -75,7 +75,7 @@ export class Asker {
     }
   }
 
-  /** Asks for several targets in one turn, which together are to cost one request at most. */
+  /** Asks for several targets at once, which should cost one request to the indexer at most. */
   async askAtOnce(targets: readonly string[]): Promise<AnsweredSet> {
     const { traffic } = this.#options;
     await traffic.slot();
@@ -90,7 +90,7 @@ export class Asker {
     try {
       const response = await fetch(url, {
         method,
-        // Encodings have lengths and tags of their own, and which one is at hand depends on who asked before.
+        // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
         headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -103,7 +103,7 @@ export class Asker {
   }
 }
 
-/** How long a failure asks to wait, in milliseconds; a 429 need not say. */
+/** How long to wait after a 429 or 503, in milliseconds: by `Retry-After`, or else a second. */
 function pauseAfter({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const seconds = Number(headers.get('retry-after') ?? 1);
@@ -118,7 +118,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** `fetch` says what happened in the cause of its error only. */
+/** The message of the innermost cause, which is the only one of `fetch`'s errors that says what happened. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);

@@ -2,7 +2,7 @@ import type { OperationName } from '../ton/operations.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The rows of an answer's list, or why there is none. `undefined` rows come with a problem. */
+/** The rows of an answer's list, with what is wrong with them. A missing list has no rows and a problem. */
 export interface Listing {
   readonly name: string;
   readonly rows: readonly unknown[];
@@ -15,7 +15,7 @@ const LISTS: Readonly<Record<OperationName, readonly string[]>> = {
   masterchainBlockShards: ['blocks', 'transactions'],
 };
 
-/** Finds the operation's list in a body and checks its rows, as far as a cache or its clients read them. */
+/** Finds the operation's list in a body, and checks those members of its rows that a cache or its clients read. */
 export function listIn(operation: OperationName, body: unknown): Listing {
   const expected = LISTS[operation];
   const name = isObject(body) ? expected.find((list) => list in body) : undefined;

@@ -1,8 +1,8 @@
-/** What the headers of an answer say of the cache. */
+/** What the headers of an answer say about the cache. */
 export interface CacheHeaders {
   /** Answered without asking the indexer, fresh or stale. */
   readonly hit: boolean;
-  /** Answered by a request that another one had already sent. */
+  /** Answered by a request that was already under way. */
   readonly collapsed: boolean;
   /** `Cache-Status` as it came; empty when missing. */
   readonly status: string;
@@ -11,10 +11,13 @@ export interface CacheHeaders {
   readonly keptSeconds: number;
 }
 
-/** What the time that clients may keep an answer says of its future: it stays as it is, it only gains rows, or nothing. */
+/**
+ * What the time that clients may keep an answer promises: it stays as it is (`final`), only gains rows (`growing`), or
+ * nothing.
+ */
 export type AnswerPromise = 'final' | 'growing' | 'none';
 
-/** No longer may clients keep what can still change; all that is final they may keep longer. */
+/** Clients may keep a growing answer no longer than this, and a final one for longer. */
 const LONGEST_GROWING_SECONDS = 60;
 
 /** Reads the headers of an answer. */
@@ -38,7 +41,10 @@ export function promiseOf(headers: Headers): AnswerPromise {
   return keptSeconds > LONGEST_GROWING_SECONDS ? 'final' : 'growing';
 }
 
-/** What is wrong with the headers that every answer to an operation has; those of an entry also tell its age and tag. */
+/**
+ * What is wrong with the headers that every answer to an operation must have; those of an entry include `Age` and
+ * `ETag`.
+ */
 export function headerProblems(headers: Headers, { isEntry }: { readonly isEntry: boolean }): string[] {
   const expected: Record<string, RegExp> = {
     'cache-status': /^toncache(?:; [a-z-]+(?:=[A-Za-z0-9-]+)?)+$/,

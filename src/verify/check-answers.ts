@@ -4,7 +4,10 @@ import { examine, unkeepable } from './examine.ts';
 import { busyAccounts, type ChainSample } from './learn-chain.ts';
 import type { Run } from './run.ts';
 
-/** The shard blocks of masterchain blocks that the indexer has: there, and asked for only once. */
+/**
+ * Checks that the block sets of indexed masterchain blocks are answered, and that the indexer is asked for each only
+ * once.
+ */
 export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<void> {
   for (const seqno of seqnos) {
     const answered = await examine(run, {
@@ -21,7 +24,7 @@ export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<vo
   }
 }
 
-/** Parents and children of transactions that the indexer has: there, or absent as the indexer says it. */
+/** Checks that parents and children of indexed transactions are answered, or absent in the indexer's own form. */
 export async function checkAdjacent(run: Run, { transactions, searched }: ChainSample): Promise<void> {
   const found = { in: 0, out: 0 };
   for (const { hash } of transactions) {
@@ -43,12 +46,14 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
   if (found.out === 0) run.report.notAsked('adjacent', 'children', `no children among ${among}`);
 }
 
-/** Another child can always still come, so nobody may keep the list of them as if it were final. */
+/** Another child can always come, so clients must not keep a list of children as if it were final. */
 function settledProblems({ headers }: Answer): readonly string[] {
   return promiseOf(headers) === 'final' ? ['children are taken for final'] : [];
 }
 
-/** What is pending for accounts that were busy just now, which can be nothing: never for clients to keep. */
+/**
+ * Checks pending traces of accounts that were busy just now. There may be none; clients must never keep such an answer.
+ */
 export async function checkPending(run: Run, samples: number): Promise<void> {
   const { accounts, searched } = await busyAccounts(run.indexer, samples);
   if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
@@ -64,8 +69,8 @@ export async function checkPending(run: Run, samples: number): Promise<void> {
 }
 
 /**
- * A final answer is asked for again: the same bytes, from the cache; without a body for HEAD, and for whoever has it
- * already. Does nothing for other answers: those may have to be asked for again.
+ * Asks for a final answer again: it must be the same bytes, from the cache, and without a body for HEAD and for a
+ * client that has it already. Does nothing for other answers, which may rightly cost another request.
  */
 async function checkRepeat(run: Run, first: Answered, respelled = first.target): Promise<void> {
   const { target, status, headers } = first;

@@ -9,16 +9,16 @@ import type { VerifyOptions } from './parse-arguments.ts';
 import type { Run } from './run.ts';
 import { hasOnlyGrown, isUnchanged } from './settled-part.ts';
 
-/** How long the chain takes for a masterchain block. */
+/** How long the chain takes for a masterchain block, in milliseconds. */
 const BLOCK_MS = 400;
 
-/** An absence is kept for 300 ms, and what the cache answers costs the indexer nothing. */
+/** Shorter than the 300 ms for which a 404 is fresh: polls that the cache answers cost the indexer nothing. */
 const POLL_MS = 100;
 
-/** So often a block that is twice as far ahead is tried where one was there at the first look. */
+/** How many blocks are tried, each twice as far ahead, when one is there already at the first request. */
 const MOST_BLOCKS = 5;
 
-/** What nobody knows is absent, and no client may keep that. */
+/** Checks that things that do not exist are absent, and that clients must not keep the answer. */
 export async function checkUnknown(run: Run): Promise<void> {
   const hash = encodeURIComponent(randomBytes(32).toString('base64'));
   const unknown: readonly [OperationName, string][] = [
@@ -40,9 +40,9 @@ export async function checkUnknown(run: Run): Promise<void> {
   }
 }
 
-/** A block that is not there yet is there soon after, though its absence was cached. */
+/** Checks that a block that did not exist yet appears in time, although its absence was cached. */
 export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions): Promise<void> {
-  // So many blocks come while two requests wait for their slots: less far ahead, nobody would see the block absent.
+  // So many blocks come while two requests wait for the rate: a nearer block would be there before it is asked for.
   const meanwhile = Math.ceil(2000 / rate / BLOCK_MS);
   for (let attempt = 1; attempt <= MOST_BLOCKS; attempt++) {
     const ahead = 2 + meanwhile * 2 ** (attempt - 1);
@@ -52,7 +52,7 @@ export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions
   run.report.notAsked('next block', 'a block that is not there yet', `${MOST_BLOCKS} were there at the first look`);
 }
 
-/** Asks for a block until it is there, and reports that; false without a report if it was there at once. */
+/** Asks for a block until it appears, and reports that. Returns false without a report if it was there at once. */
 async function sawItAppear(run: Run, target: string, patienceMs: number): Promise<boolean> {
   const { toncache, indexer, report, given } = run;
   const startedAt = performance.now();
@@ -78,7 +78,7 @@ async function sawItAppear(run: Run, target: string, patienceMs: number): Promis
   }
 }
 
-/** What was final has not changed, and what was growing has lost nothing: by the indexer's own words. */
+/** Checks by the indexer's own answers that final answers have not changed, and that growing ones have lost no row. */
 export async function checkPromises({ indexer, given, report }: Run): Promise<void> {
   for (const before of given) {
     const promise = promiseOf(before.headers);
@@ -102,7 +102,7 @@ function sameness(before: Answer, after: Answered): string {
   return isUnchanged(before.body, after.body) ? 'same rows' : 'other rows';
 }
 
-/** Enough to see which answer it was; the whole can be asked for again. */
+/** The beginning of an answer, enough to recognize it. */
 function excerpt({ bytes }: Answer): string {
   return `${bytes.length} bytes ${bytes.toString('utf8', 0, 80)}…`;
 }

@@ -8,11 +8,11 @@ import { hasOnlyGrown } from './settled-part.ts';
 
 const HASH = 'A'.repeat(43);
 
-/** An absence is kept for 300 ms. */
+/** A 404 is fresh for 300 ms. */
 const LONGEST_ABSENCE_MS = 350;
 const MOST_ATTEMPTS = 3;
 
-/** What no indexer answers, each with the parameter that the error names. */
+/** Requests that no indexer answers, each with the parameter that the error must name. */
 const BAD_INPUT: readonly (readonly [target: string, named: string])[] = [
   ['pendingTraces', 'account'],
   ['pendingTraces?account=', 'account'],
@@ -29,7 +29,7 @@ const BAD_INPUT: readonly (readonly [target: string, named: string])[] = [
   ['masterchainBlockShards?seqno=1&offset=x', 'offset'],
 ];
 
-/** What contradicts itself, or is no sensible page: the versions of the indexer answer it, each in its own way. */
+/** Requests that contradict themselves, or name no sensible page. Versions of the indexer answer them differently. */
 const AMBIGUOUS_INPUT: readonly (readonly [target: string, named: string])[] = [
   [`adjacentTransactions?hash=${HASH}&direction=in&direction=out`, 'direction'],
   ['masterchainBlockShards?seqno=1&seqno=2', 'seqno'],
@@ -37,7 +37,7 @@ const AMBIGUOUS_INPUT: readonly (readonly [target: string, named: string])[] = [
   ['masterchainBlockShards?seqno=1&offset=-1', 'offset'],
 ];
 
-/** What is wrong is refused by name, and no indexer sees it. */
+/** Checks that bad parameters are refused by name, without asking the indexer. */
 export async function checkBadInput(run: Run): Promise<void> {
   for (const [target, named] of BAD_INPUT) {
     const refused = await refusal(run, target, named);
@@ -60,7 +60,7 @@ async function refusal(run: Run, target: string, named: string): Promise<Omit<Fi
   return { asked: target, problems, detail: `${status}` };
 }
 
-/** What no document allows, and every indexer answers all the same: as the indexer answers it. */
+/** Checks that requests which no document allows, but every indexer answers, are answered as the indexer does. */
 export async function checkOddInput(run: Run, { seqnos: [seqno], transactions, searched }: ChainSample): Promise<void> {
   const [first] = transactions;
   if (first === undefined) run.report.notAsked('odd input', 'adjacentTransactions', `no transaction in ${searched}`);
@@ -78,13 +78,15 @@ export async function checkOddInput(run: Run, { seqnos: [seqno], transactions, s
   for (const target of targets) run.report.add(await compared(run, target));
 }
 
-/** A child or a trace can come between the two questions, so that they are asked anew before they are called different. */
+/**
+ * Asks toncache and the indexer. If they differ, asks again: a child or a trace may have come between the two requests.
+ */
 async function compared({ toncache, indexer }: Run, target: string): Promise<Finding> {
   for (let attempt = 1; ; attempt++) {
     const answered = await toncache.ask(target);
     const direct = await indexer.ask(target);
     const isComparable = [200, 404, 422].includes(direct.status);
-    // An indexer that keeps to its document may refuse what toncache answers.
+    // An indexer that follows its document strictly may refuse a request that toncache answers.
     const isAlike =
       direct.status === 422 ||
       (answered.status === direct.status && (direct.status !== 200 || hasOnlyGrown(answered.body, direct.body)));

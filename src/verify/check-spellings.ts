@@ -13,12 +13,12 @@ import { isUnchanged } from './settled-part.ts';
 const SHORTEST_LIFETIME_MS = 250;
 const MOST_ATTEMPTS = 3;
 
-/** Of problems that are alike. */
+/** The most problems of one kind that are reported. */
 const MOST_REPORTED = 3;
 
-/** All spellings of a hash, an account and a set of hashes give one answer and cost one request. */
+/** Checks that all spellings of a hash, an account and a set of hashes give one answer and cost one request. */
 export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
-  // One with a parent, so that there is an answer to compare.
+  // Choose one with a parent, so that there is an answer to compare.
   const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
   if (chosen === undefined) {
     run.report.notAsked('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
@@ -34,7 +34,7 @@ export async function checkSpellings(run: Run, { transactions, searched }: Chain
 function hashQueries(hash: string): string[] {
   const { base64, ...others } = hashSpellings(bytesOf(hash));
   const encoded = encodeURIComponent(base64);
-  // A plus that a form decoder on the way took for a space, and one that nobody encoded.
+  // With an unencoded plus, and with a plus that a form decoder turned into a space.
   return [encoded, base64, encoded.replaceAll('%2B', '%20'), ...Object.values(others)].map(
     (spelling, at) => `${at % 2 === 0 ? 'hash' : 'Hash[]'}=${spelling}`,
   );
@@ -96,7 +96,10 @@ function wentForward({ hit, collapsed }: CacheHeaders): boolean {
   return !hit && !collapsed;
 }
 
-/** The indexer means the same by other spellings as by the canonical one, which is all that it is ever sent. */
+/**
+ * Checks that other spellings mean the same to the indexer as the canonical one, which is the only one that toncache
+ * sends.
+ */
 async function checkIndexerAgrees(run: Run, hash: string): Promise<void> {
   const { base64, hex, base64url } = hashSpellings(bytesOf(hash));
   const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;

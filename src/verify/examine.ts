@@ -4,21 +4,21 @@ import { isErrorBody, listIn } from './body-shape.ts';
 import { cacheHeaders, headerProblems } from './cache-headers.ts';
 import type { Run } from './run.ts';
 
-/** What is wrong with one answer of toncache by itself, and what it holds in a few words. */
+/** What is wrong with one answer of toncache, and what it holds, in a few words. */
 export interface Inspection {
   readonly problems: readonly string[];
   readonly detail: string;
   readonly rowCount: number;
 }
 
-/** One request and what its answer has to be. */
+/** One request, and what its answer must be. */
 export interface Question {
   readonly check: string;
   readonly operation: OperationName;
-  /** In a spelling that the indexer takes as well. */
+  /** In a spelling that the indexer accepts too. */
   readonly target: string;
   readonly statuses: readonly number[];
-  /** What else can be wrong, of an answer with one of these statuses. */
+  /** Further checks of an answer with one of these statuses. */
   readonly problemsOf?: (answered: Answered, rowCount: number) => readonly string[];
 }
 
@@ -66,7 +66,10 @@ export function unkeepable({ headers }: Answer): readonly string[] {
   return keptSeconds > 0 ? [`clients may keep it for ${keptSeconds} s`] : [];
 }
 
-/** When the status is not an expected one: whether it is the indexer's own fault, which says nothing of toncache. */
+/**
+ * Why an unexpected status is not toncache's fault: the indexer itself answers with an unexpected one. `undefined` if
+ * it does not.
+ */
 export async function excuseFor(
   { indexer }: Run,
   { target, status }: Answer,

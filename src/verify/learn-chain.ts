@@ -1,7 +1,7 @@
 import type { Asker } from './asker.ts';
 import { isObject, listIn } from './body-shape.ts';
 
-/** What of a transaction is asked for, in canonical forms. */
+/** The members of a transaction that are used to ask, in canonical form. */
 export interface SampledTransaction {
   readonly hash: string;
   readonly account: string;
@@ -11,39 +11,42 @@ export interface SampledTransaction {
   readonly hasChildren: boolean;
 }
 
-/** What a run looks at. */
+/** What a run asks for. */
 export interface ChainSample {
   /** Seqnos of masterchain blocks, the newest first. */
   readonly seqnos: readonly number[];
   readonly transactions: readonly SampledTransaction[];
-  /** Where transactions were looked for, in words. */
+  /** Where transactions were searched, in words. */
   readonly searched: string;
 }
 
-/** The indexer answers, and not as an indexer does. */
+/** The server answers, but not as an indexer does. */
 export class NotAnIndexerError extends Error {
   override readonly name = 'NotAnIndexerError';
 }
 
-/** Masterchain blocks can become visible out of order, so the very newest may be missing for a moment. */
+/** Masterchain blocks can become visible out of order, so the newest ones may be missing for a moment. */
 const NEWEST_BLOCKS_LEFT_OUT = 3;
 
 const TRANSACTIONS_PER_BLOCK = 50;
 
-/** Masterchain blocks old enough for most children to be there, further and further back; then the nearer ones. */
+/**
+ * Distances from the newest masterchain block, in the order of the search: first far enough for most children to exist,
+ * doubling; then the nearest ones.
+ */
 const SETTLED_DISTANCES = [...Array.from({ length: 18 }, (_, n) => 2 ** (n + 3) - 1), 3, 1, 0];
 
 /** The newest masterchain blocks, whose accounts are the busiest; then further and further back. */
 const BUSY_DISTANCES = Array.from({ length: 10 }, (_, n) => 2 ** n - 1);
 
-/** The number of the newest block that the indexer has. Throws a {@link NotAnIndexerError}. */
+/** The seqno of the newest masterchain block that the indexer has. Throws a {@link NotAnIndexerError}. */
 export async function newestSeqno(indexer: Asker): Promise<number> {
   return (await edges(indexer)).last;
 }
 
 /**
- * Chooses what to look at, asking the indexer itself: masterchain blocks further and further back, and transactions of the older
- * ones, among them one with a parent and one with children if there are any. Throws a {@link NotAnIndexerError}.
+ * Chooses what to ask for, by asking the indexer: masterchain blocks further and further back, and transactions of the
+ * older ones, among them one with a parent and one with children if there are any. Throws a {@link NotAnIndexerError}.
  */
 export async function learnChain(indexer: Asker, samples: number): Promise<ChainSample> {
   const { first, last } = await edges(indexer);
@@ -102,7 +105,7 @@ async function edges(indexer: Asker): Promise<{ first: number; last: number }> {
   throw new NotAnIndexerError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 
-/** Transactions of a masterchain block, from the indexer itself; none where it does not answer with any. */
+/** Transactions of a masterchain block, from the indexer itself; none if it answers with no list. */
 async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
   const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_BLOCK}`;
   const { rows, problems } = listIn('adjacentTransactions', (await indexer.ask(target)).body);
@@ -115,7 +118,7 @@ async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTra
   }));
 }
 
-/** That many of a list, evenly. */
+/** `count` members of a list, evenly spread. */
 function spread<T>(list: readonly T[], count: number): T[] {
   const step = Math.max(1, list.length / count);
   return list.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step)).slice(0, count);

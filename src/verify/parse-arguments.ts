@@ -6,15 +6,15 @@ export interface VerifyOptions {
   readonly url: string;
   /** Requests to the indexer per second. */
   readonly rate: number;
-  /** How many blocks, transactions and accounts are looked at. */
+  /** How many blocks, transactions and accounts are asked for. */
   readonly samples: number;
-  /** How long a block that is due is waited for, in seconds. */
+  /** How long to wait for a block that is due, in seconds. */
   readonly patience: number;
   /** Whether the findings are printed as JSON. */
   readonly json: boolean;
 }
 
-/** A command line that cannot be followed; its message says what is wrong. */
+/** An invalid command line; the message says what is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -22,7 +22,7 @@ export class UsageError extends Error {
 export const USAGE =
   'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15] [--json]';
 
-/** What the process says by its end. Those above 1 are of sysexits.h. */
+/** The exit codes of the process. Those above 1 are from sysexits.h. */
 export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, incomplete: 75 } as const;
 
 export const HELP = `${USAGE}

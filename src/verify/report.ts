@@ -1,14 +1,14 @@
-/** `unclear`: the indexer gave nothing that could be compared, or had nothing to ask for. */
+/** `unclear`: the indexer gave no answer to compare with, or had nothing to ask for. */
 export type Result = 'ok' | 'unclear' | 'violation';
 
 /** One line of the table. */
 export interface Finding {
   readonly check: string;
   readonly asked: string;
-  /** What is wrong: none of it when all is well. */
+  /** What is wrong; empty if nothing is. */
   readonly problems: readonly string[];
   readonly detail: string;
-  /** Nothing could be compared, for the reason in `detail`. */
+  /** The check could not be made, for the reason in `detail`. */
   readonly unclear?: boolean;
 }
 
@@ -19,7 +19,7 @@ const RESULT_WIDTH = 9;
 /** Lines of a table, or an object in JSON for each check. */
 export type ReportForm = 'table' | 'json';
 
-/** A line is printed as soon as its check is done, for a run takes minutes. */
+/** Prints the findings. Each line is printed as soon as its check is done, because a run takes minutes. */
 export class Report {
   readonly #print: (line: string) => void;
   readonly #form: ReportForm;
@@ -31,12 +31,12 @@ export class Report {
     this.#form = form;
   }
 
-  /** How many checks came to that. */
+  /** The number of checks with this result. */
   count(result: Result): number {
     return this.#counts[result];
   }
 
-  /** What could not be checked, and why; empty when the run was complete. */
+  /** The checks that could not be made, and why; empty after a complete run. */
   get unclear(): readonly string[] {
     return this.#unclear;
   }
@@ -55,17 +55,17 @@ export class Report {
       this.#print(JSON.stringify({ check, asked, result, problems, detail }));
       return;
     }
-    // What is wrong has to be asked for again by hand, so it is not shortened.
+    // Show a violation in full, so that it can be asked for again by hand.
     const shown = result === 'violation' ? asked : shorten(asked);
     this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
   }
 
-  /** The check could not be made, for this reason: it counts as unclear, and so the run as incomplete. */
+  /** Reports that a check could not be made, and why. It counts as unclear, and makes the run incomplete. */
   notAsked(check: string, asked: string, reason: string): void {
     this.add({ check, asked, problems: [], detail: reason, unclear: true });
   }
 
-  /** What it all came to, after so many requests to an indexer in so many seconds. */
+  /** Prints the summary, with the number of requests to the indexer and the seconds they took. */
   end(indexer: string, requests: number, seconds: number): void {
     const { ok, unclear, violation } = this.#counts;
     if (this.#form === 'json') {

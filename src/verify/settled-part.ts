@@ -1,23 +1,23 @@
 import { isObject } from './body-shape.ts';
 
-/** Mutable even where the rest is final: names and interfaces of accounts. */
+/** Members that can change even in a final answer: names and interfaces of accounts. */
 const MUTABLE: readonly string[] = ['address_book', 'metadata'];
 
-/** Whether two answers agree in all that must not change. */
+/** Whether two answers agree in everything that must not change. */
 export function isUnchanged(before: unknown, after: unknown): boolean {
   const [one, other] = [settledPart(before), settledPart(after)];
   return one.length === other.length && one.every((text, at) => text === other[at]);
 }
 
-/** Whether all that must not change is still there; more may have come. */
+/** Whether a later answer still holds everything that must not change; it may hold more. */
 export function hasOnlyGrown(before: unknown, after: unknown): boolean {
   const present = new Set(settledPart(after));
   return settledPart(before).every((text) => present.has(text));
 }
 
 /**
- * What must not change in a final answer, as texts in a fixed order: its rows, and its other members but the mutable
- * ones. The indexer keeps no order of rows.
+ * What must not change in a final answer, as sorted texts: its rows, and its other members except the mutable ones.
+ * Sorted, because the indexer returns rows in no fixed order.
  */
 function settledPart(body: unknown): readonly string[] {
   if (!isObject(body)) return [JSON.stringify(body) ?? ''];

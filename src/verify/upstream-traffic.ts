@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where undici, ours and the one in Node's `fetch`, tells of every request that it makes. */
+/** The channel on which undici, ours and the one in Node's `fetch`, announces every request that it makes. */
 const REQUEST_CHANNEL = 'undici:request:create';
 
 export interface UpstreamTrafficOptions {
@@ -12,8 +12,9 @@ export interface UpstreamTrafficOptions {
 }
 
 /**
- * Every request to the indexer that leaves this process: those of the proxy, its background refreshes included, and our
- * own. Counted where they are made, so that neither the rate nor a check depends on what the proxy says of itself.
+ * Counts and paces all requests to the indexer that leave this process: those of the proxy, including background
+ * refreshes, and our own. They are counted in undici, so that neither the rate nor a check depends on what the proxy
+ * reports.
  */
 export class UpstreamTraffic {
   readonly #origin: string;
@@ -32,7 +33,7 @@ export class UpstreamTraffic {
     return this.#count;
   }
 
-  /** Resolves when one more request may be made. What turns out to need none costs the next one no time. */
+  /** Resolves when one more request may be made. Only a request that is really sent delays the next one. */
   async slot(): Promise<void> {
     for (;;) {
       const waitMs = this.#freeAt - performance.now();
@@ -41,12 +42,12 @@ export class UpstreamTraffic {
     }
   }
 
-  /** Nothing goes out for that long: the indexer asked for a pause. */
+  /** Sends nothing for so long, because the indexer asked for a pause. */
   pause(ms: number): void {
     this.#freeAt = Math.max(this.#freeAt, performance.now() + ms);
   }
 
-  /** Ends the counting. */
+  /** Stops counting. */
   close(): void {
     unsubscribe(REQUEST_CHANNEL, this.#onRequest);
   }

@@ -12,7 +12,7 @@ import { Report } from './report.ts';
 import type { Run } from './run.ts';
 import { UpstreamTraffic } from './upstream-traffic.ts';
 
-/** What the command is given by its process. */
+/** What the command gets from its process. */
 export interface Surroundings {
   /** After the program's name. */
   readonly args: readonly string[];
@@ -25,10 +25,10 @@ interface Writer {
   write(text: string): void;
 }
 
-/** Longer than in service: a slow answer is no wrong one. */
+/** Longer than in service: a slow answer is not a wrong one. */
 const UPSTREAM_TIMEOUT = '30s';
 
-/** Runs the command and gives its exit code. Writes what it finds, and in one line what keeps it from looking. */
+/** Runs the command and returns its exit code. Writes its findings, or one line that says why it cannot run. */
 export async function verify(surroundings: Surroundings): Promise<number> {
   const { args, stdout, stderr } = surroundings;
   try {
@@ -89,7 +89,7 @@ async function check(run: Run, options: VerifyOptions): Promise<void> {
   await checkBadInput(run);
   await checkUnknown(run);
   await checkBlocks(run, sample);
-  // Before these answers are cached for another reason.
+  // Must run before other checks cache these answers.
   await checkSpellings(run, sample);
   await checkAdjacent(run, sample);
   await checkOddInput(run, sample);

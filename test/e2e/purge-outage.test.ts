@@ -18,7 +18,9 @@ describe('while Redis is away', () => {
     await expect.poll(() => one.log.some(({ msg }) => msg === 'no connection to Redis')).toBe(true);
     const { status, text } = await purge(one, { seqno: world.seqno });
     expect(status).toBe(503);
-    expect(JSON.parse(text).error).toMatch(/^this instance is purged; Redis did not take it \(.+repeat the purge/);
+    expect(JSON.parse(text).error).toMatch(
+      /^this instance is purged, but Redis did not accept the purge \(.+repeat the purge/,
+    );
     expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss' });
     expect((await ask(other, target)).cache).toMatchObject({ hit: true });
     await world.redis.restart();

@@ -15,11 +15,8 @@ const CONNECTIONS = 32;
 /** Answers that are requested once more afterwards; they must be hits. */
 const CHECKED = 500;
 
-/**
- * Fills a cache with answers that it does not have yet, and resolves with the bytes of their bodies. Rejects when a request
- * fails or the cache did not keep the answers.
- */
-export async function fill({ port, indexerPort, sizeKb, from, until }: FillOrder): Promise<number> {
+/** Requests answers that a cache does not have yet, and resolves with the bytes of their bodies. Rejects when a request fails. */
+export async function fill({ port, sizeKb, from, until }: FillOrder): Promise<number> {
   const connections = new Connections(port);
   const ask = async (number: number) => {
     const { promise, resolve } = Promise.withResolvers<Heard | Lost>();
@@ -39,15 +36,20 @@ export async function fill({ port, indexerPort, sizeKb, from, until }: FillOrder
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  connections.close();
+  return bytes;
+}
 
+/** Rejects when a cache did not keep the answers that it was filled with. */
+export async function checkKept({ port, indexerPort, sizeKb, from, until }: FillOrder): Promise<void> {
   const before = await indexerRequests(indexerPort);
   const step = Math.max(1, Math.floor((until - from) / CHECKED));
   let checked = 0;
-  for (let number = from; number < until; number += step, checked++) await ask(number);
+  for (let number = from; number < until; number += step, checked++) {
+    await fill({ port, indexerPort, sizeKb, from: number, until: number + 1 });
+  }
   const missing = (await indexerRequests(indexerPort)) - before;
-  connections.close();
   if (missing > checked / 100) throw new Error(`${missing} of ${checked} answers were not kept`);
-  return bytes;
 }
 
 async function indexerRequests(port: number): Promise<number> {

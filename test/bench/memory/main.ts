@@ -7,13 +7,13 @@ import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { freePort, PinnedProcess } from '../peers/pinned-process.ts';
 import { startToncachePeer } from '../peers/toncache.ts';
-import { fill } from './fill.ts';
+import { checkKept, fill } from './fill.ts';
 import { settledRss } from './rss.ts';
 import { measureTiers, TIER_HEAD } from './tier.ts';
 
-// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows; then the
-// same for the memory tier alone, with bodies as they are and with gzip. Some minutes, everything on 127.0.0.1. Needs Linux.
-// `--tier` leaves the first part out.
+// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows; how much it
+// has when more was written than its bound; and the growth of the memory tier alone, with bodies as they are and with gzip.
+// Some minutes, everything on 127.0.0.1. Needs Linux. `--tier` leaves all but the last out.
 
 /** About 200 MB each; `--percent 10` fills a tenth of that. */
 const FILLS = [
@@ -22,7 +22,13 @@ const FILLS = [
   { sizeKb: 30, entries: 8000 },
 ];
 /** More than all entries need, so that none is evicted. */
-const MEMORY_MAX_SIZE = '2GiB';
+const ROOMY = '2GiB';
+/** Of these far more is written than fits: about 600 MB each. */
+const FULL = [
+  { sizeKb: 2, entries: 320_000, maxSize: '256MiB' },
+  { sizeKb: 5, entries: 110_000, maxSize: '64MiB' },
+  { sizeKb: 5, entries: 110_000, maxSize: '256MiB' },
+];
 /** Entries that are filled before the first measurement, because a process grows when it first works; not counted. */
 const WARM_UP_SHARE = 0.02;
 const MIB = 1024 * 1024;
@@ -44,13 +50,39 @@ const machine = describeMachine();
 console.log(`${machine.cpu}, ${machine.system}, Node ${machine.node}, ${new Date().toISOString().slice(0, 10)}\n`);
 if (!values.tier) {
   const rows: string[][] = [];
-  for (const { sizeKb, entries } of FILLS) rows.push(await measure(sizeKb, Math.round((entries * percent) / 100)));
+  for (const { sizeKb, entries } of FILLS) {
+    const { bytes, before, after } = await measure(sizeKb, share(entries), ROOMY, checkKept);
+    const added = ((after - before) / bytes).toFixed(2);
+    rows.push([String(sizeKb), String(share(entries)), mib(bytes), mib(before), mib(after), added]);
+  }
   const head = ['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'];
   console.log(`${markdownTable(head, rows)}\n`);
+  const fullRows: string[][] = [];
+  for (const { sizeKb, entries, maxSize } of FULL) {
+    const { bytes, after } = await measure(sizeKb, share(entries), maxSize);
+    fullRows.push([maxSize, String(sizeKb), mib(bytes), mib(after)]);
+  }
+  console.log(`${markdownTable(['MEMORY_MAX_SIZE', 'KB', 'written MiB', 'RSS MiB'], fullRows)}\n`);
 }
 console.log(markdownTable(TIER_HEAD, await measureTiers(percent)));
 
-async function measure(sizeKb: number, entries: number): Promise<string[]> {
+function share(entries: number): number {
+  return Math.round((entries * percent) / 100);
+}
+
+function mib(bytes: number): string {
+  return (bytes / MIB).toFixed(0);
+}
+
+interface Filled {
+  /** Of all bodies. */
+  readonly bytes: number;
+  /** Resident bytes of toncache. */
+  readonly before: number;
+  readonly after: number;
+}
+
+async function measure(sizeKb: number, entries: number, maxSize: string, check?: typeof checkKept): Promise<Filled> {
   const folder = await mkdtemp(join(tmpdir(), 'toncache-memory-'));
   try {
     const indexerPort = await freePort();
@@ -69,23 +101,16 @@ async function measure(sizeKb: number, entries: number): Promise<string[]> {
       cores: EVERY_CORE,
       indexerPort,
       folder,
-      environment: { MEMORY_MAX_SIZE },
+      environment: { MEMORY_MAX_SIZE: maxSize },
     });
     const port = Number(new URL(server.placeOf({ kind: 'hits', sizeKb, urls: 1, gzip: false })?.origin ?? '').port);
     const warmUp = Math.ceil(entries * WARM_UP_SHARE);
     await fill({ port, indexerPort, sizeKb, from: 0, until: warmUp });
     const before = await settledRss(server.pid);
-    const bytes = await fill({ port, indexerPort, sizeKb, from: warmUp, until: warmUp + entries });
-    const after = await settledRss(server.pid);
-    const mib = (value: number) => (value / MIB).toFixed(0);
-    return [
-      String(sizeKb),
-      String(entries),
-      mib(bytes),
-      mib(before),
-      mib(after),
-      ((after - before) / bytes).toFixed(2),
-    ];
+    const order = { port, indexerPort, sizeKb, from: warmUp, until: warmUp + entries };
+    const bytes = await fill(order);
+    await check?.(order);
+    return { bytes, before, after: await settledRss(server.pid) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
