@@ -95,7 +95,7 @@ export function openStream(dependencies: OpenStreamDependencies, settings: Setti
       return;
     }
     report({ name: 'stream-event', type: frame.type });
-    freshness.onEvent(frame.names, frame.type === 'trace_invalidated');
+    freshness.onEvent(frame);
   };
   const connection = new StreamConnection({
     open: dependencies.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),

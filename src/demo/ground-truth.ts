@@ -5,7 +5,7 @@ import { accountsIn, renderAddressBook, renderMetadata } from '../simulator/rend
 import { renderBlock } from '../simulator/render-block.ts';
 import { renderTrace } from '../simulator/render-trace.ts';
 import { renderTransaction } from '../simulator/render-transaction.ts';
-import { knownTransactions, type Trace, type Transaction } from '../simulator/trace.ts';
+import { changesOf, knownTransactions, type Trace, type Transaction } from '../simulator/trace.ts';
 import type { ClientCall } from './client.ts';
 
 /** The right answer to a call for a while: from `fromAt` until `untilAt`, epoch ms. */
@@ -78,16 +78,7 @@ function pendingTruths(
 ): readonly Truth[] {
   const actionTypes = expandActionTypes(actionsVersion === undefined ? [] : [actionsVersion]);
   const inOrder = traces.toSorted((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
-  const changes = traces.flatMap(({ emulatedAt, goneAt, transactions }) => [
-    emulatedAt,
-    goneAt,
-    ...transactions.flatMap((transaction) => [
-      transaction.emulatedAt,
-      transaction.confirmedAt,
-      transaction.finalizedAt,
-    ]),
-  ]);
-  return truthsBetween(changes, (instant) => {
+  return truthsBetween(traces.flatMap(changesOf), (instant) => {
     const pending = inOrder.filter(
       (trace) => trace.emulatedAt <= instant && instant < trace.goneAt && isAsked(knownTransactions(trace, instant)),
     );

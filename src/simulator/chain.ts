@@ -23,6 +23,8 @@ export interface ChainOptions {
   readonly lateShare?: number;
   /** Share (0..1) of traces that are emulated and never executed. Default 0; those of `send` always execute. */
   readonly invalidatedShare?: number;
+  /** How long after each change of a trace its actions follow, as the classifier takes. Default: they change with it. */
+  readonly classifierDelayMs?: number;
   /** Every fifth block set becomes visible two and a half block times late, after its successors. Default false. */
   readonly outOfOrder?: boolean;
 }
@@ -154,10 +156,16 @@ export class Chain {
     );
   }
 
-  /** Removes a pending trace without an event, as the indexer does with one that is final or too old. */
-  vanish(externalHash: string): void {
+  /**
+   * Removes a pending trace without an event, as the indexer does with one that is final or too old.
+   * @param at When, epoch ms. Default: now.
+   */
+  vanish(externalHash: string, at = this.#now): void {
     const trace = this.#traces.get(externalHash);
-    if (trace !== undefined) this.#live.delete(trace);
+    if (trace === undefined || trace.goneAt <= at) return;
+    const vanishing = { ...trace, goneAt: at };
+    this.#traces.set(externalHash, vanishing);
+    if (this.#live.delete(trace) && at > this.#now) this.#live.add(vanishing);
   }
 
   /** A block drops the transaction of an account: without an event the trace leaves its answer, and no other's. */
@@ -188,7 +196,9 @@ export class Chain {
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
     const late = random.chance(this.#options.lateShare ?? 0.15);
-    const trace = planTrace({ sender, externalHash, sentAt, late, invalidated }, this.clock, this.accounts, random);
+    const { classifierDelayMs } = this.#options;
+    const seed = { sender, externalHash, sentAt, late, invalidated, classifierDelayMs };
+    const trace = planTrace(seed, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
     if (!invalidated) for (const transaction of trace.transactions) this.#blockSets.add(transaction);

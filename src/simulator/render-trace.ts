@@ -2,7 +2,7 @@ import { LATER_TYPES } from './action-types.ts';
 import type { Dialect } from './dialect.ts';
 import { renderTransaction } from './render-transaction.ts';
 import { digest } from './seeded-random.ts';
-import { finalityAt, knownTransactions, type Trace, type Transaction } from './trace.ts';
+import { classifiedOf, finalityAt, knownTransactions, leastFinality, type Trace, type Transaction } from './trace.ts';
 
 /** Under which conditions a trace is rendered. */
 export interface TraceView {
@@ -19,8 +19,9 @@ function actionTypesOf(trace: Trace): readonly string[] {
   return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
-/** The actions of the known part of a trace, of the types that the client can read. */
-export function renderActions(trace: Trace, known: readonly Transaction[], actionTypes: readonly string[]): object[] {
+/** The actions of a trace as it was at an instant (epoch ms), of the types that the client can read. */
+export function renderActions(trace: Trace, instant: number, actionTypes: readonly string[]): object[] {
+  const known = knownTransactions(trace, instant);
   const [first] = known;
   const last = known.at(-1);
   if (first === undefined || last === undefined) return [];
@@ -37,6 +38,7 @@ export function renderActions(trace: Trace, known: readonly Transaction[], actio
     type,
     details: { source: first.account.address, destination: last.account.address, value: '250000000', comment: null },
     trace_external_hash: trace.externalHash,
+    ...(trace.classifierDelayMs === undefined ? {} : { finality: leastFinality(known, instant) }),
   }));
 }
 
@@ -54,6 +56,7 @@ export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: Tra
   const [root] = known;
   const last = known.at(-1);
   const pendingMessages = known.flatMap(({ children }) => children).length - (known.length - 1);
+  const classified = classifiedOf(trace, instant);
   const byHash = known.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
   return {
     trace_id: trace.id,
@@ -69,10 +72,10 @@ export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: Tra
       messages: known.length + pendingMessages,
       transactions: known.length,
       pending_messages: pendingMessages,
-      classification_state: 'ok',
+      classification_state: classified === undefined ? 'unclassified' : 'ok',
     },
     is_incomplete: pendingMessages > 0,
-    actions: renderActions(trace, known, actionTypes),
+    actions: classified === undefined ? [] : renderActions(trace, classified, actionTypes),
     trace: root === undefined ? null : renderNode(root, new Set(known)),
     transactions_order: known.map(({ hash }) => hash),
     transactions: Object.fromEntries(

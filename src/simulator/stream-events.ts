@@ -4,7 +4,15 @@ import { renderActions, renderTrace } from './render-trace.ts';
 import { renderTransaction } from './render-transaction.ts';
 import type { StreamFaults } from './stream-faults.ts';
 import type { StreamSubscription } from './stream-subscription.ts';
-import { type Finality, finalityAt, knownTransactions, type Trace, type Transaction } from './trace.ts';
+import {
+  classifiedOf,
+  type Finality,
+  finalityAt,
+  knownTransactions,
+  leastFinality,
+  type Trace,
+  type Transaction,
+} from './trace.ts';
 
 /**
  * What the server learns of a trace at an instant: emulated transactions came, blocks were confirmed or finalized, it
@@ -17,7 +25,6 @@ export interface StreamStep {
   readonly at: number;
 }
 
-const ORDER: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
 const EVERY_TYPE = expandActionTypes(['latest']);
 
 /** The steps of a trace after `from`, up to `to` (epoch ms), in their order. */
@@ -29,7 +36,8 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
   const step = (kind: StreamStep['kind']) => (at: number) => ({ kind, trace, at });
   const steps = [...executed.map(step('executed')), ...emulated.map(step('emulated'))];
   if (classifierDelayMs !== undefined) {
-    steps.push(...[...new Set([...emulated, ...executed])].map((at) => step('classified')(at + classifierDelayMs)));
+    const delayMs = trace.classifierDelayMs ?? classifierDelayMs;
+    steps.push(...[...new Set([...emulated, ...executed])].map((at) => step('classified')(at + delayMs)));
   }
   if (trace.invalidated) {
     steps.push(step('invalidated')(Math.max(trace.emulatedAt, trace.goneAt - invalidationLeadMs)));
@@ -65,7 +73,7 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
   }
   if (kind === 'invalidated') return [];
   const events: StreamEvent[] = [];
-  const actions = classifiedActions(trace, known);
+  const actions = classifiedActions(trace, known, at);
   const accounts = known.map(({ account }) => account.address);
   if (to.types.has('actions') && actions.length > 0 && accounts.some((address) => to.addresses.has(address))) {
     events.push(event('actions', { actions }));
@@ -77,16 +85,11 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
   return events;
 }
 
-function classifiedActions(trace: Trace, known: readonly Transaction[]): object[] {
+function classifiedActions(trace: Trace, known: readonly Transaction[], at: number): object[] {
   const accounts = [...new Set(known.map(({ account }) => account.address))];
-  return renderActions(trace, known, EVERY_TYPE).map((action) => ({
+  return renderActions(trace, classifiedOf(trace, at) ?? at, EVERY_TYPE).map((action) => ({
     ...action,
     trace_external_hash_norm: trace.externalHash,
     accounts,
   }));
-}
-
-function leastFinality(transactions: readonly Transaction[], at: number): Finality {
-  const least = Math.min(...transactions.map((it) => ORDER.indexOf(finalityAt(it, at) ?? 'pending')));
-  return ORDER[least] ?? 'pending';
 }

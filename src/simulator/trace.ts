@@ -16,6 +16,9 @@ export interface Message {
   readonly createdAt: number;
 }
 
+/** The least final first. */
+const FINALITIES: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
+
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
   /** Canonical hash. */
@@ -50,6 +53,8 @@ export interface Trace {
   readonly goneAt: number;
   /** An invalidated trace is emulated and then gone; no masterchain block ever commits it. */
   readonly invalidated: boolean;
+  /** How long after each change of its transactions its actions follow, ms; `undefined` where they change with it. */
+  readonly classifierDelayMs: number | undefined;
 }
 
 /** The external message and options that a trace is drawn from. */
@@ -61,6 +66,7 @@ export interface TraceSeed {
   /** One part of the tree executes seconds after the rest. */
   readonly late: boolean;
   readonly invalidated: boolean;
+  readonly classifierDelayMs?: number | undefined;
 }
 
 // The parent (by its place) of each transaction after the first: a plain transfer, a jetton transfer with its
@@ -136,6 +142,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     // Longer than a masterchain block can be late in the database, so that a trace is always pending or in a block.
     goneAt: seed.invalidated ? emulatedAt + 3 * blockMs : lastCommittedAt + 3 * blockMs,
     invalidated: seed.invalidated,
+    classifierDelayMs: seed.classifierDelayMs,
   };
 }
 
@@ -154,7 +161,32 @@ export function finalityAt(transaction: Transaction, instant: number): Finality 
   return instant >= transaction.emulatedAt ? 'pending' : undefined;
 }
 
+/** How sure the least sure of these is at an instant (epoch ms). */
+export function leastFinality(transactions: readonly Transaction[], instant: number): Finality {
+  const least = Math.min(...transactions.map((it) => FINALITIES.indexOf(finalityAt(it, instant) ?? 'pending')));
+  return FINALITIES[least] ?? 'pending';
+}
+
 /** The part of a trace that is known at an instant (epoch ms), parents before children. */
 export function knownTransactions(trace: Trace, instant: number): readonly Transaction[] {
   return trace.transactions.filter((transaction) => finalityAt(transaction, instant) !== undefined);
+}
+
+/** Every instant at which something of a trace changes, epoch ms; in no order, some twice, `Infinity` for never. */
+export function changesOf(trace: Trace): readonly number[] {
+  const { classifierDelayMs: delayMs, emulatedAt, goneAt } = trace;
+  const changes = changesOfTransactions(trace);
+  return [emulatedAt, goneAt, ...changes, ...(delayMs === undefined ? [] : changes.map((at) => at + delayMs))];
+}
+
+/** The instant (epoch ms) that the actions are of which a trace has at another one; undefined before its classification. */
+export function classifiedOf(trace: Trace, instant: number): number | undefined {
+  const { classifierDelayMs: delayMs } = trace;
+  if (delayMs === undefined) return instant;
+  const classified = changesOfTransactions(trace).filter((at) => at + delayMs <= instant);
+  return classified.length === 0 ? undefined : Math.max(...classified);
+}
+
+function changesOfTransactions({ transactions }: Trace): readonly number[] {
+  return transactions.flatMap((one) => [one.emulatedAt, one.confirmedAt, one.finalizedAt]);
 }

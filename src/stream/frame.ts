@@ -1,7 +1,13 @@
 /** What one message of the Streaming API v2 says. */
 export type Frame =
-  /** Something changed that belongs to these accounts (`0:UPPERCASE HEX`) and normalized hashes (padded base64). */
-  | { readonly kind: 'event'; readonly type: EventType; readonly names: readonly string[] }
+  /** Something changed that belongs to this trace (its normalized hash in padded base64) and accounts (`0:UPPERCASE HEX`). */
+  | {
+      readonly kind: 'event';
+      readonly type: EventType;
+      /** `undefined` where an event names accounts alone. */
+      readonly trace: string | undefined;
+      readonly accounts: readonly string[];
+    }
   | { readonly kind: 'reply'; readonly id: string | undefined; readonly status: string }
   | { readonly kind: 'error'; readonly id: string | undefined; readonly error: string }
   | { readonly kind: 'bad'; readonly reason: string };
@@ -47,32 +53,32 @@ export function parseFrame(data: unknown): Frame {
   if (typeof error === 'string') return { kind: 'error', id, error: error.slice(0, LONGEST_ERROR) };
   if (typeof status === 'string') return { kind: 'reply', id, status };
   if (typeof type !== 'string') return { kind: 'bad', reason: 'no type, status or error' };
-  const names = namesIn(message);
-  return names.size > 0
-    ? { kind: 'event', type: typeOf(type), names: [...names] }
-    : { kind: 'bad', reason: 'an event that names nothing' };
+  const [trace] = namesAmong([message['trace_external_hash_norm']]);
+  const accounts = accountsIn(message);
+  return trace === undefined && accounts.length === 0
+    ? { kind: 'bad', reason: 'an event that names nothing' }
+    : { kind: 'event', type: typeOf(type), trace, accounts };
 }
 
 function parseFront(data: string): Frame {
   const [, type, hash] = FRONT.exec(data) ?? [];
   return type === undefined || hash === undefined
     ? { kind: 'bad', reason: 'too large' }
-    : { kind: 'event', type: typeOf(type), names: [hash] };
+    : { kind: 'event', type: typeOf(type), trace: hash, accounts: [] };
 }
 
 function typeOf(type: string): EventType {
   return EVENT_TYPES.find((known) => known === type) ?? 'other';
 }
 
-function namesIn(event: Readonly<Record<string, unknown>>): Set<string> {
+function accountsIn(event: Readonly<Record<string, unknown>>): string[] {
   const rows = [...valuesOf(event['transactions']), ...valuesOf(event['actions'])].filter(isObject);
-  const names = [
-    event['trace_external_hash_norm'],
-    event['account'],
-    ...rows.map(({ account }) => account),
-    ...rows.flatMap(({ accounts }) => valuesOf(accounts)),
-  ];
-  return new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''));
+  const accounts = rows.flatMap(({ accounts }) => valuesOf(accounts));
+  return namesAmong([event['account'], ...rows.map(({ account }) => account), ...accounts]);
+}
+
+function namesAmong(values: readonly unknown[]): string[] {
+  return [...new Set(values.filter((value) => typeof value === 'string' && value !== ''))] as string[];
 }
 
 /** Transactions are a list in one event and a map by hash in another. */

@@ -1,8 +1,9 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
-import { POLLED_WITHIN_MS } from './polled-keys.ts';
+import type { Frame } from './frame.ts';
 import type { Ticks } from './ticks.ts';
+import { TraceEvents } from './trace-events.ts';
 import type { Watch } from './watch.ts';
 import type { Watches } from './watches.ts';
 
@@ -36,6 +37,12 @@ export interface ObtainedAnswer {
   readonly entry: Entry;
 }
 
+/**
+ * An event refreshes what was asked for within this, in milliseconds: of what is polled less often the next change is often
+ * there before the next request, which waits for its own load otherwise.
+ */
+const REFRESHED_WITHIN_MS = 500;
+
 /** An event is missed when none came in this long after the change was seen, in milliseconds. */
 const EVENT_WITHIN_MS = 500;
 
@@ -48,6 +55,7 @@ const EVENT_WITHIN_MS = 500;
 export class PushedFreshness {
   readonly #dependencies: PushedFreshnessDependencies;
   readonly #options: PushedFreshnessOptions;
+  readonly #traces = new TraceEvents();
 
   constructor(dependencies: PushedFreshnessDependencies, options: PushedFreshnessOptions) {
     this.#dependencies = dependencies;
@@ -68,15 +76,17 @@ export class PushedFreshness {
     const copy = { ...entry, watched: { mark } };
     if (watchable === undefined) return copy;
     const hasRoom = watches.setNames(watch, [...watchable.accounts, ...watchable.traces]);
-    if (watch.isMissed(watchable.state)) this.#expectEvent(watch, watch.answeredMark);
-    if (watch.answer?.watchable.traces.some((trace) => !watchable.traces.includes(trace))) {
-      watch.expectUnsaid(monotonic());
-    }
+    const now = monotonic();
+    // Events of a trace that the answer before did not list were not events of this watch.
+    watch.eventTick = Math.max(watch.eventTick, this.#traces.latestOf(watchable.traces));
+    if (watch.isMissed(watchable)) this.#expectEvent(watch, watch.answeredMark);
+    if (watch.hasLostUnsaid(watchable)) watch.expectUnsaid(now);
     const isStretched =
       hasRoom &&
       watchable.isAnnounced &&
       stretchedMs > entry.lifetime &&
-      watch.isQuiet(mark, monotonic()) &&
+      watch.isQuiet(mark, now) &&
+      !this.#traces.isLeaving(watchable.traces, now) &&
       this.#isCovered(watch, mark) &&
       isTrusted();
     watch.answer = { mark, watchable, isStretched };
@@ -94,13 +104,19 @@ export class PushedFreshness {
     return { ...entry, ...watched.unstretched };
   }
 
-  /** An event named accounts and hashes. After an invalidation a trace leaves without a further event, up to 10 s later. */
-  onEvent(names: readonly string[], isInvalidation: boolean): void {
+  /**
+   * Something changed. An event of a trace concerns the keys whose answer lists it and those that ask for one of its accounts,
+   * which may list it now. It does not concern those whose answer lists another trace of the same accounts.
+   */
+  onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, ticks, now, monotonic } = this.#dependencies;
-    const at = { tick: ticks.next(), now: now(), monotonic: monotonic() };
-    for (const watch of watches.watching(names)) {
-      if (isInvalidation) watch.expectUnsaid(at.monotonic);
-      watch.named(at, () => void this.#refresh(watch));
+    const at = { type, tick: ticks.next(), now: now(), monotonic: monotonic() };
+    const watching = watches.watching(trace === undefined ? accounts : [trace, ...accounts]);
+    if (trace !== undefined && watching.size > 0) {
+      this.#traces.note(trace, at.tick, at.monotonic, type === 'trace_invalidated');
+    }
+    for (const watch of watching) {
+      if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));
     }
   }
 
@@ -120,7 +136,7 @@ export class PushedFreshness {
 
   async #refresh(watch: Watch): Promise<void> {
     const { refresh, monotonic } = this.#dependencies;
-    if (watch.isRefreshed || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
+    if (watch.isRefreshed || monotonic() - watch.askedAt > REFRESHED_WITHIN_MS) return;
     watch.isRefreshed = true;
     await refresh(watch.call, watch.key);
     // The refresh may have joined a load that had asked before the event, or another event came during it.

@@ -1,6 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
+import type { EventType } from './frame.ts';
 
 /** An answer to a watched key. */
 export interface WatchedAnswer {
@@ -12,17 +13,27 @@ export interface WatchedAnswer {
 /** A watch that begins. */
 type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
 
-/** When an event came: its tick, epoch and monotonic milliseconds. */
+/** An event, and when it came: its tick, epoch and monotonic milliseconds. */
 interface EventInstant {
+  readonly type: EventType;
   readonly tick: number;
   readonly now: number;
   readonly monotonic: number;
 }
 
-/** After a trace left the answer or was invalidated, in milliseconds: what follows can come without an event. */
+/** After a trace left the answer without a word, in milliseconds: more may change so. */
 const SETTLES_MS = 10_000;
 
-/** Events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
+/** The events of one change come 1 to 7 ms apart: so long a refresh waits for them, in milliseconds. */
+const GATHER_MS = 10;
+
+/**
+ * The classifier says 0.1 to 0.2 s after a change what actions it is, and within 0.4 s the next change follows in most traces.
+ * One refresh is for both: actions wait for so long, in milliseconds, and are no later than without a stream.
+ */
+const CLASSIFIED_MS = 300;
+
+/** Other events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
 const APART_MS = 100;
 
 /** One polled key, and what the stream said of it. */
@@ -44,7 +55,9 @@ export class Watch {
   #outdatedAt = Number.NEGATIVE_INFINITY;
   #outdatedMonotonic = Number.NEGATIVE_INFINITY;
   #settlesUntil = Number.NEGATIVE_INFINITY;
-  #later: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #outdateLater: NodeJS.Timeout | undefined;
+  #refreshLater: NodeJS.Timeout | undefined;
 
   constructor({ call, key, ownNames, askedAt, eventTick }: NewWatch) {
     this.call = call;
@@ -74,34 +87,69 @@ export class Watch {
   }
 
   /** Whether a new answer shows another state than the stretched one before, of which no event came. */
-  isMissed(state: string): boolean {
+  isMissed({ state }: Watchable): boolean {
     const { answer } = this;
     return answer?.isStretched === true && answer.watchable.state !== state && this.eventTick <= answer.mark;
   }
 
-  /** A trace left its answer, or will without a further event. `now` in monotonic ms. */
+  /** Whether a trace has left that was not final, and no event said so. */
+  hasLostUnsaid({ traces }: Watchable): boolean {
+    const { answer } = this;
+    if (answer === undefined || !answer.watchable.isAnnounced || this.eventTick > answer.mark) return false;
+    return answer.watchable.traces.some((trace) => !traces.includes(trace));
+  }
+
+  /** Whether an event can be one of its answer: of a listed trace, or of an account that is asked for. */
+  isConcerned(trace: string | undefined, accounts: readonly string[]): boolean {
+    if (trace === undefined || this.answer?.watchable.traces.includes(trace) === true) return true;
+    return accounts.some((account) => this.ownNames.includes(account));
+  }
+
+  /** A trace left its answer without a word: more may change so. `now` in monotonic ms. */
   expectUnsaid(now: number): void {
     this.#settlesUntil = now + SETTLES_MS;
   }
 
-  /** An event named it: its answers are stale at once or, when they were a moment ago, soon. Calls `onStale` then. */
-  named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
+  /**
+   * An event is one of it: its answers are stretched no longer, and stale at once or, when they were a moment ago, soon. Calls
+   * `onStale` when the events of the same change have come too.
+   */
+  named({ tick, now, monotonic, type }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;
     this.#eventAt = now;
-    if (this.#later !== undefined) return;
-    const waitMs = this.#outdatedMonotonic + APART_MS - monotonic;
-    const outdate = () => {
-      this.#later = undefined;
-      this.#outdatedMonotonic = Math.max(monotonic, monotonic + waitMs);
-      this.#outdatedTick = this.eventTick;
-      this.#outdatedAt = this.#eventAt;
-      if (this.isBehind) onStale();
-    };
-    if (waitMs <= 0) outdate();
-    else this.#later = setTimeout(outdate, waitMs).unref();
+    const sinceMs = monotonic - this.#outdatedMonotonic;
+    const isClassification = type === 'actions' || type === 'trace';
+    if (sinceMs <= GATHER_MS) {
+      this.#outdate(this.#outdatedMonotonic);
+    } else if (isClassification || sinceMs < APART_MS) {
+      this.#outdateBy(monotonic + (isClassification ? CLASSIFIED_MS : APART_MS - sinceMs), monotonic, onStale);
+    } else {
+      this.#outdate(monotonic);
+      this.#refreshLater = setTimeout(() => this.isBehind && onStale(), GATHER_MS).unref();
+    }
   }
 
   end(): void {
-    clearTimeout(this.#later);
+    clearTimeout(this.#outdateLater);
+    clearTimeout(this.#refreshLater);
+  }
+
+  /** Makes its answers stale at that instant, monotonic ms, unless something does so before it. */
+  #outdateBy(dueAt: number, monotonic: number, onStale: () => void): void {
+    if (dueAt >= this.#dueAt) return;
+    clearTimeout(this.#outdateLater);
+    this.#dueAt = dueAt;
+    this.#outdateLater = setTimeout(() => {
+      this.#outdate(dueAt);
+      if (this.isBehind) onStale();
+    }, dueAt - monotonic).unref();
+  }
+
+  #outdate(monotonic: number): void {
+    clearTimeout(this.#outdateLater);
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#outdatedMonotonic = monotonic;
+    this.#outdatedTick = this.eventTick;
+    this.#outdatedAt = this.#eventAt;
   }
 }

@@ -9,9 +9,10 @@ const SHORT_ROWS = 10;
 
 /**
  * Whether an answer lists the whole block set of a masterchain block, and so few blocks that the `limit` made no
- * difference.
+ * difference. A 404 is such a list too: the block is not there for any `limit`.
  */
 export function isShortList({ rule }: Finality, body: unknown): boolean {
+  if (rule === 'notFound') return true;
   if (rule !== 'shardsFinal' || typeof body !== 'object' || body === null || !('blocks' in body)) return false;
   return Array.isArray(body.blocks) && body.blocks.length < SHORT_ROWS;
 }

@@ -69,7 +69,7 @@ function stateOf({ transactions, actions, trace_info: info }: JsonObject): strin
   const rows = objectsIn(transactions).map(
     ({ hash: id, finality, emulated, mc_block_seqno: seqno }) => `${id} ${finality} ${emulated} ${seqno}`,
   );
-  const actionIds = objectsIn(actions).map(({ action_id: id }) => String(id));
+  const actionIds = objectsIn(actions).map(({ action_id: id, finality }) => `${id} ${finality}`);
   return JSON.stringify([rows.sort(), actionIds.sort(), info]);
 }
 

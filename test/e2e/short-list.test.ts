@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { World, type WorldKind } from './world.ts';
+import { DIALECTS, World, type WorldKind } from './world.ts';
 
 const KINDS: readonly WorldKind[] = [
   { dialect: '1.2', tiers: 'memory alone' },
@@ -63,3 +63,20 @@ test('what is cut by its limit is kept apart from it', async () => {
   expect(whole.cache).toMatchObject({ fwd: 'miss' });
   expect((await world.ask(target('&limit=2'))).text).toBe(cut.text);
 });
+
+test.each(DIALECTS)(
+  'a block that indexer %s does not have yet is not there for any limit: one request for all',
+  async (dialect) => {
+    world = await World.start({ dialect, tiers: 'memory alone', proxy: { stopsTime: true } });
+    const target = `/api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno + 2}`;
+    const { text } = await world.ask(target);
+    const before = world.forwarded.length;
+    for (const page of ['&limit=100', '&limit=10&offset=0', '&offset=0', '&limit=1000']) {
+      expect(await world.ask(target + page)).toMatchObject({ status: 404, text, cache: { hit: true } });
+    }
+    expect(world.forwarded.length).toBe(before);
+    expect((await world.ask(`${target}&offset=1`)).cache).toMatchObject({ fwd: 'miss' });
+    world.advance(4 * 400);
+    expect((await world.ask(`${target}&limit=50`)).status).toBe(200);
+  },
+);

@@ -86,13 +86,9 @@ test('polling costs the indexer at most a third of the requests that it costs wi
     const accounts = [0, 1, 2, 3, 4].map((place) => accountOf(world, place));
     if (streams) for (const account of accounts) await watch(world, account);
     const before = world.forwarded.length;
-    const endsAt = world.now + 20_000;
-    const sendsAt = world.now + 15_000;
-    for (let hasSent = false; world.now < endsAt; world.advance(100)) {
-      if (!hasSent && world.now >= sendsAt) {
-        send(world);
-        hasSent = true;
-      }
+    // Each account sends a message in this time.
+    for (let step = 0; step < 200; step++, world.advance(100)) {
+      if (step % 40 === 20) send(world, Math.floor(step / 40));
       if (streams) world.indexer.streaming.look();
       for (const account of accounts) await world.ask(byAccount(account));
     }

@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { FaultCycle } from './fault-cycle.ts';
@@ -74,6 +75,7 @@ export class Checker {
     tally.count('answers');
     const excuses = faults.excusesBetween(sentAt, receivedAt);
     const machineDelayMs = machine.ms;
+    tally.granted(machineDelayMs);
     if (received.status !== 200 && received.status !== 404) {
       this.#refused(written, received, excuses, machineDelayMs);
       return false;
@@ -90,6 +92,8 @@ export class Checker {
         machineDelayMs,
         lagMs: excuses.lagMs ?? 0,
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
+        stretchedMs: world.streams ? TABLE.pendingWatched : 0,
+        losesEvents: excuses.losesEvents === true,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
         seenFrom: this.#seenFrom(call, name, excuses),
       },
@@ -98,7 +102,7 @@ export class Checker {
       this.#found(verdict.verdict, `${verdict.reason}`, written, received);
       return false;
     }
-    tally.sawState(call, verdict.sameSince, received.text);
+    tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
     this.#remember(name, verdict.fromAt);
     return verdict.isOver;
   }

@@ -1,6 +1,7 @@
 import { adminOf } from '../support/redis-cluster.ts';
 import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
+import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import type { World } from './world.ts';
 
 /** What a fault may do to answers while it lasts, and for a while after. Nothing that is not named here is excused. */
@@ -11,6 +12,8 @@ export interface Excuses {
   readonly lagMs?: number;
   /** Instances cannot tell each other what was purged. */
   readonly cutOff?: boolean;
+  /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of a stretched answer holds. */
+  readonly losesEvents?: boolean;
 }
 
 /** A way in which the world goes wrong. */
@@ -18,6 +21,8 @@ export interface Fault {
   readonly name: string;
   /** The Redis that it needs. */
   readonly redis: 'single' | 'sentinels';
+  /** Whether it needs the stream. */
+  readonly streams?: true;
   readonly excuses: Excuses;
   /** How long after its end it is still an excuse, ms. */
   readonly settlesMs: number;
@@ -30,7 +35,6 @@ const LAG_MS = 3000;
 /** Longer than the circuit breaker stays open after a failed trial within the length of a fault. */
 const BREAKER_MS = 8000;
 
-/** Faults of the Streaming API (cut, stalled with pongs, lost and doubled events) belong here too, once it is used. */
 export const FAULTS: readonly Fault[] = [
   {
     name: 'redis-killed',
@@ -99,7 +103,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'replica-lag',
     redis: 'single',
-    excuses: { lagMs: LAG_MS },
+    excuses: { lagMs: LAG_MS, losesEvents: true },
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer }) => {
       const [, replica] = indexer.replicas;
@@ -117,6 +121,7 @@ export const FAULTS: readonly Fault[] = [
       return () => {};
     },
   },
+  ...FAULTS_OF_STREAM,
 ];
 
 /** Each failover changes which of the two it is. */

@@ -46,10 +46,11 @@ export class Instance implements AsyncDisposable {
     return this.#exchange(this.#url, 'GET', target, headers);
   }
 
-  /** Purges as an operator does; true when Redis took it too. */
-  async purge(selector: Readonly<Record<string, string>>): Promise<boolean> {
+  /** Purges as an operator does: everywhere, here alone where Redis did not take it, or nowhere where no answer came. */
+  async purge(selector: Readonly<Record<string, string>>): Promise<'everywhere' | 'here' | 'nowhere'> {
     const headers = { 'Content-Type': 'application/json' };
-    return (await this.#exchange(this.#adminUrl, 'POST', '/purge', headers, JSON.stringify(selector))).status === 200;
+    const { status } = await this.#exchange(this.#adminUrl, 'POST', '/purge', headers, JSON.stringify(selector));
+    return status === 200 ? 'everywhere' : status === 503 ? 'here' : 'nowhere';
   }
 
   /** The smallest request there is. */

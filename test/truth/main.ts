@@ -10,13 +10,14 @@ import type { WorldOptions } from './world.ts';
 // the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression or a needless refusal.
 
 const SECONDS = 20;
-const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--memory-alone]
+const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--stream] [--memory-alone]
 --minutes: how long clients ask; without it ${SECONDS} s
 --faults: none (the default), all, or some of these, separated by commas: ${FAULTS.map(({ name }) => name).join(', ')}
 --dialect: the version of the indexer that is simulated, 1.2 or 1.3
+--stream: with the stream of the indexer; faults of the stream are always with it
 --memory-alone: without Redis, and therefore without faults of Redis`;
 
-const { forMs, faults, redis, ...options } = readOptions();
+const { forMs, faults, redis, streams, ...options } = readOptions();
 const startedAt = performance.now();
 const report = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s  ${line}`);
 const tally = new Tally(({ text }) => report(text));
@@ -32,13 +33,16 @@ for (const leg of legs()) {
 console.log(`\n${markdownTable(['', 'count'], tally.rows)}\n\nseed ${options.seed}`);
 process.exit(tally.findings.length > 0 || tally.of('answers') === 0 ? 1 : 0);
 
-/** One run for each kind of Redis that the faults need, each with its share of the time. */
-function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs'> & { readonly faults: readonly Fault[] })[] {
-  const kinds = [...new Set(faults.map((fault) => fault.redis))];
-  if (kinds.length === 0 || redis === 'none') return [{ redis, forMs, faults }];
+/** One run for each Redis that the faults need, each with its share of the time. */
+function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams'> & {
+  readonly faults: readonly Fault[];
+})[] {
+  if (faults.length === 0) return [{ redis, forMs, streams, faults }];
+  const streaming = streams || faults.some((fault) => fault.streams);
+  const kinds = redis === 'none' ? [redis] : [...new Set(faults.map((fault) => fault.redis))];
   return kinds.map((kind) => {
-    const some = faults.filter((fault) => fault.redis === kind);
-    return { redis: kind, forMs: (forMs * some.length) / faults.length, faults: some };
+    const some = kind === 'none' ? faults : faults.filter((fault) => fault.redis === kind);
+    return { redis: kind, forMs: (forMs * some.length) / faults.length, streams: streaming, faults: some };
   });
 }
 
@@ -50,6 +54,7 @@ function readOptions() {
       seed: { type: 'string', default: String(randomInt(2 ** 31)) },
       instances: { type: 'string', default: '2' },
       dialect: { type: 'string', default: '1.3' },
+      stream: { type: 'boolean', default: false },
       'memory-alone': { type: 'boolean', default: false },
     },
   });
@@ -70,7 +75,7 @@ function readOptions() {
   if (killed && instances < 2)
     return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
   const redis: WorldOptions['redis'] = memoryAlone ? 'none' : 'single';
-  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis } as const;
+  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis, streams: values.stream } as const;
 }
 
 function refuse(problem: string): never {

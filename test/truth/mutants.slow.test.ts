@@ -12,6 +12,7 @@ interface Mutant extends Patch {
   readonly finding: 'lie' | 'regression';
   /** What has to go wrong before the rule matters. */
   readonly fault?: string;
+  readonly streams?: boolean;
 }
 
 const MUTANTS: readonly Mutant[] = [
@@ -58,29 +59,49 @@ const MUTANTS: readonly Mutant[] = [
     from: '[...query, ...headers]',
     to: '[...query]',
   },
+  {
+    rule: 'an event is ignored while an answer is stretched',
+    finding: 'lie',
+    streams: true,
+    file: 'stream/pushed-freshness.ts',
+    from: 'if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));',
+    to: '',
+  },
 ];
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {
-  const options = { root, tally, dialect: '1.3', seed: 1, instances: 1, redis: 'none', faults: [] } as const;
+  const options = {
+    root,
+    tally,
+    dialect: '1.3',
+    seed: 1,
+    instances: 1,
+    redis: 'none',
+    streams: false,
+    faults: [],
+  } as const;
   return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
 }
 
-test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, ...patch }) => {
+test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, streams = false, ...patch }) => {
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
-  await runChecker(world(source.root, tally, { faults, endsAt: finding }));
+  await runChecker(world(source.root, tally, { faults, streams, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 
-test('the checker finds nothing in a copy of the source whose rules are whole', async () => {
-  const nothing = { file: 'instants.ts', from: "return 'expired';", to: "return 'expired';" };
-  await using source = await PatchedSource.make(nothing);
-  const tally = new Tally(() => {});
-  await runChecker(world(source.root, tally, { forMs: 10_000 }));
-  expect(tally.findings).toEqual([]);
-  expect(tally.of('answers')).toBeGreaterThan(100);
-});
+test.each([false, true])(
+  'the checker finds nothing in a copy of the source whose rules are whole, stream %s',
+  async (streams) => {
+    const nothing = { file: 'instants.ts', from: "return 'expired';", to: "return 'expired';" };
+    await using source = await PatchedSource.make(nothing);
+    const tally = new Tally(() => {});
+    await runChecker(world(source.root, tally, { forMs: 10_000, streams }));
+    expect(tally.findings).toEqual([]);
+    expect(tally.of('answers')).toBeGreaterThan(100);
+  },
+);
 
 test.each([
   ['is not there', 'no such text anywhere'],

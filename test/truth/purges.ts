@@ -26,10 +26,10 @@ export class Purges {
     if (tag === undefined || at - this.#lastAt < EVERY_MS) return false;
     this.#lastAt = at;
     const [selector = '', value = ''] = tag;
-    const isShared = await instance.purge({ [selector]: value });
-    if (instance.isKilled) return false;
+    const reached = await instance.purge({ [selector]: value });
+    if (instance.isKilled || reached === 'nowhere') return false;
     const purges = this.#byTag.get(String(tag)) ?? [];
-    purges.push({ at, instance, doneAt: Date.now(), isShared });
+    purges.push({ at, instance, doneAt: Date.now(), isShared: reached === 'everywhere' });
     this.#byTag.set(String(tag), purges);
     return true;
   }

@@ -54,5 +54,5 @@ export async function runChecker(options: RunOptions): Promise<void> {
   });
   // What breaks one of them ends all.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
-  tally.upstream += world.indexer.requests.total;
+  tally.addUpstream(world.indexer.requests);
 }

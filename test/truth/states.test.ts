@@ -23,26 +23,39 @@ function callsAbout(chain: Chain): readonly Call[] {
   ];
 }
 
-test.each(['1.2', '1.3'] as const)('the states of a call are what indexer %s said at every instant', (dialect) => {
-  const options = { startAt: START, seed: 7, lateShare: 0.5, invalidatedShare: 0.1 };
-  const [live, ahead] = [new Chain(options), new Chain(options)];
-  ahead.advanceTo(START + 20_000);
-  const calls = callsAbout(ahead);
-  const states = new States(ahead, dialect);
-  const seen = new Set<string>();
-  for (let now = START + 10_000; now < START + 40_000; now += 130) {
-    live.advanceTo(now);
-    ahead.advanceTo(now + AHEAD_MS);
-    for (const [place, call] of calls.entries()) {
-      const { target, headers } = writeCanonically(call);
-      const lowered = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-      const asked = { method: 'GET', target, headers: lowered, body: Buffer.alloc(0) };
-      const { status, body } = answer(new Question(asked, live, dialect));
-      const state = states.of(call).find(({ fromAt, untilAt }) => fromAt <= now && now < untilAt);
-      expect(state?.said()).toEqual({ status, text: body });
-      seen.add(`${place} ${body}`);
+test.each([
+  ['1.2', undefined],
+  ['1.3', undefined],
+  ['1.3', 100],
+] as const)(
+  'the states of a call are what indexer %s said at every instant, classifier %s',
+  (dialect, classifierDelayMs) => {
+    const options = {
+      startAt: START,
+      seed: 7,
+      lateShare: 0.5,
+      invalidatedShare: 0.1,
+      ...(classifierDelayMs === undefined ? {} : { classifierDelayMs }),
+    };
+    const [live, ahead] = [new Chain(options), new Chain(options)];
+    ahead.advanceTo(START + 20_000);
+    const calls = callsAbout(ahead);
+    const states = new States(ahead, dialect);
+    const seen = new Set<string>();
+    for (let now = START + 10_000; now < START + 40_000; now += 130) {
+      live.advanceTo(now);
+      ahead.advanceTo(now + AHEAD_MS);
+      for (const [place, call] of calls.entries()) {
+        const { target, headers } = writeCanonically(call);
+        const lowered = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+        const asked = { method: 'GET', target, headers: lowered, body: Buffer.alloc(0) };
+        const { status, body } = answer(new Question(asked, live, dialect));
+        const state = states.of(call).find(({ fromAt, untilAt }) => fromAt <= now && now < untilAt);
+        expect(state?.said()).toEqual({ status, text: body });
+        seen.add(`${place} ${body}`);
+      }
     }
-  }
-  // Each of them changed at least once.
-  expect(seen.size).toBeGreaterThan(2 * calls.length);
-});
+    // Each of them changed at least once.
+    expect(seen.size).toBeGreaterThan(2 * calls.length);
+  },
+);

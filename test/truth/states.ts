@@ -2,7 +2,7 @@ import { answer } from '../../src/simulator/answer.ts';
 import type { Chain } from '../../src/simulator/chain.ts';
 import type { Dialect } from '../../src/simulator/dialect.ts';
 import { Question } from '../../src/simulator/question.ts';
-import type { Trace } from '../../src/simulator/trace.ts';
+import { changesOf, type Trace } from '../../src/simulator/trace.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
 import { chainAsOf } from './chain-as-of.ts';
 
@@ -10,6 +10,8 @@ import { chainAsOf } from './chain-as-of.ts';
 export interface State {
   readonly fromAt: number;
   readonly untilAt: number;
+  /** No event says that it ends: an invalidated trace is gone, of which a late subscriber was never told. */
+  readonly endsUnsaid: boolean;
   /** Made when it is looked at: most states never are. */
   readonly said: () => Said;
 }
@@ -39,10 +41,12 @@ export class States {
   /** Oldest first, without gaps, the ones that are to come included. */
   of(call: Call): readonly State[] {
     const changes = [...new Set(this.#changesOf(call))].filter(Number.isFinite).sort((a, b) => a - b);
+    const unsaid = new Set(this.#tracesOf(call).flatMap(({ invalidated, goneAt }) => (invalidated ? [goneAt] : [])));
     const name = nameOf(call);
     return [Number.NEGATIVE_INFINITY, ...changes].map((fromAt, place) => ({
       fromAt,
       untilAt: changes[place] ?? Number.POSITIVE_INFINITY,
+      endsUnsaid: unsaid.has(changes[place] ?? Number.POSITIVE_INFINITY),
       said: () => this.#ask(call, name, fromAt),
     }));
   }
@@ -62,7 +66,8 @@ export class States {
     return said;
   }
 
-  #changesOf({ operation, accounts = [], hashes = [], seqno = 0 }: Call): number[] {
+  #changesOf(call: Call): number[] {
+    const { operation, hashes = [], seqno = 0 } = call;
     const chain = this.#chain;
     const commit = (of: { readonly seqno: number } | undefined) =>
       of === undefined ? [] : [chain.block(of.seqno)?.visibleAt ?? Number.POSITIVE_INFINITY];
@@ -71,16 +76,16 @@ export class States {
       const transaction = chain.transaction(hashes[0] ?? '');
       return [transaction, transaction?.parent, ...(transaction?.children ?? [])].flatMap(commit);
     }
+    return this.#tracesOf(call).flatMap(changesOf);
+  }
+
+  /** Those that an answer to `pendingTraces` can list at one time or another. */
+  #tracesOf({ operation, accounts = [], hashes = [] }: Call): readonly Trace[] {
+    if (operation !== 'pendingTraces') return [];
     const account = accounts.at(-1);
-    const traces =
-      account === undefined
-        ? hashes.flatMap((hash) => chain.trace(hash) ?? [])
-        : chain.recentTraces(TRACES_BACK).filter((trace) => takesPart(trace, account.address));
-    return traces.flatMap(({ emulatedAt, goneAt, transactions }) => [
-      emulatedAt,
-      goneAt,
-      ...transactions.flatMap((one) => [one.emulatedAt, one.confirmedAt, one.finalizedAt]),
-    ]);
+    return account === undefined
+      ? hashes.flatMap((hash) => this.#chain.trace(hash) ?? [])
+      : this.#chain.recentTraces(TRACES_BACK).filter((trace) => takesPart(trace, account.address));
   }
 }
 

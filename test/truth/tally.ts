@@ -1,3 +1,4 @@
+import type { RequestLog } from '../../src/simulator/request-log.ts';
 import { digest } from '../../src/simulator/seeded-random.ts';
 import { type Call, nameOf } from './call.ts';
 
@@ -7,18 +8,34 @@ export interface Finding {
   readonly text: string;
 }
 
+const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+
+/** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */
+const POLLED_WITHIN_MS = 2000;
+
 /** What a run of the checker has counted. */
 export class Tally {
   readonly findings: Finding[] = [];
-  /** Requests that the indexer got. */
-  upstream = 0;
   readonly #counts = new Map<string, number>();
   readonly #states = new Set<string>();
+  readonly #ideal = new Map<Call['operation'], number>();
+  /** When each call was asked for last. */
+  readonly #askedAt = new Map<string, number>();
+  /** How long after a change of pending traces that are polled the first client saw it, ms. */
+  readonly #seenAfterMs: number[] = [];
+  /** What each answer was granted for a slow machine, ms. */
+  readonly #grantedMs: number[] = [];
+  readonly #upstream = new Map<string, number>();
   readonly #onFound: (finding: Finding) => void;
 
   /** @param onFound Told of each finding at once. */
   constructor(onFound: (finding: Finding) => void) {
     this.#onFound = onFound;
+  }
+
+  /** An answer was granted so much for a slow machine: the more, the less a run proves. */
+  granted(machineDelayMs: number): void {
+    this.#grantedMs.push(machineDelayMs);
   }
 
   count(what: string): void {
@@ -35,20 +52,39 @@ export class Tally {
     this.#onFound(finding);
   }
 
-  /** A client saw a state of a call, which began at that instant. Pages with equal bytes are one. */
-  sawState({ limit: _limit, offset: _offset, ...call }: Call, fromAt: number, text: string): void {
-    this.#states.add(`${nameOf(call)} ${fromAt} ${digest(text)}`);
+  /**
+   * A client saw a state of a call, which began at that instant. Pages with equal bytes are one.
+   * @param sentAt When it asked, epoch ms, and when it had the answer.
+   */
+  sawState(
+    { limit: _limit, offset: _offset, ...call }: Call,
+    fromAt: number,
+    text: string,
+    sentAt: number,
+    receivedAt: number,
+  ): void {
+    const name = nameOf(call);
+    const state = `${name} ${fromAt} ${digest(text)}`;
+    const askedAt = this.#askedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#askedAt.set(name, sentAt);
+    if (this.#states.has(state)) return;
+    this.#states.add(state);
+    if (call.operation === 'pendingTraces' && askedAt < fromAt && fromAt - askedAt < POLLED_WITHIN_MS)
+      this.#seenAfterMs.push(receivedAt - fromAt);
+    this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
-  /** The requests of a cache that knows all: one for each state that a client saw. */
-  get ideal(): number {
-    return this.#states.size;
+  /** The indexer got so many requests, by operation. */
+  addUpstream(requests: RequestLog): void {
+    for (const operation of OPERATIONS) {
+      this.#upstream.set(operation, (this.#upstream.get(operation) ?? 0) + requests.count(operation));
+    }
+    this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
   }
 
   /** The counts, as rows of a table. */
   get rows(): readonly (readonly [string, string])[] {
     const answers = this.of('answers');
-    const ratio = this.ideal === 0 ? '' : `, ${(this.upstream / this.ideal).toFixed(2)} times as many were made`;
     return [
       ['answers checked', `${answers}, ${percent(this.of('hits'), answers)} of them hits`],
       ['lies', String(this.of('lie'))],
@@ -56,10 +92,25 @@ export class Tally {
       ['needless refusals', String(this.of('needless refusal'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['purges', String(this.of('purges'))],
-      ['requests to the indexer', String(this.upstream)],
-      ['requests of an all-knowing cache', `${this.ideal}${ratio}`],
+      ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
+      ['granted for a slow machine', quantiles(this.#grantedMs)],
+      // An all-knowing cache asks once for each state that a client saw.
+      ...OPERATIONS.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
+      this.#requests('all', this.#states.size),
     ];
   }
+
+  #requests(what: string, ideal: number): readonly [string, string] {
+    const made = this.#upstream.get(what) ?? 0;
+    const times = ideal === 0 ? '' : `, ${(made / ideal).toFixed(2)} times`;
+    return [`requests to the indexer, ${what}`, `${made}; an all-knowing cache ${ideal}${times}`];
+  }
+}
+
+function quantiles(values: readonly number[]): string {
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`;
 }
 
 function percent(part: number, whole: number): string {

@@ -18,6 +18,8 @@ export interface WorldOptions {
   readonly forMs: number;
   /** Which Redis the instances share. */
   readonly redis: 'none' | 'single' | 'sentinels';
+  /** Whether the instances are connected to the stream of the indexer. */
+  readonly streams: boolean;
 }
 
 const BLOCK_MS = 400;
@@ -25,6 +27,8 @@ const PAST_BLOCKS = 300;
 /** So much of the chain's future is known to the checker. */
 const AHEAD_MS = 6000;
 const LATENCY_MS = 20;
+/** The batch window of the real classifier. */
+const CLASSIFIER_MS = 100;
 /** By so much the clock of an instance is set back. */
 const CLOCK_STEP_MS = -3_600_000;
 
@@ -33,6 +37,7 @@ export class World implements AsyncDisposable {
   readonly indexer: Indexer;
   readonly instances: readonly Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
+  readonly streams: boolean;
   readonly #chain: Chain;
   readonly #instances: Instance[];
   readonly #startInstance: () => Promise<Instance>;
@@ -43,7 +48,9 @@ export class World implements AsyncDisposable {
     redis: RedisServer | RedisSentinels | undefined,
     instances: Instance[],
     startInstance: () => Promise<Instance>,
+    streams: boolean,
   ) {
+    this.streams = streams;
     this.#chain = chain;
     this.indexer = indexer;
     this.redis = redis;
@@ -53,10 +60,18 @@ export class World implements AsyncDisposable {
   }
 
   /** Resolves when every instance listens. */
-  static async start({ root, dialect, seed, instances, forMs, redis: kind }: WorldOptions): Promise<World> {
+  static async start({ root, dialect, seed, instances, forMs, redis: kind, streams }: WorldOptions): Promise<World> {
     const historyBlocks = 2 * PAST_BLOCKS + Math.ceil((2 * forMs) / BLOCK_MS);
     const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
-    const chain = () => new Chain({ startAt, seed, blockMs: BLOCK_MS, historyBlocks, invalidatedShare: 0.05 });
+    const chain = () =>
+      new Chain({
+        startAt,
+        seed,
+        blockMs: BLOCK_MS,
+        historyBlocks,
+        invalidatedShare: 0.05,
+        classifierDelayMs: CLASSIFIER_MS,
+      });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: [chain()] });
     starting.defer(() => indexer.close());
@@ -69,18 +84,26 @@ export class World implements AsyncDisposable {
       UPSTREAM_URL: indexer.url,
       NETWORK: someNetwork(),
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+      ...(streams ? { STREAM_URL: indexer.streamUrl } : {}),
       ...settableClock(CLOCK_STEP_MS),
     };
     const start = () => Instance.start(root, environment);
     const started = await Promise.all(Array.from({ length: instances }, start));
     starting.move();
-    return new World(chain(), indexer, redis, started, start);
+    return new World(chain(), indexer, redis, started, start, streams);
   }
 
   /** The chain, some seconds further on than the indexer: what is to come can be asked for before it is there. */
   get chain(): Chain {
     this.#chain.advanceTo(Date.now() + AHEAD_MS);
     return this.#chain;
+  }
+
+  /** A pending trace leaves all answers now, and no event says it. */
+  vanish(externalHash: string): void {
+    const now = Date.now();
+    for (const { chain } of this.indexer.replicas) chain.vanish(externalHash, now);
+    this.chain.vanish(externalHash, now);
   }
 
   /** Puts a new process in the place of one that was killed. */

@@ -6,10 +6,18 @@ export const HOUR_MS = 3_600_000;
 export const SLICE_AT_MS = HOUR_MS / 2;
 
 const BLOCK_MS = 400;
+/** The batch window of the real classifier. */
+const CLASSIFIER_MS = 100;
 /** More than an hour, so that no block of the hour is below the history floor. */
 const HISTORY_BLOCKS = HOUR_MS / BLOCK_MS + 300;
 
 /** The chain at the beginning of the hour (epoch ms). Every process that is given the same instant has the same chain. */
 export function chainOfHour(startAt: number): Chain {
-  return new Chain({ startAt, seed: 13, blockMs: BLOCK_MS, historyBlocks: HISTORY_BLOCKS });
+  return new Chain({
+    startAt,
+    seed: 13,
+    blockMs: BLOCK_MS,
+    historyBlocks: HISTORY_BLOCKS,
+    classifierDelayMs: CLASSIFIER_MS,
+  });
 }

@@ -10,28 +10,28 @@ const read = (message: unknown) => parseFrame(JSON.stringify(message));
 
 describe('an event names', () => {
   test.each([
-    ['transactions', { finality: 'pending', transactions: [{ account: A }, { account: B }] }, [N, A, B]],
-    ['actions', { finality: 'pending', actions: [{ accounts: [A, B] }, { accounts: [B] }] }, [N, A, B]],
-    ['trace', { finality: 'confirmed', trace: {}, transactions: { h: { account: A } } }, [N, A]],
-    ['trace_invalidated', {}, [N]],
-  ])('%s: its trace and its accounts', (type, body, names) => {
-    expect(read({ type, trace_external_hash_norm: N, ...body })).toEqual({ kind: 'event', type, names });
+    ['transactions', { finality: 'pending', transactions: [{ account: A }, { account: B }] }, [A, B]],
+    ['actions', { finality: 'pending', actions: [{ accounts: [A, B] }, { accounts: [B] }] }, [A, B]],
+    ['trace', { finality: 'confirmed', trace: {}, transactions: { h: { account: A } } }, [A]],
+    ['trace_invalidated', {}, []],
+  ])('%s: its trace and its accounts', (type, body, accounts) => {
+    expect(read({ type, trace_external_hash_norm: N, ...body })).toEqual({ kind: 'event', type, trace: N, accounts });
   });
 
   test('an account alone', () => {
     const event = { type: 'account_state_change', finality: 'confirmed', account: A, state: {} };
-    expect(read(event)).toEqual({ kind: 'event', type: 'account_state_change', names: [A] });
+    expect(read(event)).toEqual({ kind: 'event', type: 'account_state_change', trace: undefined, accounts: [A] });
   });
 
   test('what it names whatever its type is', () => {
     const event = { type: 'nft_change', account: A };
-    expect(read(event)).toEqual({ kind: 'event', type: 'other', names: [A] });
+    expect(read(event)).toEqual({ kind: 'event', type: 'other', trace: undefined, accounts: [A] });
   });
 
   test('its trace alone where it is too large to be parsed at once', () => {
     const transactions = { h: { account: A, body: 'x'.repeat(300 * 1024) } };
     const event = { type: 'trace', finality: 'pending', trace_external_hash_norm: N, transactions };
-    expect(read(event)).toEqual({ kind: 'event', type: 'trace', names: [N] });
+    expect(read(event)).toEqual({ kind: 'event', type: 'trace', trace: N, accounts: [] });
   });
 });
 
@@ -99,8 +99,9 @@ test('any data is read without a throw, as one of four kinds', () => {
       const frame = parseFrame(given);
       expect(['event', 'reply', 'error', 'bad']).toContain(frame.kind);
       if (frame.kind !== 'event') return;
-      expect(frame.names.length).toBeGreaterThan(0);
-      for (const name of frame.names) expect(name).toBeTypeOf('string');
+      const names = [frame.trace, ...frame.accounts].filter((name) => name !== undefined);
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of names) expect(name).toBeTypeOf('string');
     }),
   );
 });
@@ -117,7 +118,8 @@ test('every name of an event is read, in whatever order its fields are', () => {
       });
       const place = cut % fields.length;
       const frame = read(Object.fromEntries([...fields.slice(place), ...fields.slice(0, place)]));
-      expect(frame.kind === 'event' && new Set(frame.names)).toEqual(new Set([N, ...accounts, ...actors]));
+      expect(frame).toMatchObject({ kind: 'event', trace: N });
+      expect(frame.kind === 'event' && new Set(frame.accounts)).toEqual(new Set([...accounts, ...actors]));
     }),
   );
 });

@@ -85,8 +85,10 @@ describe('a change without an event', () => {
     vi.advanceTimersByTime(500);
     expect(stream.isStretching).toBe(false);
     const kept = stream.answer(KEY);
+    stream.ask(KEY);
     stream.event(account(1));
     expect(stream.freshness(kept)).toBe('stale-if-error');
+    vi.advanceTimersByTime(10);
     expect(stream.refreshed.at(-1)).toBe(KEY);
   });
 

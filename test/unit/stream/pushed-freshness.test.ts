@@ -69,7 +69,15 @@ describe('an answer is stretched to 2 s', () => {
     expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
   });
 
-  test('but not within 10 s after a trace left it', () => {
+  test('after a trace has left it that was final, or of which an event came', () => {
+    stretched({ ...ONE, isAnnounced: false });
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+    stream.answer(KEY, ONE);
+    stream.event(traceHash(1));
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
+  });
+
+  test('but not within 10 s after a trace left it that was not final, and of which no event came', () => {
     stretched(ONE);
     expect(stream.freshMs(stream.answer(KEY))).toBe(400);
     vi.advanceTimersByTime(9999);
@@ -79,9 +87,10 @@ describe('an answer is stretched to 2 s', () => {
     expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
   });
 
-  test('but not within 10 s after a trace was invalidated', () => {
+  test('but not within 10 s after a trace was invalidated that it lists still', () => {
     stretched(ONE);
     stream.invalidate(traceHash(1));
+    expect(stream.freshMs(stream.answer(KEY))).toBe(2000);
     expect(stream.freshMs(stream.answer(KEY, ONE))).toBe(400);
     vi.advanceTimersByTime(9_000);
     stream.ask(KEY);
@@ -97,89 +106,6 @@ describe('an answer is stretched to 2 s', () => {
   test('by nothing that nobody polls', () => {
     stream.ask(KEY);
     expect(stream.answer(KEY).watched).toBeUndefined();
-  });
-});
-
-describe('an event', () => {
-  test.each([
-    ['account that was asked for', account(1)],
-    ['account of a listed trace', account(2)],
-    ['trace', traceHash(1)],
-  ])('that names an %s makes the entry stale at once, and refreshes it', (_, name) => {
-    const kept = stretched(ONE);
-    expect(stream.freshness(kept)).toBe('fresh');
-    stream.event(name);
-    expect(stream.freshness(kept)).toBe('stale-if-error');
-    expect(stream.refreshed).toEqual([KEY]);
-  });
-
-  test('that names something else does nothing', () => {
-    const kept = stretched(ONE);
-    stream.event(account(3));
-    stream.event(traceHash(3));
-    expect(stream.freshness(kept)).toBe('fresh');
-    expect(stream.refreshed).toEqual([]);
-  });
-
-  test('makes what Redis brings stale that another process asked for before it, and not what it asked for after', () => {
-    const kept = stretched();
-    vi.advanceTimersByTime(10);
-    stream.event(account(1));
-    const { watched, ...before } = kept;
-    expect(stream.freshness({ ...before, askedAt: Date.now() - 1 })).toBe('stale-if-error');
-    expect(stream.freshness({ ...before, askedAt: Date.now() + 1 })).toBe('fresh');
-  });
-
-  test('refreshes nothing that nobody asked for in the last 2 s', () => {
-    const kept = stretched();
-    vi.advanceTimersByTime(2001);
-    stream.event(account(1));
-    expect(stream.refreshed).toEqual([]);
-    expect(stream.freshness(kept)).not.toBe('fresh');
-  });
-
-  test('during a refresh begins one more, and however many came not two', async () => {
-    stretched();
-    let end: () => void = () => {};
-    stream.onRefresh = () => new Promise<void>((resolve) => (end = resolve));
-    stream.event(account(1));
-    const mark = stream.mark();
-    for (let time = 0; time < 5; time++) {
-      vi.advanceTimersByTime(100);
-      stream.event(account(1));
-    }
-    expect(stream.refreshed).toHaveLength(1);
-    stream.answer(KEY, {}, { mark });
-    end();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(stream.refreshed).toHaveLength(2);
-    stream.answer(KEY);
-    end();
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(stream.refreshed).toHaveLength(2);
-  });
-
-  test('a moment after another one makes the entry stale 100 ms after that: a flood is no flood of requests', async () => {
-    stretched();
-    stream.onRefresh = () => void stream.answer(KEY);
-    for (let time = 0; time < 1000; time++) {
-      if (time % 100 === 0) stream.ask(KEY);
-      stream.event(account(1));
-      await vi.advanceTimersByTimeAsync(1);
-    }
-    expect(stream.refreshed.length).toBeGreaterThanOrEqual(10);
-    expect(stream.refreshed.length).toBeLessThanOrEqual(11);
-  });
-
-  test('ends the longer life of an entry even where it does not make it stale yet', () => {
-    stretched();
-    stream.event(account(1));
-    const kept = stream.answer(KEY);
-    expect(stream.freshMs(kept)).toBe(2000);
-    stream.event(account(1));
-    expect(stream.freshMs(kept)).toBe(400);
-    vi.advanceTimersByTime(100);
-    expect(stream.freshness(kept)).toBe('stale-if-error');
   });
 });
 

@@ -154,7 +154,12 @@ export class StreamUnderTest implements Disposable {
   }
 
   invalidate(hash: string): void {
-    this.server.socket.say({ type: 'trace_invalidated', trace_external_hash_norm: hash });
+    this.say('trace_invalidated', hash);
+  }
+
+  /** An event of a trace that names no accounts. */
+  say(type: string, hash: string): void {
+    this.server.socket.say({ type, trace_external_hash_norm: hash });
   }
 
   [Symbol.dispose](): void {

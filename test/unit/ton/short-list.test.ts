@@ -17,6 +17,11 @@ test('a complete list of fewer than 10 blocks is short', () => {
   expect(isShortList(PAGE, rows(3))).toBe(false);
 });
 
+test('that a block is not there is a short list too: it is not for any limit', () => {
+  expect(isShortList({ answerClass: 'absent', rule: 'notFound' }, { error: 'blocks not found' })).toBe(true);
+  expect(isShortList({ answerClass: 'absent', rule: 'empty' }, rows(0))).toBe(false);
+});
+
 describe('the key of a short list', () => {
   test('is one for all limits from 10 on, and for none', () => {
     const keys = ['', '&limit=10', '&limit=1000', '&offset=0', '&limit=50&offset=0'].map((more) =>

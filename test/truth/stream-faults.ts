@@ -1,0 +1,86 @@
+import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
+import type { Fault } from './faults.ts';
+
+/** The longest life of an answer that no event ends, and a little. */
+const STRETCHED_MS = TABLE.pendingWatched + 500;
+
+/** The share of events that is lost, and the events of the flood: so many at once for each account that is subscribed to. */
+const LOST_SHARE = 0.7;
+const FLOOD = 5;
+const FLOOD_EVERY_MS = 200;
+
+const VANISH_EVERY_MS = 150;
+
+/** Ways in which the stream goes wrong, or says nothing. */
+export const FAULTS_OF_STREAM: readonly Fault[] = [
+  {
+    name: 'stream-cut',
+    redis: 'single',
+    streams: true,
+    excuses: {},
+    settlesMs: 0,
+    begin: async ({ indexer: { streaming } }) => {
+      streaming.faults.refusesConnections = true;
+      streaming.cut();
+      return () => {
+        streaming.faults.refusesConnections = false;
+      };
+    },
+  },
+  {
+    name: 'stream-stalled',
+    redis: 'single',
+    streams: true,
+    excuses: { losesEvents: true },
+    settlesMs: STRETCHED_MS,
+    begin: async ({ indexer: { streaming } }) => {
+      streaming.faults.stalled = true;
+      return () => {
+        streaming.faults.stalled = false;
+      };
+    },
+  },
+  {
+    name: 'stream-flooded',
+    redis: 'single',
+    streams: true,
+    excuses: { losesEvents: true },
+    settlesMs: STRETCHED_MS,
+    begin: async ({ indexer: { streaming } }) => {
+      streaming.faults.lostShare = LOST_SHARE;
+      const flood = setInterval(() => {
+        for (const name of streaming.subscribed) if (name.includes(':')) streaming.flood(name, FLOOD);
+      }, FLOOD_EVERY_MS);
+      return () => {
+        clearInterval(flood);
+        streaming.faults.lostShare = 0;
+      };
+    },
+  },
+  {
+    name: 'stream-duplicated',
+    redis: 'single',
+    streams: true,
+    excuses: {},
+    settlesMs: 0,
+    begin: async ({ indexer: { streaming } }) => {
+      Object.assign(streaming.faults, { duplicatedShare: 1, reorderedShare: 0.3 });
+      return () => void Object.assign(streaming.faults, { duplicatedShare: 0, reorderedShare: 0 });
+    },
+  },
+  {
+    name: 'traces-vanish',
+    redis: 'single',
+    streams: true,
+    excuses: { losesEvents: true },
+    settlesMs: STRETCHED_MS,
+    begin: async (world) => {
+      const vanishing = setInterval(() => {
+        const pending = world.indexer.chain.pendingTraces();
+        const trace = pending[Math.floor(pending.length / 2)];
+        if (trace !== undefined) world.vanish(trace.externalHash);
+      }, VANISH_EVERY_MS);
+      return () => clearInterval(vanishing);
+    },
+  },
+];
