@@ -42,6 +42,8 @@ export class CallCache {
   }
 }
 
-function better(one: Lookup, other: Lookup): Lookup {
-  return STATES.indexOf(other.state) < STATES.indexOf(one.state) ? other : one;
+/** The better of the two. A 404 for all limits may be that of a replica that lags: a usable list under the own key is better. */
+function better(own: Lookup, list: Lookup): Lookup {
+  if ('entry' in list && list.entry.head.status === 404 && own.state !== 'miss') return own;
+  return STATES.indexOf(list.state) < STATES.indexOf(own.state) ? list : own;
 }

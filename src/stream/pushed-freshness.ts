@@ -2,6 +2,7 @@ import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
 import type { Frame } from './frame.ts';
+import { POLLED_WITHIN_MS } from './polled-keys.ts';
 import type { Ticks } from './ticks.ts';
 import { TraceEvents } from './trace-events.ts';
 import type { Watch } from './watch.ts';
@@ -36,12 +37,6 @@ export interface ObtainedAnswer {
   readonly watchable: Watchable | undefined;
   readonly entry: Entry;
 }
-
-/**
- * An event refreshes what was asked for within this, in milliseconds: of what is polled less often the next change is often
- * there before the next request, which waits for its own load otherwise.
- */
-const REFRESHED_WITHIN_MS = 500;
 
 /** An event is missed when none came in this long after the change was seen, in milliseconds. */
 const EVENT_WITHIN_MS = 500;
@@ -110,7 +105,7 @@ export class PushedFreshness {
    */
   onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, ticks, now, monotonic } = this.#dependencies;
-    const at = { type, tick: ticks.next(), now: now(), monotonic: monotonic() };
+    const at = { tick: ticks.next(), now: now(), monotonic: monotonic() };
     const watching = watches.watching(trace === undefined ? accounts : [trace, ...accounts]);
     if (trace !== undefined && watching.size > 0) {
       this.#traces.note(trace, at.tick, at.monotonic, type === 'trace_invalidated');
@@ -136,7 +131,7 @@ export class PushedFreshness {
 
   async #refresh(watch: Watch): Promise<void> {
     const { refresh, monotonic } = this.#dependencies;
-    if (watch.isRefreshed || monotonic() - watch.askedAt > REFRESHED_WITHIN_MS) return;
+    if (watch.isRefreshed || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
     watch.isRefreshed = true;
     await refresh(watch.call, watch.key);
     // The refresh may have joined a load that had asked before the event, or another event came during it.

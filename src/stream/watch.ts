@@ -1,7 +1,6 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
-import type { EventType } from './frame.ts';
 
 /** An answer to a watched key. */
 export interface WatchedAnswer {
@@ -13,9 +12,8 @@ export interface WatchedAnswer {
 /** A watch that begins. */
 type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
 
-/** An event, and when it came: its tick, epoch and monotonic milliseconds. */
+/** When an event came: its tick, epoch and monotonic milliseconds. */
 interface EventInstant {
-  readonly type: EventType;
   readonly tick: number;
   readonly now: number;
   readonly monotonic: number;
@@ -27,13 +25,7 @@ const SETTLES_MS = 10_000;
 /** The events of one change come 1 to 7 ms apart: so long a refresh waits for them, in milliseconds. */
 const GATHER_MS = 10;
 
-/**
- * The classifier says 0.1 to 0.2 s after a change what actions it is, and within 0.4 s the next change follows in most traces.
- * One refresh is for both: actions wait for so long, in milliseconds, and are no later than without a stream.
- */
-const CLASSIFIED_MS = 300;
-
-/** Other events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
+/** Events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
 const APART_MS = 100;
 
 /** One polled key, and what the stream said of it. */
@@ -114,15 +106,14 @@ export class Watch {
    * An event is one of it: its answers are stretched no longer, and stale at once or, when they were a moment ago, soon. Calls
    * `onStale` when the events of the same change have come too.
    */
-  named({ tick, now, monotonic, type }: EventInstant, onStale: () => void): void {
+  named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;
     this.#eventAt = now;
     const sinceMs = monotonic - this.#outdatedMonotonic;
-    const isClassification = type === 'actions' || type === 'trace';
     if (sinceMs <= GATHER_MS) {
       this.#outdate(this.#outdatedMonotonic);
-    } else if (isClassification || sinceMs < APART_MS) {
-      this.#outdateBy(monotonic + (isClassification ? CLASSIFIED_MS : APART_MS - sinceMs), monotonic, onStale);
+    } else if (sinceMs < APART_MS) {
+      this.#outdateBy(monotonic + APART_MS - sinceMs, monotonic, onStale);
     } else {
       this.#outdate(monotonic);
       this.#refreshLater = setTimeout(() => this.isBehind && onStale(), GATHER_MS).unref();

@@ -32,3 +32,15 @@ test('of two that are equally good, the one under the own key is given', async (
   const own = found('fresh', OWN_STAMP);
   expect(await holding(own, found('fresh', LIST_STAMP)).lookUp(CALL, KEY)).toEqual(own);
 });
+
+test('a 404 for all limits counts only where the own key holds nothing: a replica may lag', async () => {
+  const absent: Lookup = {
+    ...found('fresh', LIST_STAMP),
+    entry: anEntry({ head: { ...anEntry().head, status: 404 } }),
+  };
+  const own = found('stale-if-error', OWN_STAMP);
+  expect(await holding(own, absent).lookUp(CALL, KEY)).toEqual(own);
+  expect(await holding({ state: 'miss' }, absent).lookUp(CALL, KEY)).toMatchObject({
+    entry: { head: { status: 404 } },
+  });
+});
