@@ -34,10 +34,8 @@ test('of two that are equally good, the one under the own key is given', async (
 });
 
 test('a 404 for all limits counts only where the own key holds nothing: a replica may lag', async () => {
-  const absent: Lookup = {
-    ...found('fresh', LIST_STAMP),
-    entry: anEntry({ head: { ...anEntry().head, status: 404 } }),
-  };
+  const entry = anEntry({ head: { ...anEntry().head, status: 404 } });
+  const absent: Lookup = { state: 'fresh', tier: 'redis', entry, stamp: LIST_STAMP };
   const own = found('stale-if-error', OWN_STAMP);
   expect(await holding(own, absent).lookUp(CALL, KEY)).toEqual(own);
   expect(await holding({ state: 'miss' }, absent).lookUp(CALL, KEY)).toMatchObject({
