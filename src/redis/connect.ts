@@ -2,6 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import { type EvictionProblem, reportEviction } from './ask-server.ts';
 import { ChannelListener } from './channel-listener.ts';
+import { gatherCommands } from './gather-commands.ts';
 import { openClient, openSingle } from './open-client.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
@@ -130,6 +131,7 @@ export class NodeLost extends Error {
 /** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
   if (client.status !== 'ready') throw new Error('not connected to Redis');
+  if (!(client instanceof Cluster)) gatherCommands(client.stream);
   try {
     return await command();
   } catch (error) {

@@ -13,12 +13,17 @@ export async function withinBudget<T>(budgetMs: number, work: (budget: Budget) =
     reject(new Error(`no answer within ${budgetMs} ms`));
   };
   work(budget).then(resolve, reject);
-  // After a stall of the event loop the answer may still be unread in the socket when the timer fires. `setImmediate`
-  // lets it be read first.
-  const timer = setTimeout(setImmediate, budgetMs, overrun);
+  let timer: NodeJS.Timeout | undefined;
+  // Commands leave at the end of this turn of the event loop (`gather-commands.ts`): the time counts from there.
+  const sent = setImmediate(() => {
+    // After a stall of the event loop the answer may still be unread in the socket when the timer fires. `setImmediate`
+    // lets it be read first.
+    timer = setTimeout(setImmediate, budgetMs, overrun);
+  });
   try {
     return await promise;
   } finally {
+    clearImmediate(sent);
     clearTimeout(timer);
   }
 }
