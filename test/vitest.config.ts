@@ -10,7 +10,7 @@ export default defineConfig({
     restoreMocks: true,
     setupFiles: 'test/support/restore-timers.ts',
     // More than cores: most of the time tests wait for a socket, a process or a timer.
-    maxWorkers: 7,
+    maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 60_000,
     hookTimeout: 120_000,
