@@ -46,18 +46,26 @@ function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams'> & {
   });
 }
 
+function readValues() {
+  try {
+    return parseArgs({
+      options: {
+        minutes: { type: 'string', default: String(SECONDS / 60) },
+        faults: { type: 'string', default: 'none' },
+        seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+        instances: { type: 'string', default: '2' },
+        dialect: { type: 'string', default: '1.3' },
+        stream: { type: 'boolean', default: false },
+        'memory-alone': { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
 function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: String(SECONDS / 60) },
-      faults: { type: 'string', default: 'none' },
-      seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-      instances: { type: 'string', default: '2' },
-      dialect: { type: 'string', default: '1.3' },
-      stream: { type: 'boolean', default: false },
-      'memory-alone': { type: 'boolean', default: false },
-    },
-  });
+  const values = readValues();
   const { dialect, faults: asked, 'memory-alone': memoryAlone } = values;
   const [minutes, seed, instances] = [values.minutes, values.seed, values.instances].map(Number);
   const wanted = asked === 'none' ? [] : asked === 'all' ? FAULTS.map(({ name }) => name) : asked.split(',');
