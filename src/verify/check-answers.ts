@@ -1,8 +1,7 @@
 import type { Answer, Answered } from './asker.ts';
 import { cacheHeaders, promiseOf } from './cache-headers.ts';
-import { examine, unkeepable } from './examine.ts';
+import { examine, type Run, unkeepable } from './examine.ts';
 import { busyAccounts, type ChainSample } from './learn-chain.ts';
-import type { Run } from './run.ts';
 
 /**
  * Checks that the block sets of indexed masterchain blocks are answered, and that the indexer is asked for each only

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OperationName } from '../ton/operations.ts';
 import type { Answer, Answered } from './asker.ts';
+import { hasOnlyGrown, isUnchanged } from './bodies.ts';
 import { promiseOf } from './cache-headers.ts';
-import { examine, inspect, unkeepable } from './examine.ts';
+import { examine, inspect, type Run, unkeepable } from './examine.ts';
 import { newestSeqno } from './learn-chain.ts';
 import type { VerifyOptions } from './parse-arguments.ts';
-import type { Run } from './run.ts';
-import { hasOnlyGrown, isUnchanged } from './settled-part.ts';
 
 /** How long the chain takes for a masterchain block, in milliseconds. */
 const BLOCK_MS = 400;

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isErrorBody } from './body-shape.ts';
+import { hasOnlyGrown, isErrorBody } from './bodies.ts';
 import { headerProblems } from './cache-headers.ts';
+import type { Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
 import type { Finding } from './report.ts';
-import type { Run } from './run.ts';
-import { hasOnlyGrown } from './settled-part.ts';
 
 const HASH = 'A'.repeat(43);
 

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../simulator/spellings.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { AnsweredSet } from './asker.ts';
+import { isUnchanged } from './bodies.ts';
 import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';
-import { excuseFor, inspect } from './examine.ts';
+import { excuseFor, inspect, type Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
 import type { Finding } from './report.ts';
-import type { Run } from './run.ts';
-import { isUnchanged } from './settled-part.ts';
 
 /** The shortest lifetime of any answer: a set of requests that took longer may rightly cost more than one. */
 const SHORTEST_LIFETIME_MS = 250;

@@ -1,8 +1,17 @@
 import type { OperationName } from '../ton/operations.ts';
-import type { Answer, Answered } from './asker.ts';
-import { isErrorBody, listIn } from './body-shape.ts';
+import type { Answer, Answered, Asker } from './asker.ts';
+import { isErrorBody, listIn } from './bodies.ts';
 import { cacheHeaders, headerProblems } from './cache-headers.ts';
-import type { Run } from './run.ts';
+import type { Report } from './report.ts';
+
+/** What every check works with. */
+export interface Run {
+  readonly toncache: Asker;
+  readonly indexer: Asker;
+  readonly report: Report;
+  /** Toncache's answers, to be compared with the indexer's own when it has had time to change them. */
+  readonly given: Answer[];
+}
 
 /** What is wrong with one answer of toncache, and what it holds, in a few words. */
 export interface Inspection {

@@ -1,5 +1,5 @@
 import type { Asker } from './asker.ts';
-import { isObject, listIn } from './body-shape.ts';
+import { isObject, listIn } from './bodies.ts';
 
 /** The members of a transaction that are used to ask, in canonical form. */
 export interface SampledTransaction {

@@ -6,10 +6,10 @@ import { checkAdjacent, checkBlocks, checkPending } from './check-answers.ts';
 import { checkNextBlock, checkPromises, checkUnknown } from './check-changes.ts';
 import { checkBadInput, checkOddInput } from './check-inputs.ts';
 import { checkSpellings } from './check-spellings.ts';
+import type { Run } from './examine.ts';
 import { learnChain, NotAnIndexerError } from './learn-chain.ts';
 import { EXIT_CODES, HELP, parseArguments, USAGE, UsageError, type VerifyOptions } from './parse-arguments.ts';
 import { Report } from './report.ts';
-import type { Run } from './run.ts';
 import { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** What the command gets from its process. */
