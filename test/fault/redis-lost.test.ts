@@ -13,6 +13,7 @@ test('a Redis that is down at the start is used as soon as it is there', async (
   await using redis = await startRedis();
   await redis.kill();
   await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
+  await observed.untilConnection('disconnected');
   const stored = entry();
   for (let time = 0; time < 50; time++) {
     expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
