@@ -159,6 +159,7 @@ describe('a flight that waits for a slot', () => {
 it('with Redis, a cold key costs all its clients together one look-up, one request and one write', async () => {
   const overrides = { coalescing: { collapseWindow: 60_000 } };
   world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
+  await world.proxy.untilRedisHasAll();
   const target = parentOfSettled(world);
   const calls = () =>
     Promise.all(['read', 'write'].map((call) => world.proxy.metric('toncache_redis_calls_total', { call })));
