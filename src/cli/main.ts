@@ -8,6 +8,7 @@ const stopping = new AbortController();
 let handlesSignals = false;
 
 process.exitCode = await run(process.argv.slice(2), {
+  // A program begins here: the environment is read in this place, and handed on.
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,

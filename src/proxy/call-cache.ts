@@ -5,14 +5,16 @@ import { shortListKey } from '../ton/short-list.ts';
 /** From the best to the worst. */
 const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
 
+type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback'>;
+
 /**
  * Looks calls up in the cache under their own key and, where a short list can answer them, also under the short list's
  * key, which calls with different limits share.
  */
 export class CallCache {
-  readonly #cache: TieredCache;
+  readonly #cache: Lookups;
 
-  constructor(cache: TieredCache) {
+  constructor(cache: Lookups) {
     this.#cache = cache;
   }
 
@@ -42,7 +44,7 @@ export class CallCache {
   }
 }
 
-/** The better of the two. A 404 for all limits may be that of a replica that lags: a usable list under the own key is better. */
+/** The better of the two. A 404 for all limits may come from a replica that lags, so a usable entry of the own key wins. */
 function better(own: Lookup, list: Lookup): Lookup {
   if ('entry' in list && list.entry.head.status === 404 && own.state !== 'miss') return own;
   return STATES.indexOf(list.state) < STATES.indexOf(own.state) ? list : own;

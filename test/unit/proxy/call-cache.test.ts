@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Lookup, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import type { Lookup } from '../../../src/cache/tiered-cache.ts';
 import { CallCache } from '../../../src/proxy/call-cache.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
@@ -16,7 +16,8 @@ const LIST_STAMP = Buffer.from('list');
 
 /** A cache that holds one entry under the call's own key and one as the short list of its block. */
 function holding(own: Lookup, list: Lookup): CallCache {
-  return new CallCache({ lookUp: async (key: string) => (key === KEY ? own : list) } as unknown as TieredCache);
+  const lookUp = (key: string) => (key === KEY ? own : list);
+  return new CallCache({ lookInMemory: lookUp, lookForFallback: lookUp, lookUp: async (key) => lookUp(key) });
 }
 
 function found(state: 'fresh' | 'stale-if-error', stamp: Buffer): Lookup {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { account, StreamUnderTest, traceHash } from './stream-under-test.ts';
+import { account, KEY, ONE, StreamUnderTest, stretchedOn, traceHash } from './stream-under-test.ts';
 
 let stream: StreamUnderTest;
 
@@ -9,16 +9,7 @@ beforeEach(() => {
 
 afterEach(() => stream[Symbol.dispose]());
 
-const KEY = `account=${account(1)}`;
-const ONE = { accounts: [account(1), account(2)], traces: [traceHash(1)], state: 'one' };
-
-/** An answer to the watched key, all of whose names are acknowledged. */
-function stretched(said = {}) {
-  stream.watch(KEY);
-  stream.answer(KEY, said);
-  stream.subscribe();
-  return stream.answer(KEY, said);
-}
+const stretched = (said = {}) => stretchedOn(stream, said);
 
 describe('an event', () => {
   test.each([

@@ -167,3 +167,15 @@ export class StreamUnderTest implements Disposable {
     vi.useRealTimers();
   }
 }
+
+/** The key that most tests watch, and what an answer to it names. */
+export const KEY = `account=${account(1)}`;
+export const ONE = { accounts: [account(1), account(2)], traces: [traceHash(1)], state: 'one' };
+
+/** An answer to the watched key, all of whose names are acknowledged. */
+export function stretchedOn(stream: StreamUnderTest, said = {}) {
+  stream.watch(KEY);
+  stream.answer(KEY, said);
+  stream.subscribe();
+  return stream.answer(KEY, said);
+}
