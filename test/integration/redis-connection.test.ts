@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { describe, expect, inject, test } from 'vitest';
+import { type AddressInfo, createServer, Socket } from 'node:net';
+import { describe, expect, inject, test, vi } from 'vitest';
 import type { EvictionProblem } from '../../src/redis/ask-server.ts';
 import { readServerTime } from '../../src/redis/ask-server.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
@@ -32,6 +32,16 @@ describe('a script', () => {
     await expect(redis.runScript(script, [key], [])).rejects.toThrow();
     expect(String(await redis.getBuffer(key))).toBe('1');
   });
+});
+
+test('commands of one turn of the event loop leave in one write', async () => {
+  await using redis = await observedConnection(inject('redisUrl'));
+  const cork = vi.spyOn(Socket.prototype, 'cork');
+  const uncork = vi.spyOn(Socket.prototype, 'uncork');
+  const reads = Array.from({ length: 10 }, (_, number) => redis.getBuffer(`absent:${number}`));
+  expect([cork.mock.calls.length, uncork.mock.calls.length]).toEqual([1, 0]);
+  expect(await Promise.all(reads)).toEqual(reads.map(() => undefined));
+  expect(uncork).toHaveBeenCalledTimes(1);
 });
 
 describe('a subscriber', () => {

@@ -185,6 +185,19 @@ describe('a copy in memory that is due to be held against Redis', () => {
     expect(redis.copies.at(-1)).toEqual(copyOfEntry);
   });
 
+  test('is no copy of an older entry, whose store in Redis ended after memory got this one', async () => {
+    const { cache, redis, clock } = cacheAt();
+    cache.set(ENTRY);
+    const { onEnd } = redis;
+    clock.now++;
+    const newer = anEntry({ askedAt: ASKED_AT + 1 });
+    cache.set(newer);
+    onEnd?.('stored', CHECKSUM);
+    clock.now += newer.memoryTtl;
+    await cache.lookUp(key);
+    expect(redis.copies).toEqual([undefined]);
+  });
+
   test('is not asked about once it is stale: Redis will hold a newer one', async () => {
     const { cache, redis, clock } = await due();
     clock.now = ENTRY.freshUntil;
