@@ -13,6 +13,9 @@ export const demo: Command = {
 PORT (8080) and ADMIN_PORT (9464) are where the proxy listens; if one is in use, the next free one.
 REDIS_URL is the Redis it works with; without it a redis-server on PATH is started, or memory is used alone.
 
+example:
+  PORT=9000 npm run demo -- --for 1min
+
 exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 not in this installation, 78 wrong settings`,
 
   async run(args, { env }) {

@@ -34,6 +34,16 @@ describe('an event', () => {
     },
   );
 
+  test('a few ms after another makes stale at once what was asked for between them', () => {
+    stretched(ONE);
+    stream.event(traceHash(1));
+    vi.advanceTimersByTime(5);
+    const between = stream.answer(KEY, ONE);
+    expect(stream.freshness(between)).toBe('fresh');
+    stream.event(traceHash(1));
+    expect(stream.freshness(between)).toBe('stale-if-error');
+  });
+
   test.each(['actions', 'trace'])('of the classifier makes the entry stale at once too: %s', (type) => {
     const kept = stretched(ONE);
     stream.say(type, traceHash(1));
