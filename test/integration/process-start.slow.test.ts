@@ -1,30 +1,23 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+import { StartingWorld } from './starting-world.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
 const BODY = '{"blocks":[]}';
-let indexer: Indexer;
-let dir: string;
+let world: StartingWorld;
 
 beforeAll(async () => {
-  indexer = await startIndexer();
-  dir = await mkdtemp(join(tmpdir(), 'toncache-process-'));
+  world = await StartingWorld.start();
 });
 
-afterAll(async () => {
-  await indexer.close();
-  await rm(dir, { recursive: true });
-});
+afterAll(() => world[Symbol.asyncDispose]());
 
 describe('wrong settings', () => {
   it.each(['http://user:hunter2@indexer', 'http://indexer/?api_key=hunter2'])(
@@ -38,7 +31,7 @@ describe('wrong settings', () => {
   );
 
   it('in an unreadable file are reported together with those of the environment', async () => {
-    await using started = new ProxyProcess({ CONFIG_FILE: join(dir, 'missing.json'), UPSTREAM_TIMEOUT: 'soon' });
+    await using started = new ProxyProcess({ CONFIG_FILE: world.file('missing.json'), UPSTREAM_TIMEOUT: 'soon' });
     expect((await started.ended).code).toBe(78);
     for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_URL']) expect(started.errors).toContain(name);
   });
@@ -47,10 +40,10 @@ describe('wrong settings', () => {
 describe('a start', () => {
   it('warns when Redis is used and NETWORK is not set', async () => {
     const warned = async (environment: Record<string, string>) => {
-      await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, ...environment });
+      await using started = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url, ...environment });
       return started.log.filter(({ level }) => level >= 40).map(({ msg }) => msg);
     };
-    const file = join(dir, 'network.json');
+    const file = world.file('network.json');
     await writeFile(file, '{"network":"testnet"}');
     await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
     const REDIS_URL = redis.url;
@@ -62,7 +55,7 @@ describe('a start', () => {
   it('needs no Redis: it serves without, reports that once, and uses Redis when it comes', async () => {
     await using redis = await startRedis();
     await redis.kill();
-    const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
+    const environment = { UPSTREAM_URL: world.indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
     await using started = await ProxyProcess.start(environment);
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
     let asked = 0;
@@ -87,7 +80,7 @@ describe('a start', () => {
 describe('an indexer behind TLS', () => {
   it('is trusted when its certificate is signed by a trusted authority and has its name', async () => {
     const certificate = selfSignedCertificate('indexer.example', '127.0.0.1');
-    const file = join(dir, 'ca.pem');
+    const file = world.file('ca.pem');
     await writeFile(file, certificate.cert);
     const server = createSecureServer(certificate, (_, response) => response.end(BODY));
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -1,28 +1,19 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
+import { StartingWorld } from './starting-world.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
-// The first of a process's life; process-start.slow.test.ts tries more starts.
-
-let indexer: Indexer;
-let dir: string;
+let world: StartingWorld;
 
 beforeAll(async () => {
-  indexer = await startIndexer();
-  dir = await mkdtemp(join(tmpdir(), 'toncache-process-'));
+  world = await StartingWorld.start();
 });
 
-afterAll(async () => {
-  await indexer.close();
-  await rm(dir, { recursive: true });
-});
+afterAll(() => world[Symbol.asyncDispose]());
 
 /** A port that is in use until the test ends. */
 async function usedPort() {
@@ -34,7 +25,7 @@ async function usedPort() {
 
 describe('wrong settings', () => {
   it('are reported together by name, and end the process with status 78 before it listens', async () => {
-    const file = join(dir, 'wrong.json');
+    const file = world.file('wrong.json');
     const wrongInFile = { lifetimes: { adjacentLive: { lifetime: 'forever' } }, upstreem: {}, redis: { budget: 50 } };
     await writeFile(file, JSON.stringify(wrongInFile));
     // Had it tried to listen, it would have ended for that.
@@ -78,7 +69,7 @@ describe('wrong settings', () => {
 describe('a port in use', () => {
   it.each(['PORT', 'ADMIN_PORT'])('(%s) ends the process with one clear line', async (name) => {
     await using used = await usedPort();
-    await using started = new ProxyProcess({ UPSTREAM_URL: indexer.url, [name]: used.port });
+    await using started = new ProxyProcess({ UPSTREAM_URL: world.indexer.url, [name]: used.port });
     expect((await started.ended).code).toBe(1);
     expect(started.errors).toBe('');
     expect(started.log).toHaveLength(1);
@@ -90,9 +81,9 @@ describe('a port in use', () => {
 
 describe('a start', () => {
   it('warns once about a setting under its old name, and uses it', async () => {
-    const file = join(dir, 'renamed.json');
+    const file = world.file('renamed.json');
     await writeFile(file, '{"admission":{"maxHeap":0.9}}');
-    await using started = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, CONFIG_FILE: file });
+    await using started = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url, CONFIG_FILE: file });
     expect(started.log.filter(({ level }) => level >= 40)).toMatchObject([
       { level: 40, setting: 'admission.maxHeap', renamedTo: 'admission.maxMemory' },
     ]);
