@@ -9,7 +9,7 @@ const LIMIT_MS = 2000;
  * proxy's own settings, be it set in the environment or in CONFIG_FILE.
  */
 try {
-  // A program of its own, which Docker starts: it reads the environment as `main.ts` does.
+  // Docker starts this program by itself, so it reads the environment, as `main.ts` does.
   const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;
   const { status } = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
   if (status !== 200) throw new Error(`${url} answers ${status}`);

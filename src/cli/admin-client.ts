@@ -16,8 +16,8 @@ export interface AdminClientOptions {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks the admin port of a running toncache. Rejects with an {@link UnavailableError} when nobody answers, or when who
- * answers does not let us in; 200, 422 and 503 are answers.
+ * Asks the admin port of a running toncache. Rejects with an {@link UnavailableError} if nothing answers or access is
+ * refused. Statuses 200, 422 and 503 are answers.
  */
 export class AdminClient {
   readonly url: string;
@@ -62,7 +62,7 @@ function errorIn(text: string): string {
     const { error }: { error?: unknown } = JSON.parse(text);
     if (typeof error === 'string') return error;
   } catch {
-    // Not ours: something else listens there.
+    // Something other than toncache listens there.
   }
   return 'this is not the admin port of a toncache';
 }

@@ -1,4 +1,4 @@
-/** What a command writes to: a stream of the process, or a text in a test. */
+/** Where a command writes: a stream of the process, or a string in a test. */
 export interface Output {
   write(text: string): unknown;
   /** Whether this is a terminal, where lines can be overwritten. */
@@ -6,12 +6,12 @@ export interface Output {
   readonly columns?: number;
 }
 
-/** What a command is given by its process. */
+/** What the process gives to a command. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Aborted when the user ends the command. Reading it once takes over the signals of the process. */
+  /** Aborted when the user ends the command. Its first use installs the handlers of the signals. */
   readonly signal: AbortSignal;
 }
 
@@ -20,31 +20,31 @@ export interface Command {
   /** How it is called, its options, and an example. */
   readonly help: string;
   /**
-   * Gives the exit code. Throws a {@link UsageError}, an {@link UnavailableError} or a `SettingsError` for what the user
-   * can mend; anything else is a bug.
+   * Resolves with the exit code. Rejects with a {@link UsageError}, an {@link UnavailableError} or a `SettingsError` for a
+   * problem that the user can mend. Any other rejection is a bug.
    */
   run(args: readonly string[], context: Context): Promise<number>;
 }
 
-/** Exit codes. Those above 1 are those of sysexits.h. */
+/** Exit codes. Those above 1 are from sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** The command did its work, and what it found is bad. */
+  /** The command did its work, and found something wrong. */
   failed: 1,
   usage: 64,
-  /** Nobody answers, or whoever answers refuses. */
+  /** The other side does not answer, or refuses. */
   unavailable: 69,
-  /** Ended before all was done: it can be called again. */
+  /** Ended before all was done. It can be run again. */
   incomplete: 75,
   config: 78,
 } as const;
 
-/** A command line that cannot be followed; its message says what is wrong. */
+/** The command line is wrong. The message says how. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The other side does not answer or refuses; its message says what to do. */
+/** The other side does not answer or refuses. The message says what to do. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** A command as the list of commands has it: its file is loaded when it is called. */
+/** A command in the list. Its file is loaded when it is run. */
 export interface ListedCommand {
   readonly summary: string;
   readonly load: () => Promise<Command>;

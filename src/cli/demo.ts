@@ -3,7 +3,7 @@ import { duration } from '../config/values.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
 import { expectNoMore, readOptions } from './options.ts';
 
-/** npm passes on a Ctrl-C that the terminal has already sent to this process: two signals closer than this are one. */
+/** On Ctrl-C both the terminal and npm send a signal to this process. Two signals within this time count as one. */
 const SAME_SIGNAL_MS = 1000;
 
 export const demo: Command = {
@@ -22,7 +22,7 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
     const { values, positionals } = readOptions(args, { for: { type: 'string' } });
     expectNoMore(positionals);
     const forMs = values.for === undefined ? Number.POSITIVE_INFINITY : readDuration(values.for);
-    // Of the environment only what the help names: the rest is for a real proxy.
+    // Only the variables that the help names are used. The others are for a real proxy.
     const { PORT, ADMIN_PORT, REDIS_URL } = env;
     const { http, redis } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1', PORT, ADMIN_PORT, REDIS_URL }).settings;
     const { runDemo } = await loadDemo();
@@ -35,7 +35,7 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
       signal: untilEnded(),
       out: process.stdout,
     });
-    // The simulated chain and what clients still wait for are of no use any more.
+    // End at once: nothing that is still under way is needed.
     process.exit(everyAnswerWasRight ? EXIT.ok : EXIT.failed);
   },
 };
@@ -70,7 +70,7 @@ function untilEnded(): AbortSignal {
   process.on('SIGINT', () => endBy('Ctrl-C'));
   process.on('SIGTERM', () => endBy('SIGTERM'));
   process.on('SIGHUP', () => endBy('its terminal'));
-  // Whoever read our lines has left (`| head`).
+  // The reader of the output has gone (`| head`).
   process.stdout.on('error', () => ending.abort('its reader'));
   return ending.signal;
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import '../require-node-24.cjs';
 
-// Loaded after the check: an older Node may not even be able to link the rest.
+// Imported after the check of the version, because an older Node may fail to load the rest.
 const { run } = await import('./run.ts');
 
 const stopping = new AbortController();
 let handlesSignals = false;
 
 process.exitCode = await run(process.argv.slice(2), {
-  // A program begins here: the environment is read in this place, and handed on.
+  // The program starts here, so this is where it reads its environment.
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -22,6 +22,6 @@ process.exitCode = await run(process.argv.slice(2), {
 function handleSignals(): void {
   handlesSignals = true;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
-  // Whoever read our lines has left (`| head`).
+  // The reader of the output has gone (`| head`).
   process.stdout.on('error', () => stopping.abort());
 }

@@ -1,6 +1,6 @@
 import type { MetricSample } from '../telemetry/samples.ts';
 
-/** Reads a page in Prometheus' text format 0.0.4; lines that are none are left out. */
+/** Reads a page in Prometheus' text format 0.0.4; lines that are not samples are left out. */
 export function parseMetrics(page: string): MetricSample[] {
   return page.split('\n').flatMap((line) => {
     const [, name, labels = '', value = ''] = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$/i.exec(line) ?? [];

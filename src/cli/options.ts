@@ -4,7 +4,7 @@ import { adminUrlOf } from '../config/own-urls.ts';
 import type { Settings } from '../config/schema.ts';
 import { type Context, UsageError } from './command.ts';
 
-/** Reads arguments strictly: throws a {@link UsageError} for what is not among the options, or is given twice. */
+/** Reads arguments strictly: throws a {@link UsageError} for an unknown option and for one that is given twice. */
 export function readOptions<const O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
@@ -13,7 +13,7 @@ export function readOptions<const O extends ParseArgsOptionsConfig>(args: readon
   }
 }
 
-/** Throws a {@link UsageError} unless there is nothing beside the options. */
+/** Throws a {@link UsageError} if there are arguments beside the options. */
 export function expectNoMore(positionals: readonly string[]): void {
   const [first] = positionals;
   if (first !== undefined) throw new UsageError(`"${first}" is not expected here`);
@@ -39,14 +39,14 @@ export function baseUrl(name: string, text: string | undefined): string | undefi
 }
 
 /**
- * The settings for a command that asks a running toncache: read as that one reads them, but the indexer's address may be
- * missing here, and does not count. Throws a `SettingsError`.
+ * The settings for a command that asks a running toncache. They are read as toncache itself reads them, except that
+ * `UPSTREAM_URL` may be missing. Throws a `SettingsError`.
  */
 export function readSettings({ env }: Context): Settings {
   return loadSettings({ ...env, UPSTREAM_URL: env['UPSTREAM_URL'] || 'http://127.0.0.1' }).settings;
 }
 
-/** Where the admin port is: the address that was given, or that of the settings. */
+/** The address of the admin port: the given one, or that of the settings. */
 export function adminUrl(given: string | undefined, settings: Settings): string {
   return baseUrl('--admin', given) ?? adminUrlOf(settings.http);
 }

@@ -33,7 +33,7 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     expectNoMore(positionals);
     const { admin, json, ...body } = values;
     try {
-      // In the words of the instance, before it is asked.
+      // The same check and message as in the instance, before it is asked.
       parsePurge(body);
     } catch (error) {
       throw error instanceof ProxyError ? new UsageError(error.message) : error;

@@ -13,7 +13,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
 
   async run(args) {
     expectNoMore(readOptions(args, {}).positionals);
-    // The process is run by the module itself, as `npm start` runs it: it ends itself.
+    // Importing the module runs the service, as `npm start` does. It ends the process itself.
     await import('../main.ts');
     return EXIT.ok;
   },

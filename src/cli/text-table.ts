@@ -1,4 +1,4 @@
-/** Rows under a head in columns as wide as their longest cell; columns of numbers alone, but for the first, end on the right. */
+/** A table with columns as wide as their longest cell. Columns of numbers are aligned right, except the first. */
 export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const isNumeric = head.map(
@@ -14,7 +14,7 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
   return [head, ...rows].map(line).join('');
 }
 
-/** From so many milliseconds on, the unit of so many milliseconds: a lifetime of 24 h is not called a day. */
+/** Units, and the milliseconds from which on each is used. There are no days: a lifetime is called `24 h`. */
 const UNITS = [
   [172_800_000, 86_400_000, 'd'],
   [3_600_000, 3_600_000, 'h'],
@@ -28,7 +28,7 @@ export function duration(ms: number): string {
   return `${Number((ms / size).toFixed(1))} ${unit}`;
 }
 
-/** A number with its thousands apart. */
+/** A number with separated thousands. */
 export function grouped(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

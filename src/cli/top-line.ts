@@ -1,17 +1,17 @@
 import { readNumbers } from '../status/numbers.ts';
 import { Scrape } from '../status/scrape.ts';
 
-/** A look at one instance, and those before it. */
+/** A sample of one instance, and the samples before it. */
 export interface LooksInTime {
   readonly url: string;
   readonly page: Scrape;
-  /** Oldest first. None: the numbers are those since the instance started. */
+  /** Oldest first. If there are none, the rates are averages since the start of the instance. */
   readonly earlier: readonly Scrape[];
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/** One line of `toncache top --json`: the numbers of the status page, and over how many seconds the rates are taken. */
+/** One line of `toncache top --json`: the numbers of the status page, and the seconds that the rates cover. */
 export function topLine({ url, page, earlier, now }: LooksInTime): string {
   const upSeconds = Math.max(0.001, now / 1000 - page.sum('process_start_time_seconds'));
   // All counters were 0 then.

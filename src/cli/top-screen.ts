@@ -1,11 +1,11 @@
 import type { Samples } from '../telemetry/samples.ts';
 import { duration, grouped, textTable } from './text-table.ts';
 
-/** Two looks at one instance: what happened between them is shown as a rate. */
+/** Two samples of one instance. The differences between them are shown as rates. */
 export interface Looks {
   readonly url: string;
   readonly page: Samples;
-  /** The look before; without one rates are averages since the instance started. */
+  /** The sample before. Without one, rates are averages since the start of the instance. */
   readonly before: Samples | undefined;
   /** Between the two, in milliseconds. */
   readonly betweenMs: number;
@@ -13,7 +13,7 @@ export interface Looks {
   readonly now: number;
 }
 
-/** Counters that are shown by a label, each as rate, total and share. */
+/** Counters that are shown for each value of a label, as rate, total and share. */
 const COUNTED = [
   { title: 'requests', name: 'requests_total', label: 'outcome' },
   { title: 'operation', name: 'requests_total', label: 'operation' },
@@ -84,7 +84,7 @@ function upTimeMs({ page, now }: Looks): number {
   return Math.max(1, now - 1000 * (page.sum('process_start_time_seconds') || now / 1000));
 }
 
-/** Between the two looks, or since the start; in milliseconds. */
+/** The time between the two samples, or since the start, in milliseconds. */
 function meanLatency({ page, before }: Looks): number | undefined {
   const since = (name: string) => page.sum(name) - (before?.sum(name) ?? 0);
   const count = since('upstream_request_seconds_count');

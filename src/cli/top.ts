@@ -10,7 +10,7 @@ import { topScreen } from './top-screen.ts';
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
 
-/** Ratios and latencies are of so many milliseconds, as on the status page. */
+/** Ratios and latencies cover so many milliseconds, as on the status page. */
 const WINDOW_MS = 10_000;
 
 export const top: Command = {

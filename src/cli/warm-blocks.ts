@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What was asked for so far. */
+/** What has been done so far. */
 export interface Warmed {
   /** Blocks that toncache had stored already. */
   readonly hits: number;
-  /** Blocks that it loaded for this. */
+  /** Blocks that it loaded from the indexer for this command. */
   readonly loaded: number;
   /** Blocks that the indexer does not have: 404. */
   readonly absent: number;
-  /** Times that toncache refused for a while, or failed, and was asked again. */
+  /** Requests that toncache refused or failed, and that were sent again. */
   readonly retries: number;
-  /** The lowest block that is left; `undefined` when none is. */
+  /** The lowest block that is left; `undefined` if all are done. */
   readonly next: number | undefined;
-  /** Why it gave up, when it did. */
+  /** Why the command gave up, if it did. */
   readonly failure?: string;
 }
 
@@ -23,24 +23,24 @@ export interface WarmOptions {
   readonly from: number;
   readonly to: number;
   readonly perSecond: number;
-  /** Aborted to stop: requests under way are broken off and count as not asked. */
+  /** Aborted to stop. Requests under way are cancelled, and their blocks are left. */
   readonly signal: AbortSignal;
   readonly onAnswer: (warmed: Warmed) => void;
   /** Waits, and rejects on the signal. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** More at once would be a burst to toncache, whatever the rate. */
+/** The most requests at once: more would be a burst to toncache, whatever the rate. */
 const MOST_AT_ONCE = 16;
 
-/** After so many failures in a row, each after a longer wait, it is given up. */
+/** The command gives up after so many failures in a row. */
 const MOST_FAILURES = 8;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Asks for every block once, in order, at no more than a rate. On 503 and 429 everything waits for `Retry-After`; on
- * other failures for 1 s and twice as long each time. Never rejects: what keeps it from going on is in the result.
+ * Asks for every block once, in order, at a bounded rate. After a 503 or 429 all requests wait for `Retry-After`; after
+ * another failure for 1 s, then twice as long each time. Never rejects: the result says why it stopped.
  */
 export function warmBlocks(options: WarmOptions): Promise<Warmed> {
   return new Warming(options).run();
@@ -52,7 +52,7 @@ class Warming {
   readonly #giveUp = new AbortController();
   readonly #signal: AbortSignal;
   readonly #counts = { hits: 0, loaded: 0, absent: 0, retries: 0 };
-  /** Blocks that are asked for now. */
+  /** Blocks whose requests are under way. */
   readonly #underWay = new Set<number>();
   #nextSeqno: number;
   #nextSlotAt = performance.now();
@@ -101,7 +101,7 @@ class Warming {
     }
   }
 
-  /** Waits for the next instant at which a request may be sent. */
+  /** Resolves when the next request may be sent. */
   async #slot(): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, this.#nextSlotAt);
@@ -110,7 +110,7 @@ class Warming {
     this.#signal.throwIfAborted();
   }
 
-  /** Counts an answer; gives the milliseconds to wait before the block is asked for again. */
+  /** Counts an answer. Returns the milliseconds to wait before the block is asked for again. */
   async #ask(seqno: number): Promise<number | undefined> {
     const url = `${this.#options.url}/api/v3/masterchainBlockShards?seqno=${seqno}`;
     let response: Response;

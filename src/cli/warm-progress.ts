@@ -14,7 +14,7 @@ const BAR_WIDTH = 30;
 const REDRAW_MS = 200;
 const LINE_MS = 5000;
 
-/** A bar that is drawn over itself on a terminal, a line every five seconds elsewhere, and a last line. */
+/** Progress: a bar on a terminal, elsewhere a line every five seconds; and a line at the end. */
 export class WarmProgress {
   readonly #options: WarmProgressOptions;
   readonly #now: () => number;

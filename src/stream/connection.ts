@@ -6,16 +6,16 @@ export interface StreamConnectionDependencies {
   readonly open: OpenSocket;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** It came up: nothing is subscribed to. */
+  /** The connection is up, and nothing is subscribed to yet. */
   readonly onUp: () => void;
-  /** It was up, and is lost with all that was subscribed to. */
+  /** The connection was up and is lost, and its subscription with it. */
   readonly onDown: () => void;
   /** An event, or the answer to a subscription. */
   readonly onFrame: (frame: Exclude<Frame, { kind: 'bad' }>) => void;
   readonly report: ReportStream;
 }
 
-/** How often the server is asked whether it is there, and how long it may take for an answer, in milliseconds. */
+/** How often the server is pinged, and how long it may take to answer, in milliseconds. */
 const PING_EVERY_MS = 15_000;
 const PONG_WITHIN_MS = 10_000;
 
@@ -26,8 +26,9 @@ const LONGEST_DELAY_MS = 30_000;
 const PING_ID = 'ping';
 
 /**
- * Keeps one connection to the Streaming API: it is up once the server has answered a ping, which one that is over a limit
- * never does. A lost one is opened again after 250 ms, doubling up to 30 s, each time shortened by up to a half by chance.
+ * Keeps one connection to the Streaming API. It counts as up when the server has answered a ping: a server whose limit of
+ * connections is exceeded never does. A lost connection is opened again after 250 ms, then after twice as long each time,
+ * up to 30 s; jitter shortens each delay by up to a half.
  */
 export class StreamConnection {
   readonly #dependencies: StreamConnectionDependencies;
@@ -52,7 +53,7 @@ export class StreamConnection {
     this.#connect();
   }
 
-  /** Sends one operation; it is lost while the connection is not up. */
+  /** Sends one operation. It is lost if the connection is not up. */
   send(message: object): void {
     if (this.isUp) this.#socket?.send(JSON.stringify(message));
   }

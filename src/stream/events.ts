@@ -1,6 +1,6 @@
 import type { EventType } from './frame.ts';
 
-/** What happens with the stream, for those who count and log. */
+/** What the stream reports, to be counted and logged. */
 export type StreamEvent =
   /** Once each time that it changes. */
   | { readonly name: 'stream-connected' }
@@ -10,11 +10,11 @@ export type StreamEvent =
   | { readonly name: 'stream-refused'; readonly error: string }
   /** The server said that something changed. */
   | { readonly name: 'stream-event'; readonly type: EventType }
-  /** A message that cannot be read, and is dropped. */
+  /** A message could not be read and was dropped. */
   | { readonly name: 'stream-bad-frame'; readonly reason: string }
-  /** A stretched answer had changed, and no event had said so. */
+  /** A stretched answer had changed, and no event said so. */
   | { readonly name: 'stream-missed-event' }
-  /** Whether watched answers live longer now, or as without a stream. */
+  /** Watched answers are stretched from now on, or no longer. */
   | { readonly name: 'stream-stretching'; readonly on: boolean };
 
 /** Is called with what happens; must not throw. */

@@ -1,10 +1,10 @@
 /** What one message of the Streaming API v2 says. */
 export type Frame =
-  /** Something changed that belongs to this trace (its normalized hash in padded base64) and accounts (`0:UPPERCASE HEX`). */
+  /** A change of a trace (its normalized hash in padded base64) and of accounts (`0:UPPERCASE HEX`). */
   | {
       readonly kind: 'event';
       readonly type: EventType;
-      /** `undefined` where an event names accounts alone. */
+      /** `undefined` if the event names accounts alone. */
       readonly trace: string | undefined;
       readonly accounts: readonly string[];
     }
@@ -21,13 +21,13 @@ const EVENT_TYPES = [
   'jettons_change',
 ] as const;
 
-/** The types of events that are known; a new one names what changed all the same. */
+/** The known types of events. An unknown type is read all the same, for the names in it. */
 export type EventType = (typeof EVENT_TYPES)[number] | 'other';
 
-/** The largest that is parsed on the event loop; of a larger one only what stands before its body is read. */
+/** The largest message that is parsed on the event loop. Of a larger one only the first fields are read. */
 const LONGEST_PARSED = 256 * 1024;
 
-/** What an error of the server may take of a line of the log. */
+/** The most characters of a server's error that are logged. */
 const LONGEST_ERROR = 200;
 
 /** The fixed order of an event's first fields. */
@@ -35,8 +35,8 @@ const FRONT =
   /^\s*\{\s*"type"\s*:\s*"([a-z_]{1,40})"[^[{]{0,60}"trace_external_hash_norm"\s*:\s*"([A-Za-z0-9+/_=-]{1,64})"/;
 
 /**
- * Reads a message. Never throws: what is none, whatever it holds, is `bad`. Names are read wherever events have them and
- * are not checked further: a name that nobody watches has no effect.
+ * Reads a message. Never throws: anything that is not a message is `bad`. Names are taken from wherever events have them
+ * and are not checked, because a name that nobody watches has no effect.
  */
 export function parseFrame(data: unknown): Frame {
   if (typeof data !== 'string') return { kind: 'bad', reason: 'a binary message' };

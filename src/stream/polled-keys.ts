@@ -1,10 +1,10 @@
-/** Two requests for a key within this are polling, in milliseconds. */
+/** A key that is asked for twice within this time is polled, in milliseconds. */
 export const POLLED_WITHIN_MS = 2000;
 
 /** The most keys that are remembered: those of 2 s at 5000 new ones a second. */
 const MOST_KEYS = 10_000;
 
-/** Which keys clients poll. Bounded: whoever asks for ever other keys pushes out those that were asked for once. */
+/** Finds the keys that clients poll. Bounded: the keys that were asked for longest ago are forgotten first. */
 export class PolledKeys {
   /** When each was asked for, the oldest first. Monotonic milliseconds. */
   readonly #askedAt = new Map<string, number>();

@@ -15,9 +15,9 @@ export interface PushedFreshnessDependencies {
   readonly sinceOf: (name: string) => number | undefined;
   /** Whether the absence of events is believed. */
   readonly isTrusted: () => boolean;
-  /** A stretched answer had changed without an event. */
+  /** Called when a stretched answer had changed and no event said so. */
   readonly onMissed: () => void;
-  /** Asks the indexer anew, as if a client had asked. Resolves when that ended; never rejects. */
+  /** Loads the key again, as for a client. Resolves when that has ended; never rejects. */
   readonly refresh: (call: Call, key: string) => Promise<void>;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -29,23 +29,23 @@ export interface PushedFreshnessOptions {
   readonly stretchedMs: number;
 }
 
-/** An answer of the indexer, as it is about to be stored. */
+/** An answer of the indexer that is about to be stored. */
 export interface ObtainedAnswer {
   /** What {@link PushedFreshness.mark} gave before the indexer was asked. */
   readonly mark: number;
-  /** `undefined` where it cannot be watched. */
+  /** `undefined` if the answer cannot be watched. */
   readonly watchable: Watchable | undefined;
   readonly entry: Entry;
 }
 
-/** An event is missed when none came in this long after the change was seen, in milliseconds. */
+/** If no event comes within this time after a change was seen, in milliseconds, it counts as missed. */
 const EVENT_WITHIN_MS = 500;
 
 /**
- * What events do to the entries of watched keys in this process. An event makes those that it names stale, and refreshes
- * those that are polled. An answer whose every change is announced, and of which no event came since it was asked for, is
- * stretched: it stays fresh for longer, in memory alone and without a stale window. Nothing that an event says, or does
- * not say, fails a request.
+ * What events do to the entries of watched keys in this process. An event makes the entries that it concerns stale, and
+ * refreshes the keys that are polled. An answer is stretched if each of its changes would be announced and no event has
+ * come since it was asked for: it stays fresh for longer, only in memory and without a stale window. No request ever
+ * fails because of an event, or because of a missing one.
  */
 export class PushedFreshness {
   readonly #dependencies: PushedFreshnessDependencies;
@@ -57,12 +57,12 @@ export class PushedFreshness {
     this.#options = options;
   }
 
-  /** To be taken before the indexer is asked: an event that comes later may announce what the answer lacks. */
+  /** To be called before the indexer is asked: an event after the mark may announce a change that the answer lacks. */
   mark(): number {
     return this.#dependencies.ticks.now;
   }
 
-  /** Takes an answer in. Returns what memory keeps in its place; `undefined` where its key is not watched. */
+  /** Takes a new answer. Returns the entry that memory keeps instead; `undefined` if the key is not watched. */
   answered({ mark, watchable, entry }: ObtainedAnswer): Entry | undefined {
     const { watches, isTrusted, monotonic } = this.#dependencies;
     const { stretchedMs } = this.#options;
@@ -72,7 +72,7 @@ export class PushedFreshness {
     if (watchable === undefined) return copy;
     const hasRoom = watches.setNames(watch, [...watchable.accounts, ...watchable.traces]);
     const now = monotonic();
-    // Events of a trace that the answer before did not list were not events of this watch.
+    // The answer may list a trace for the first time, whose earlier events did not count for this watch. They do now.
     watch.eventTick = Math.max(watch.eventTick, this.#traces.latestOf(watchable.traces));
     if (watch.isMissed(watchable)) this.#expectEvent(watch, watch.answeredMark);
     if (watch.hasLostUnsaid(watchable)) watch.expectUnsaid(now);
@@ -88,7 +88,7 @@ export class PushedFreshness {
     return isStretched ? stretched(copy, stretchedMs) : copy;
   }
 
-  /** What events leave of an entry, at each look at it. */
+  /** The entry as it is after the events that have come. Called at each look-up. */
   applyEvents(entry: Entry): Entry {
     const { watches, isTrusted, now } = this.#dependencies;
     const watch = watches.get(entry.key);
@@ -100,8 +100,9 @@ export class PushedFreshness {
   }
 
   /**
-   * Something changed. An event of a trace concerns the keys whose answer lists it and those that ask for one of its accounts,
-   * which may list it now. It does not concern those whose answer lists another trace of the same accounts.
+   * Takes an event. It concerns the keys whose answer lists its trace, and those whose request names one of its accounts,
+   * because their next answer may list it. It does not concern keys whose answer only lists other traces of the same
+   * accounts.
    */
   onEvent({ type, trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, ticks, now, monotonic } = this.#dependencies;
@@ -115,7 +116,7 @@ export class PushedFreshness {
     }
   }
 
-  /** Whether every event of what it watches was sent here since the indexer was asked. */
+  /** Whether the server has sent every event of the watched names since the indexer was asked. */
   #isCovered(watch: Watch, mark: number): boolean {
     const { watches, sinceOf } = this.#dependencies;
     const names = watches.namesOf(watch);
@@ -131,16 +132,16 @@ export class PushedFreshness {
 
   async #refresh(watch: Watch): Promise<void> {
     const { refresh, monotonic } = this.#dependencies;
-    if (watch.isRefreshed || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
-    watch.isRefreshed = true;
+    if (watch.isRefreshing || monotonic() - watch.askedAt > POLLED_WITHIN_MS) return;
+    watch.isRefreshing = true;
     await refresh(watch.call, watch.key);
-    // The refresh may have joined a load that had asked before the event, or another event came during it.
+    // The refresh may have joined a load that had asked before the event, or another event may have come during it.
     if (watch.isBehind) await refresh(watch.call, watch.key);
-    watch.isRefreshed = false;
+    watch.isRefreshing = false;
   }
 }
 
-/** Redis knows nothing of the longer life, so that memory does not ask it before its end. */
+/** Redis holds the entry with its usual lifetime, so memory must not ask Redis while the stretched one lasts. */
 function stretched(copy: Entry & { readonly watched: { readonly mark: number } }, lifetimeMs: number): Entry {
   const { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, watched } = copy;
   const until = freshUntil - copy.lifetime + lifetimeMs;
@@ -154,7 +155,7 @@ function stretched(copy: Entry & { readonly watched: { readonly mark: number } }
   };
 }
 
-/** An entry that an event made stale: from `now` on it is served only where the indexer fails or a request is shed. */
+/** The entry after an event: from `now` on it is served only if the indexer fails or the request is shed. */
 function ended(entry: Entry, now: number): Entry {
   const freshUntil = Math.min(entry.freshUntil, now);
   return { ...entry, freshUntil, staleWhileRevalidateUntil: freshUntil };

@@ -8,7 +8,7 @@ export interface Socket {
   close(): void;
 }
 
-/** What a socket calls; after `onClose` nothing more. */
+/** The callbacks of a socket. None is called after `onClose`. */
 export interface SocketHandlers {
   readonly onOpen: () => void;
   readonly onMessage: (data: unknown) => void;
@@ -63,7 +63,7 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
   };
 }
 
-/** The innermost cause says most. */
+/** The innermost cause of an error tells most. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   return reasonOf(error.cause) ?? (error.message || error.name);

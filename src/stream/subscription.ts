@@ -4,31 +4,31 @@ import { isAccount } from './names.ts';
 import type { Ticks } from './ticks.ts';
 
 export interface SubscriptionDependencies {
-  /** What is to be subscribed to now. */
+  /** The names to subscribe to now. */
   readonly wanted: () => Iterable<string>;
   /** Sends one operation on a connection that is up. */
   readonly send: (message: object) => void;
   readonly ticks: Ticks;
-  /** The server allows so many addresses at most. */
+  /** Called when the server has said how many addresses it allows. */
   readonly onLimit: (maxAddresses: number) => void;
   readonly report: ReportStream;
 }
 
-/** Changes within this are one message, in milliseconds. */
+/** Changes within this time are sent as one message, in milliseconds. */
 const GATHER_MS = 50;
 
-/** After a refusal for another reason than a limit, in milliseconds. */
+/** The delay before the next try if the server refused for a reason other than a limit, in milliseconds. */
 const RETRY_AFTER_MS = 10_000;
 
 const ADDRESS_LIMIT = /^address limit exceeded: .*\bmax (\d{1,9})$/;
 
 /**
- * What the server is subscribed to: each subscription replaces the one before, and counts from its acknowledgement. A
- * refused one leaves the one before as it is.
+ * The subscription at the server. Each one replaces the one before, and counts from its acknowledgement on. If it is
+ * refused, the one before stays.
  */
 export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
-  /** Since which tick a name is acknowledged, without a gap. */
+  /** The tick since which each name has been subscribed to without a gap. */
   readonly #since = new Map<string, number>();
   readonly #unanswered = new Map<string, ReadonlySet<string>>();
   #sent: ReadonlySet<string> = new Set();
@@ -39,12 +39,12 @@ export class Subscription {
     this.#dependencies = dependencies;
   }
 
-  /** From which tick on every event of a name is sent here; `undefined` while it is not acknowledged. */
+  /** The tick from which on the server has sent every event of a name; `undefined` if the name is not acknowledged. */
   sinceOf(name: string): number | undefined {
     return this.#since.get(name);
   }
 
-  /** What is wanted changed: a message follows, if it still differs by then. */
+  /** The wanted names have changed. A message follows, unless they have changed back by then. */
   changed(): void {
     this.#flush ??= setTimeout(() => this.#send(), GATHER_MS).unref();
   }
@@ -60,7 +60,7 @@ export class Subscription {
     if (id === undefined || names === undefined) return;
     this.#unanswered.delete(id);
     const tick = this.#dependencies.ticks.next();
-    // One that was sent since may lack some of them.
+    // A message that was sent since may lack some of these names.
     for (const name of names) if (this.#sent.has(name) && !this.#since.has(name)) this.#since.set(name, tick);
     this.#dependencies.report({ name: 'stream-subscribed' });
   }
@@ -89,14 +89,14 @@ export class Subscription {
         ...listsOf(names),
         min_finality: 'pending',
       });
-    // From now on the server may leave out what is not in it.
+    // From now on the server may leave out events of names that are not in the message.
     for (const name of this.#since.keys()) if (!names.has(name)) this.#since.delete(name);
     this.#unanswered.set(id, names);
     this.#sent = names;
   }
 
   #refused(error: string): void {
-    // Of what is on its way none may follow that is like the refused one.
+    // The message on its way is refused as well if it is the same: do not send it again.
     this.#sent = new Set(this.#since.keys());
     const max = ADDRESS_LIMIT.exec(error)?.[1];
     if (max !== undefined) {
@@ -109,7 +109,7 @@ export class Subscription {
   }
 }
 
-/** `trace` goes with hashes, and every other type with addresses. */
+/** Events of type `trace` are subscribed to by hashes, all others by addresses. */
 function typesFor(names: ReadonlySet<string>): { types: string[] } {
   const { addresses, trace_external_hash_norms: hashes } = listsOf(names);
   return {

@@ -1,6 +1,6 @@
 import type { ReportStream } from './events.ts';
 
-/** So many missed events within the window end the trust for a while. */
+/** So many missed events within the window end the trust. */
 const MOST_MISSED = 3;
 const WINDOW_MS = 10_000;
 const DISTRUST_MS = 30_000;

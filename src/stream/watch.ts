@@ -9,7 +9,7 @@ export interface WatchedAnswer {
   readonly isStretched: boolean;
 }
 
-/** A watch that begins. */
+/** What a new watch is made of. */
 type NewWatch = Pick<Watch, 'call' | 'key' | 'ownNames' | 'askedAt' | 'eventTick'>;
 
 /** When an event came: its tick, epoch and monotonic milliseconds. */
@@ -19,30 +19,35 @@ interface EventInstant {
   readonly monotonic: number;
 }
 
-/** After a trace left the answer without a word, in milliseconds: more may change so. */
+/**
+ * After a trace has left the answer and no event said so, other changes may come without an event too. For so long, in
+ * milliseconds, answers are not stretched.
+ */
 const SETTLES_MS = 10_000;
 
-/** The events of one change come 1 to 7 ms apart: so long a refresh waits for them, in milliseconds. */
+/** How long a refresh waits for the other events of a change, which come 1 to 7 ms apart, in milliseconds. */
 const GATHER_MS = 10;
 
-/** Events end the freshness of a key at most once in this long, in milliseconds: a flood must not become one of requests. */
+/**
+ * The least time between two ends of a key's freshness, in milliseconds. Without it a flood of events would cause a flood
+ * of requests.
+ */
 const APART_MS = 100;
 
-/** One polled key, and what the stream said of it. */
+/** A polled key, and what the stream has said about it. */
 export class Watch {
   readonly call: Call;
   readonly key: string;
-  /** What it watches whatever its answer lists. */
+  /** The accounts that the request names. They are watched whatever the answer lists. */
   readonly ownNames: readonly string[];
-  /** When a client asked last, monotonic milliseconds. */
+  /** When a client last asked, in monotonic milliseconds. */
   askedAt: number;
   answer: WatchedAnswer | undefined;
-  /** A refresh of it is under way. */
-  isRefreshed = false;
-  /** The tick of the latest event; at first that of its beginning, before which no answer counts. */
+  isRefreshing = false;
+  /** The tick of the latest event. At first the tick at which the watch began: answers from before do not count. */
   eventTick: number;
   #eventAt = Number.NEGATIVE_INFINITY;
-  /** Answers that were asked for before are stale: by ticks here, by instants (epoch ms) in other processes. */
+  /** Answers that were asked for before this are stale: by ticks if this process asked, by epoch ms if another one did. */
   #outdatedTick = 0;
   #outdatedAt = Number.NEGATIVE_INFINITY;
   #outdatedMonotonic = Number.NEGATIVE_INFINITY;
@@ -64,7 +69,7 @@ export class Watch {
     return this.answer?.mark ?? 0;
   }
 
-  /** Whether the newest answer was asked for before the latest event that counts. */
+  /** Whether the newest answer is one that an event made stale. */
   get isBehind(): boolean {
     return this.answeredMark < this.#outdatedTick;
   }
@@ -73,38 +78,39 @@ export class Watch {
     return watched === undefined ? askedAt <= this.#outdatedAt : watched.mark < this.#outdatedTick;
   }
 
-  /** Whether nothing was said since the mark, and nothing is to be expected to change unsaid. `now` in monotonic ms. */
+  /** Whether no event came since the mark, and no change without an event is expected. `now` in monotonic ms. */
   isQuiet(mark: number, now: number): boolean {
     return this.eventTick <= mark && now >= this.#settlesUntil;
   }
 
-  /** Whether a new answer shows another state than the stretched one before, of which no event came. */
+  /** Whether a new answer differs from the stretched one before it, although no event came in between. */
   isMissed({ state }: Watchable): boolean {
     const { answer } = this;
     return answer?.isStretched === true && answer.watchable.state !== state && this.eventTick <= answer.mark;
   }
 
-  /** Whether a trace has left that was not final, and no event said so. */
+  /** Whether a trace that was not final is missing from a new answer, although no event came. */
   hasLostUnsaid({ traces }: Watchable): boolean {
     const { answer } = this;
     if (answer === undefined || !answer.watchable.isAnnounced || this.eventTick > answer.mark) return false;
     return answer.watchable.traces.some((trace) => !traces.includes(trace));
   }
 
-  /** Whether an event can be one of its answer: of a listed trace, or of an account that is asked for. */
+  /** Whether an event can change the answer: it is of a listed trace, or names an account of the request. */
   isConcerned(trace: string | undefined, accounts: readonly string[]): boolean {
     if (trace === undefined || this.answer?.watchable.traces.includes(trace) === true) return true;
     return accounts.some((account) => this.ownNames.includes(account));
   }
 
-  /** A trace left its answer without a word: more may change so. `now` in monotonic ms. */
+  /** To be called when a trace has left the answer without an event. `now` in monotonic ms. */
   expectUnsaid(now: number): void {
     this.#settlesUntil = now + SETTLES_MS;
   }
 
   /**
-   * An event is one of it: its answers are stretched no longer, and stale at once or, when they were a moment ago, soon. Calls
-   * `onStale` when the events of the same change have come too.
+   * Takes an event that concerns this key. Its answers are no longer stretched, and they are stale at once; if their
+   * freshness ended less than 100 ms ago, they are stale when the 100 ms are over. Calls `onStale` when there has been
+   * time for the other events of the same change.
    */
   named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;
@@ -125,7 +131,7 @@ export class Watch {
     clearTimeout(this.#refreshLater);
   }
 
-  /** Makes its answers stale at that instant, monotonic ms, unless something does so before it. */
+  /** Makes the answers stale at `dueAt`, in monotonic ms, unless that happens earlier. */
   #outdateBy(dueAt: number, monotonic: number, onStale: () => void): void {
     if (dueAt >= this.#dueAt) return;
     clearTimeout(this.#outdateLater);

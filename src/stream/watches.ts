@@ -6,9 +6,9 @@ import { Watch } from './watch.ts';
 
 export interface WatchesDependencies {
   readonly ticks: Ticks;
-  /** The accounts that a call asks for; other names are known from its answers. */
+  /** The accounts that a call names. Other names are learned from its answers. */
   readonly accountsOf: (call: Call) => readonly string[];
-  /** What is to be subscribed to changed. */
+  /** Called when the names to subscribe to have changed. */
   readonly onNames: () => void;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
@@ -19,17 +19,18 @@ export interface WatchesOptions {
   readonly maxAddresses: number;
 }
 
-/** A key that nobody asked for in this long is watched no longer, in milliseconds. */
+/** The watch of a key ends when nobody has asked for it for so long, in milliseconds. */
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 1000;
 
-/** The most watches: one of a hash without an answer has no address that a limit would count. */
+/** The most watches. The limit of addresses does not bound them: the watch of a hash without an answer has no address. */
 const MOST_WATCHES = 10_000;
 
 /**
- * The keys that clients poll, while the connection is up: one that was asked for twice within 2 s is watched until nobody
- * asked for 10 s. Where the server allows no more addresses, those that are not polled give way, the least recently asked
- * for first. Those that are polled do not give way to each other: all would be subscribed to by turns, and none for long.
+ * The keys that clients poll, while the connection is up. A key that is asked for twice within 2 s is watched until
+ * nobody has asked for it for 10 s. When the server allows no more addresses, watches that are no longer polled end, the
+ * least recently asked for first. Polled keys do not push each other out: they would all take turns, and none would be
+ * subscribed to for long.
  */
 export class Watches {
   readonly #dependencies: WatchesDependencies;
@@ -60,7 +61,7 @@ export class Watches {
     return this.#names.all();
   }
 
-  /** The connection came up: what is polled from now on is watched. */
+  /** The connection is up: keys that are polled from now on are watched. */
   begin(): void {
     this.#isUp = true;
     this.#maxAddresses = this.#options.maxAddresses;
@@ -75,7 +76,7 @@ export class Watches {
     this.forget();
   }
 
-  /** Ends all watches; what is still polled begins anew. */
+  /** Ends all watches. Keys that are still polled will be watched anew. */
   forget(): void {
     for (const watch of this.#watches.values()) watch.end();
     this.#watches.clear();
@@ -84,13 +85,13 @@ export class Watches {
     this.#dependencies.onNames();
   }
 
-  /** The server allows fewer addresses than was thought: the least recently asked for give way, polled or not. */
+  /** The server allows fewer addresses than expected: watches end, the least recently asked for first, polled or not. */
   limit(maxAddresses: number): void {
     this.#maxAddresses = Math.min(this.#maxAddresses, maxAddresses);
     this.#giveWay([...this.#watches.values()]);
   }
 
-  /** A client asked for a key. To be called for each request: it costs one look-up where the key is watched. */
+  /** To be called for each request of a client. Costs one look-up if the key is watched. */
   asked(call: Call, key: string): void {
     if (!this.#isUp) return;
     const now = this.#dependencies.monotonic();
@@ -104,7 +105,7 @@ export class Watches {
     return this.#watches.get(key);
   }
 
-  /** Those that watch one of these names. */
+  /** The watches of any of these names. */
   watching(names: readonly string[]): ReadonlySet<Watch> {
     return new Set(names.flatMap((name) => [...this.#names.watchersOf(name)]));
   }
@@ -114,8 +115,8 @@ export class Watches {
   }
 
   /**
-   * Watches these names, and the accounts that its call asks for. Returns whether there is room for all of them; if
-   * not, only the accounts that its call asks for are watched, and hashes, which no limit counts.
+   * Sets the names of a watch: those that its answer names, and the accounts of its request. Returns whether there is room
+   * for all of them. If not, only the hashes, which no limit counts, and the accounts of the request are watched.
    */
   setNames(watch: Watch, found: readonly string[]): boolean {
     const names = [...watch.ownNames, ...found];
@@ -144,7 +145,7 @@ export class Watches {
     if (!this.setNames(watch, [])) this.#end(watch);
   }
 
-  /** Ends watches, the least recently asked for first, until no more addresses are watched than may be. */
+  /** Ends watches, the least recently asked for first, until the limit of addresses is kept. Returns whether it is. */
   #giveWay(watches: Watch[]): boolean {
     if (this.#names.accounts <= this.#maxAddresses) return true;
     for (const watch of watches.sort((one, other) => one.askedAt - other.askedAt)) {
