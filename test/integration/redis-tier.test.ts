@@ -122,7 +122,7 @@ describe('a closed connection', () => {
   });
 });
 
-describe('an entry that the caller has a copy of', () => {
+describe('a read by a caller that has a copy of the entry', () => {
   async function withCopy() {
     const { subject, stored, redisKey } = await tierWith();
     const taken = Promise.withResolvers<number>();
@@ -132,7 +132,7 @@ describe('an entry that the caller has a copy of', () => {
     return { subject, stored, redisKey, value, copy };
   }
 
-  test('is unchanged while Redis holds the same bytes, and its stamp is that of the entry', async () => {
+  test('says that the entry is unchanged while Redis holds the same bytes, and gives its stamp', async () => {
     const { subject, stored, value, copy } = await withCopy();
     await using tested = subject;
     const stamp = value.subarray(0, STAMP_BYTES);
@@ -143,15 +143,18 @@ describe('an entry that the caller has a copy of', () => {
   test.each<[string, Partial<Entry>]>([
     ['in its body', { forms: formsOf(Buffer.from('{"transactions":[]}')) }],
     ['in its instants', { staleIfErrorUntil: entry().staleIfErrorUntil + 60_000 }],
-  ])('is found whole where Redis holds another one that was asked for at the same instant: %s', async (_, change) => {
-    const { subject, stored, redisKey, copy } = await withCopy();
-    await using tested = subject;
-    const other = { ...stored, ...change };
-    await redis.set(redisKey, encodeEntry(other, keptForm(other)));
-    expect(await tested.tier.get(stored.key, copy)).toMatchObject({ state: 'found', entry: other });
-  });
+  ])(
+    'brings the whole entry if Redis holds another one that was asked for at the same instant: %s',
+    async (_, change) => {
+      const { subject, stored, redisKey, copy } = await withCopy();
+      await using tested = subject;
+      const other = { ...stored, ...change };
+      await redis.set(redisKey, encodeEntry(other, keptForm(other)));
+      expect(await tested.tier.get(stored.key, copy)).toMatchObject({ state: 'found', entry: other });
+    },
+  );
 
-  test('is found whole where the copy was asked for at another instant', async () => {
+  test('brings the whole entry if the copy was asked for at another instant', async () => {
     const { subject, stored, copy } = await withCopy();
     await using tested = subject;
     const read = await tested.tier.get(stored.key, { ...copy, askedAt: copy.askedAt - 1 });
@@ -162,7 +165,7 @@ describe('an entry that the caller has a copy of', () => {
     ['gone', () => undefined],
     ['cut short', (value) => value.subarray(0, COPY_BYTES - 1)],
     ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
-  ])('is absent where what Redis holds is %s', async (_, change) => {
+  ])('finds nothing if the value in Redis is %s', async (_, change) => {
     const { subject, stored, redisKey, value, copy } = await withCopy();
     await using tested = subject;
     const changed = change(value);

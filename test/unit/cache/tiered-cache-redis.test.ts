@@ -131,7 +131,7 @@ describe('an entry of which Redis kept a better one', () => {
   });
 });
 
-describe('a copy in memory that is due to be held against Redis', () => {
+describe('a copy in memory whose memory TTL has passed', () => {
   /** A cache whose memory has what Redis holds, at the instant from which Redis is asked again. */
   async function due(world = cacheAt()) {
     world.redis.givesStamps = true;
@@ -142,7 +142,7 @@ describe('a copy in memory that is due to be held against Redis', () => {
   }
   const copyOfEntry = { askedAt: ASKED_AT, checksum: CHECKSUM };
 
-  test('is a hit of Redis without its bytes where Redis holds the same, and lives for another memory TTL', async () => {
+  test('answers for another memory TTL if Redis still holds the same entry, whose bytes are not read again', async () => {
     const { cache, redis, clock } = await due();
     redis.isUnchanged = true;
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
@@ -157,14 +157,14 @@ describe('a copy in memory that is due to be held against Redis', () => {
     expect(redis.copies.at(-1)).toEqual(copyOfEntry);
   });
 
-  test('gives way to what Redis holds now', async () => {
+  test('is replaced by another entry that Redis holds now', async () => {
     const { cache, redis } = await due();
     const newer = anEntry({ askedAt: ASKED_AT + 1 });
     redis.kept.set(key, newer);
     expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'redis' });
   });
 
-  test('is gone where a purge covers it, though Redis still holds it', async () => {
+  test('is a miss after a purge that covers it, though Redis still holds it', async () => {
     const { cache, redis, purges } = await due();
     redis.isUnchanged = true;
     purges.applyBans = () => undefined;
@@ -172,7 +172,7 @@ describe('a copy in memory that is due to be held against Redis', () => {
     expect(await cache.lookUp(key)).toMatchObject({ state: 'miss' });
   });
 
-  test('is a copy of what this instance stored itself, once Redis has taken it', async () => {
+  test('is compared with Redis also if this instance stored the entry, as soon as Redis has accepted it', async () => {
     const { cache, redis, clock } = cacheAt();
     cache.set(ENTRY);
     clock.now = ASKED_AT + ENTRY.memoryTtl;
@@ -185,7 +185,7 @@ describe('a copy in memory that is due to be held against Redis', () => {
     expect(redis.copies.at(-1)).toEqual(copyOfEntry);
   });
 
-  test('is no copy of an older entry, whose store in Redis ended after memory got this one', async () => {
+  test('is not compared as an older entry whose store ended after memory got this one', async () => {
     const { cache, redis, clock } = cacheAt();
     cache.set(ENTRY);
     const { onEnd } = redis;
@@ -198,7 +198,7 @@ describe('a copy in memory that is due to be held against Redis', () => {
     expect(redis.copies).toEqual([undefined]);
   });
 
-  test('is not asked about once it is stale: Redis will hold a newer one', async () => {
+  test('is not compared once it is stale: Redis will hold a newer entry', async () => {
     const { cache, redis, clock } = await due();
     clock.now = ENTRY.freshUntil;
     await cache.lookUp(key);
