@@ -28,6 +28,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run docs': 'test/unit/config/render-docs.test.ts compares what it writes',
   '.ci/run': 'runs this test; it can be executed (below)',
   'npm run bench': 'takes a minute of the whole machine',
+  'npm run bench:compare -- --with ../other-checkout': 'needs another checkout, and minutes of the whole machine',
   'npm run bench:fleet': 'takes three minutes of the whole machine',
   'npm run bench:memory': 'takes minutes of the whole machine',
   'npm run bench:peers': 'takes minutes of the whole machine',
