@@ -77,13 +77,14 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     now: monotonic,
   };
   const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
-  const openBacklog = () =>
+  const openBacklog = (slots: number) =>
     new Backlog(
       { now: monotonic },
       {
         patienceMs,
         shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
         maxWaiting: admission.maxQueue,
+        slots,
       },
     );
   return {
@@ -91,7 +92,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
       {
         ...shared,
         slots: new Slots({ now: monotonic }, { max: upstream.maxConcurrency, shares: admission.shares }),
-        backlog: openBacklog(),
+        backlog: openBacklog(upstream.maxConcurrency),
         guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
       },
       admissionOptions,
@@ -100,7 +101,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
       {
         ...shared,
         slots: new Slots({ now: monotonic }, { max: passThrough.maxConcurrency, shares: {} }),
-        backlog: openBacklog(),
+        backlog: openBacklog(passThrough.maxConcurrency),
         guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
       },
       admissionOptions,

@@ -32,6 +32,8 @@ export interface BacklogOptions {
   readonly shortPatienceMs: number;
   /** The most requests that may wait. */
   readonly maxWaiting: number;
+  /** The slots that they wait for: see {@link DrainRate}. */
+  readonly slots: number;
 }
 
 /** Why a newcomer is refused, and how long it would have waited, in milliseconds (0 when that is not known). */
@@ -229,7 +231,7 @@ export class Backlog {
     if (known !== undefined) return known;
     const lane: Lane = {
       byPriority: { miss: new Fifo(), 'miss-with-fallback': new Fifo(), refresh: new Fifo() },
-      drain: new DrainRate(),
+      drain: new DrainRate(this.#options),
       size: 0,
       overloaded: false,
     };

@@ -20,7 +20,7 @@ export class DrivenBacklog {
 
   constructor(maxWaiting = 1000) {
     const now = () => performance.now();
-    this.backlog = new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting });
+    this.backlog = new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting, slots: 16 });
   }
 
   /** Lets one in, whatever the backlog would say. */

@@ -30,7 +30,7 @@ export function openAdmission({
   return new Admission(
     {
       slots: new Slots({ now }, { max, shares }),
-      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
+      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting, slots: max }),
       isMemoryFull: () => false,
       guardsOf: () => [],
       rate: undefined,

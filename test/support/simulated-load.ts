@@ -66,7 +66,7 @@ export class SimulatedLoad {
     this.admission = new Admission(
       {
         slots: new Slots({ now }, { max: maxConcurrency, shares: SHIPPED.shares }),
-        backlog: new Backlog({ now }, SHIPPED),
+        backlog: new Backlog({ now }, { ...SHIPPED, slots: maxConcurrency }),
         isMemoryFull: () => false,
         guardsOf: () => [],
         rate: undefined,

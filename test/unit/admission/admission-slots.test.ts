@@ -200,6 +200,7 @@ describe('a waiting request', () => {
         patienceMs: PATIENCE_MS,
         shortPatienceMs: 100,
         maxWaiting: 100,
+        slots: 1,
       },
     );
     const raise = vi.spyOn(backlog, 'raise');

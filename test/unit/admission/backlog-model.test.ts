@@ -139,7 +139,10 @@ test('whatever comes, leaves and starts, each request is refused, started or giv
   const maxWaiting = fc.constantFrom(1, 5, 1000);
   fc.assert(
     fc.property(maxWaiting, fc.array(aStep, { minLength: 20, maxLength: 200, size: 'max' }), (most, steps) => {
-      const backlog = new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting: most });
+      const backlog = new Backlog(
+        { now },
+        { patienceMs: PATIENCE_MS, shortPatienceMs: SHORT_MS, maxWaiting: most, slots: 16 },
+      );
       const model = new Model(most);
       const everyone: NamedWaiter[] = [];
       for (const step of steps) {

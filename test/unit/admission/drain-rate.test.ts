@@ -7,7 +7,7 @@ const PATIENCE_MS = 1500;
 
 /** A backlog that began at 0, with a start at each of these milliseconds. */
 function startedAt(instants: Iterable<number>): DrainRate {
-  const drain = new DrainRate();
+  const drain = new DrainRate({ slots: 16 });
   drain.begin(0);
   for (const at of instants) drain.add(at);
   return drain;
@@ -35,6 +35,19 @@ describe('the drain rate is not known', () => {
     const drain = startedAt(steady(1000, 150, 99));
     expect(perSecond(drain, 250)).toBeUndefined();
     expect(perSecond(drain, 251)).toBe(394);
+  });
+
+  test.each([
+    [64, 48],
+    [4, 16],
+    [10_000, 1024],
+  ])('with %i slots before %i starts: they come in clumps', (slots, starts) => {
+    const drain = new DrainRate({ slots });
+    drain.begin(0);
+    for (let n = 1; n < starts; n++) drain.add(n);
+    expect(perSecond(drain, 1200)).toBeUndefined();
+    drain.add(1200);
+    expect(perSecond(drain, 1200)).toBeDefined();
   });
 
   test('before 16 starts', () => {
@@ -107,7 +120,7 @@ test('whatever starts when, the rate is starts in the window / (now - start of t
         now += ms;
         return now;
       });
-      const drain = new DrainRate();
+      const drain = new DrainRate({ slots: 16 });
       drain.begin(0);
       const model: number[] = [];
       for (const at of instants) {
