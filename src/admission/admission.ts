@@ -1,21 +1,9 @@
-import type { Backlog, Priority, Waiter } from './backlog.ts';
-import type { Guard, Pass } from './guard.ts';
+import type { Backlog, Waiter } from './backlog.ts';
+import type { EntryRequest, Pass } from './guard.ts';
 import { HeldSlots } from './held-slots.ts';
 import { isAnswer, isGivenUp, type Outcome, type Refusal } from './outcome.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { SendingGuards, type SendingGuardsDependencies, type SendingGuardsOptions } from './sending-guards.ts';
 import type { Slots } from './slots.ts';
-
-/** A request that wants to be sent to the indexer. */
-export interface EntryRequest {
-  readonly operation: string;
-  /** The cache key, or the target of a passed-through request. Circuit breakers count each key once. */
-  readonly key: string;
-  readonly priority: Priority;
-  /** Aborts the waits of this request. */
-  readonly signal: AbortSignal;
-  /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
-  readonly withClientKey?: boolean;
-}
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
@@ -28,22 +16,14 @@ export interface Ticket {
   end(outcome: Outcome, retryAfter?: string): void;
 }
 
-export interface AdmissionDependencies {
+export interface AdmissionDependencies extends SendingGuardsDependencies {
   readonly slots: Slots;
   readonly backlog: Backlog;
-  /** Whether this process has hardly any memory left. */
-  readonly isMemoryFull: () => boolean;
-  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
-  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
-  /** Absent when the rate is not limited. */
-  readonly rate: RateLimit | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-export interface AdmissionOptions {
-  /** A request that would wait longer than this for the rate limit is refused, in milliseconds. */
-  readonly patienceMs: number;
+export interface AdmissionOptions extends SendingGuardsOptions {
   /** How long the slot of an abandoned request stays taken, in milliseconds: see {@link HeldSlots}. */
   readonly holdAfterTimeoutMs: number;
 }
@@ -61,14 +41,14 @@ export interface AdmissionOptions {
  */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
-  readonly #patienceMs: number;
+  readonly #sendingGuards: SendingGuards;
   readonly #waiters = new Map<EntryRequest, Waiter>();
   readonly #heldSlots: HeldSlots;
   #inFlight = 0;
 
   constructor(dependencies: AdmissionDependencies, options: AdmissionOptions) {
     this.#dependencies = dependencies;
-    this.#patienceMs = options.patienceMs;
+    this.#sendingGuards = new SendingGuards(dependencies, options);
     const release = (operation: string) => this.#release(operation);
     this.#heldSlots = new HeldSlots({ release }, { holdMs: options.holdAfterTimeoutMs });
   }
@@ -106,7 +86,7 @@ export class Admission {
 
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
   refusal(request: EntryRequest): Refusal | undefined {
-    return this.#closedDoor(request) ?? this.#longWait(request);
+    return this.#sendingGuards.refusal(request) ?? this.#longWait(request);
   }
 
   /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
@@ -126,24 +106,13 @@ export class Admission {
     if (waiter !== undefined) this.#dependencies.backlog.raise(waiter);
   }
 
-  #closedDoor(request: EntryRequest): Refusal | undefined {
-    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
-    const guard = this.#dependencies.guardsOf(request).find(({ isOpen }) => isOpen);
-    return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
-  }
-
   #longWait(request: EntryRequest): Refusal | undefined {
     const { backlog } = this.#dependencies;
     const { operation, priority } = request;
-    const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
-    if (rateWaitMs > this.#patienceMs) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
-    if (this.hasFree(operation)) return undefined;
+    const tooFast = this.#sendingGuards.rateRefusal(request, backlog.size);
+    if (tooFast !== undefined || this.hasFree(operation)) return tooFast;
     const refused = backlog.refuse(operation, priority);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
-  }
-
-  #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {
-    return withClientKey === true ? undefined : this.#dependencies.rate;
   }
 
   #wait(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
@@ -190,7 +159,7 @@ export class Admission {
       }
     };
     const send: Ticket['send'] = async () => {
-      const passes = await this.#takeRateAndPasses(request);
+      const passes = await this.#sendingGuards.pass(request);
       if (passes === 'abandoned' || 'reason' in passes) {
         end('unsent');
         return passes;
@@ -205,34 +174,6 @@ export class Admission {
       return 'go';
     };
     return { send, end };
-  }
-
-  async #takeRateAndPasses(request: EntryRequest): Promise<readonly Pass[] | 'abandoned' | Refusal> {
-    if (request.signal.aborted) return 'abandoned';
-    const rate = this.#rateFor(request);
-    if (rate === undefined) return this.#takePasses(request);
-    const closed = this.#closedDoor(request);
-    if (closed !== undefined) return closed;
-    const taken = await rate.take(request.signal, this.#patienceMs);
-    if (taken === 'abandoned') return taken;
-    if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
-    const passes = this.#takePasses(request);
-    if ('reason' in passes) rate.giveBack();
-    return passes;
-  }
-
-  #takePasses(request: EntryRequest): readonly Pass[] | Refusal {
-    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
-    const passes: Pass[] = [];
-    for (const guard of this.#dependencies.guardsOf(request)) {
-      const pass = guard.admit(request.key);
-      if (pass === undefined) {
-        for (const taken of passes) taken.end('unsent');
-        return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
-      }
-      passes.push(pass);
-    }
-    return passes;
   }
 
   #release(operation: string): void {

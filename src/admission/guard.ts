@@ -1,4 +1,17 @@
+import type { Priority } from './backlog.ts';
 import type { Outcome, RefusalReason } from './outcome.ts';
+
+/** A request that wants to be sent to the indexer. */
+export interface EntryRequest {
+  readonly operation: string;
+  /** The cache key, or the target of a passed-through request. Circuit breakers count each key once. */
+  readonly key: string;
+  readonly priority: Priority;
+  /** Aborts the waits of this request. */
+  readonly signal: AbortSignal;
+  /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
+  readonly withClientKey?: boolean;
+}
 
 /** The right to send one request, which tells the guard how the request ended. */
 export interface Pass {

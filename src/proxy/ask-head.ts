@@ -1,4 +1,5 @@
-import type { Admission, EntryRequest } from '../admission/admission.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { EntryRequest } from '../admission/guard.ts';
 import type { Outcome } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
 import { type Head, headIn } from '../ton/chain-time.ts';

@@ -1,4 +1,5 @@
-import type { Admission, EntryRequest, Ticket } from '../admission/admission.ts';
+import type { Admission, Ticket } from '../admission/admission.ts';
+import type { EntryRequest } from '../admission/guard.ts';
 import type { Outcome } from '../admission/outcome.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';

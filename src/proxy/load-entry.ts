@@ -1,5 +1,6 @@
-import type { Admission, EntryRequest } from '../admission/admission.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { Priority } from '../admission/backlog.ts';
+import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup } from '../cache/tiered-cache.ts';
 import type { Acquisition, RedisLease } from '../coalescing/redis-lease.ts';

@@ -1,12 +1,7 @@
 import { vi } from 'vitest';
-import {
-  Admission,
-  type AdmissionDependencies,
-  type EntryRequest,
-  type Ticket,
-} from '../../src/admission/admission.ts';
+import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
 import { Backlog, type Priority } from '../../src/admission/backlog.ts';
-import type { Guard, Pass } from '../../src/admission/guard.ts';
+import type { EntryRequest, Guard, Pass } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 

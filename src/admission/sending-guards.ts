@@ -1,0 +1,77 @@
+import type { EntryRequest, Guard, Pass } from './guard.ts';
+import type { Refusal } from './outcome.ts';
+import type { RateLimit } from './rate-limit.ts';
+
+export interface SendingGuardsDependencies {
+  /** Whether this process has hardly any memory left. */
+  readonly isMemoryFull: () => boolean;
+  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
+  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
+  /** Absent when the rate is not limited. */
+  readonly rate: RateLimit | undefined;
+}
+
+export interface SendingGuardsOptions {
+  /** A request that would wait longer than this for the rate limit is refused, in milliseconds. */
+  readonly patienceMs: number;
+}
+
+/**
+ * What may keep a request from being sent, beside the slots: memory, pause, circuit breaker and rate limit. They are
+ * asked twice: on arrival, without taking anything, and right before the request is sent.
+ */
+export class SendingGuards {
+  readonly #dependencies: SendingGuardsDependencies;
+  readonly #patienceMs: number;
+
+  constructor(dependencies: SendingGuardsDependencies, { patienceMs }: SendingGuardsOptions) {
+    this.#dependencies = dependencies;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Why memory, pause or circuit breaker would refuse a request now; takes nothing. */
+  refusal(request: EntryRequest): Refusal | undefined {
+    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const guard = this.#dependencies.guardsOf(request).find(({ isOpen }) => isOpen);
+    return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+  }
+
+  /** The refusal of a request that would wait too long for the rate limit behind `waiting` others; takes nothing. */
+  rateRefusal(request: EntryRequest, waiting: number): Refusal | undefined {
+    const waitMs = this.#rateFor(request)?.expectedWaitMs(waiting) ?? 0;
+    return waitMs > this.#patienceMs ? { reason: 'rate-limit', retryAfterMs: waitMs } : undefined;
+  }
+
+  /** Waits for the rate limit, and returns the passes of the other guards. Nothing is taken when it is refused. */
+  async pass(request: EntryRequest): Promise<readonly Pass[] | 'abandoned' | Refusal> {
+    if (request.signal.aborted) return 'abandoned';
+    const rate = this.#rateFor(request);
+    if (rate === undefined) return this.#takePasses(request);
+    const closed = this.refusal(request);
+    if (closed !== undefined) return closed;
+    const taken = await rate.take(request.signal, this.#patienceMs);
+    if (taken === 'abandoned') return taken;
+    if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
+    const passes = this.#takePasses(request);
+    if ('reason' in passes) rate.giveBack();
+    return passes;
+  }
+
+  #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {
+    return withClientKey === true ? undefined : this.#dependencies.rate;
+  }
+
+  #takePasses(request: EntryRequest): readonly Pass[] | Refusal {
+    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const passes: Pass[] = [];
+    for (const guard of this.#dependencies.guardsOf(request)) {
+      const pass = guard.admit(request.key);
+      if (pass === undefined) {
+        for (const taken of passes) taken.end('unsent');
+        return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+      }
+      passes.push(pass);
+    }
+    return passes;
+  }
+}
