@@ -7,6 +7,7 @@ import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import type { OpenStream } from './open-stream.ts';
+import { AnswerClassifier } from './proxy/answer-classifier.ts';
 import { askHeadWith } from './proxy/ask-head.ts';
 import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
 import { CallCache } from './proxy/call-cache.ts';
@@ -76,25 +77,21 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     now,
   });
   const lookups = new CallCache(cache);
-  const fetcher = new EntryFetcher(
-    {
-      cache,
-      lookups,
-      chainTime,
-      chainHead,
-      admission,
-      upstream: client,
-      bodies: indexer.answerBodies,
-      retries: new RetryBudget(monotonic),
-      pushed: stream?.freshness,
-      tracing: dependencies.tracing,
-      pauseMs: indexer.pauseMs,
-      random,
-      monotonic,
-      report,
-    },
-    settings.lifetimes,
-  );
+  const fetcher = new EntryFetcher({
+    cache,
+    lookups,
+    admission,
+    upstream: client,
+    bodies: indexer.answerBodies,
+    classifier: new AnswerClassifier({ chainTime, chainHead, random, report }, settings.lifetimes),
+    retries: new RetryBudget(monotonic),
+    pushed: stream?.freshness,
+    tracing: dependencies.tracing,
+    pauseMs: indexer.pauseMs,
+    random,
+    monotonic,
+    report,
+  });
   const lastLoads = new LastLoads(now);
   const entryLoader = new EntryLoader(
     {

@@ -7,17 +7,11 @@ import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { PushedFreshness } from '../stream/pushed-freshness.ts';
-import type { LifetimePolicies } from '../ton/lifetime.ts';
-import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { tagsOf } from '../ton/purge-selector.ts';
-import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
-import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { AnswerBodyReader } from './answer-body-reader.ts';
+import type { AnswerClassifier, Classified } from './answer-classifier.ts';
 import type { CallCache } from './call-cache.ts';
-import type { ChainHead } from './chain-head.ts';
-import type { ChainTime } from './chain-time.ts';
-import { type ClassifiedAnswer, classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { type FetchTracedDependencies, fetchTraced } from './fetch-traced.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -27,10 +21,9 @@ import { encodeFailure } from './shared-failure.ts';
 export interface EntryFetcherDependencies extends FetchTracedDependencies {
   readonly cache: TieredCache;
   readonly lookups: CallCache;
-  readonly chainTime: ChainTime;
-  readonly chainHead: ChainHead;
   readonly admission: Admission;
   readonly bodies: AnswerBodyReader;
+  readonly classifier: AnswerClassifier;
   readonly retries: RetryBudget;
   /** Absent where `stream.url` is not set. */
   readonly pushed: PushedFreshness | undefined;
@@ -70,10 +63,8 @@ export type Fetched =
       readonly stored: StoreOutcome['outcome'];
     };
 
-/** An answer that may be cached, and the chain time that it was classified by. */
-interface Classified extends ClassifiedAnswer {
-  readonly answer: ReadAnswer;
-  readonly chainAt: number | undefined;
+/** An answer that may be cached. */
+interface Obtained extends Classified {
   /** See {@link PushedFreshness.mark}. */
   readonly mark: number;
 }
@@ -84,16 +75,15 @@ const MOST_ASKS = 3;
 /** Asks the indexer and stores its answer. Expected failures are values; a throw is a bug. */
 export class EntryFetcher {
   readonly #dependencies: EntryFetcherDependencies;
-  readonly #policies: LifetimePolicies;
 
-  constructor(dependencies: EntryFetcherDependencies, policies: LifetimePolicies) {
+  constructor(dependencies: EntryFetcherDependencies) {
     this.#dependencies = dependencies;
-    this.#policies = policies;
   }
 
   /** Ends the ticket and the lease in any case. */
   async fetch(fetch: Fetch): Promise<Fetched | ProxyError> {
-    const { lease } = fetch;
+    const { classifier } = this.#dependencies;
+    const { call, request, lease } = fetch;
     try {
       const result = await this.#load(fetch);
       if (result instanceof ProxyError) {
@@ -106,8 +96,7 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      if (!result.gainsByChainTime) return this.#store(fetch, result);
-      return this.#store(fetch, { ...result, entry: await this.#classifyUpToDate(fetch, result) });
+      return this.#store(fetch, { ...result, entry: await classifier.upToDate(call, request.key, result) });
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -115,7 +104,7 @@ export class EntryFetcher {
   }
 
   /** The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it. */
-  async #load(fetch: Fetch): Promise<Classified | ProxyError | (Fetched & { from: 'memory' })> {
+  async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
     const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
@@ -150,8 +139,8 @@ export class EntryFetcher {
     { call, request, flight, lease, traceparent }: Fetch,
     ticket: Ticket,
     isFirst: boolean,
-  ): Promise<Classified | ProxyError> {
-    const { bodies, retries, monotonic, report } = this.#dependencies;
+  ): Promise<Obtained | ProxyError> {
+    const { bodies, classifier, retries, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -166,9 +155,9 @@ export class EntryFetcher {
       const answer = await fetchTraced(this.#dependencies, call, traceparent, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       retryAfter = answer.retryAfter;
-      const result = this.#classify(call, request.key, await bodies.read(call, answer), mark);
+      const result = classifier.classify(call, request.key, await bodies.read(call, answer));
       outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
-      return result;
+      return result instanceof ProxyError ? result : { ...result, mark };
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       const { code, cause } = error;
@@ -180,48 +169,7 @@ export class EntryFetcher {
     }
   }
 
-  #classify(call: Call, key: string, answer: ReadAnswer, mark: number): Classified | ProxyError {
-    const { random, chainTime, report } = this.#dependencies;
-    const operation = call.operation.name;
-    const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer(
-      { key: keyOf(call, key, answer), tags: tagsOf(call) },
-      answer,
-      { policies: this.#policies, chainAt },
-      random,
-    );
-    if (!(classified instanceof ProxyError)) {
-      chainTime.learn(classified.showsChainAt);
-      this.#learnSeqno(call, answer);
-      return { ...classified, answer, chainAt, mark };
-    }
-    const { code } = classified;
-    if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
-    if (code === 'upstream-invalid' || code === 'upstream-redirect') {
-      report({ name: 'upstream-useless', operation, code });
-    }
-    return classified;
-  }
-
-  #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
-    const { chainHead } = this.#dependencies;
-    const seqno = askedSeqno(call);
-    if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
-    else chainHead.learn(facts.showsSeqno);
-  }
-
-  /**
-   * Classifies an answer again if the head of the chain, which is asked for at most once in 10 s, moves the chain time.
-   * The ticket has ended before: this wait must neither hold a slot nor count as the indexer's latency.
-   */
-  async #classifyUpToDate({ call, request }: Fetch, { entry, answer, chainAt, mark }: Classified): Promise<Entry> {
-    const newestAt = await this.#dependencies.chainTime.upToDate();
-    if (newestAt === chainAt) return entry;
-    const again = this.#classify(call, request.key, answer, mark);
-    return again instanceof ProxyError ? entry : again.entry;
-  }
-
-  #store({ call, lease, known }: Fetch, { entry, answer, mark }: Classified): Fetched {
+  #store({ call, lease, known }: Fetch, { entry, answer, mark }: Obtained): Fetched {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
     const inMemory = pushed?.answered({ mark, watchable: answer.facts.watchable, entry });
@@ -242,9 +190,4 @@ export class EntryFetcher {
     this.#dependencies.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
     return overloaded(this.#dependencies.random, shed);
   }
-}
-
-/** The key to store an answer under: a short list has one that calls with different limits share. */
-function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
-  return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
 }

@@ -1,0 +1,87 @@
+import type { Entry } from '../cache/entry.ts';
+import { ProxyError } from '../errors.ts';
+import type { LifetimePolicies } from '../ton/lifetime.ts';
+import { askedSeqno } from '../ton/masterchain-seqno.ts';
+import type { Call } from '../ton/parse-call.ts';
+import { tagsOf } from '../ton/purge-selector.ts';
+import { shortListKey } from '../ton/short-list.ts';
+import type { ReadAnswer } from './answer-body-reader.ts';
+import type { ChainHead } from './chain-head.ts';
+import type { ChainTime } from './chain-time.ts';
+import { type ClassifiedAnswer, classifyAnswer } from './classify-answer.ts';
+import type { Report } from './events.ts';
+
+export interface AnswerClassifierDependencies {
+  readonly chainTime: ChainTime;
+  readonly chainHead: ChainHead;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+  readonly report: Report;
+}
+
+/** An answer that may be cached, and what it was classified from. */
+export interface Classified extends ClassifiedAnswer {
+  readonly answer: ReadAnswer;
+  /** The chain time that it was classified by. */
+  readonly chainAt: number | undefined;
+}
+
+/** Classifies answers by what is known of the chain, and learns of the chain from them. */
+export class AnswerClassifier {
+  readonly #dependencies: AnswerClassifierDependencies;
+  readonly #policies: LifetimePolicies;
+
+  constructor(dependencies: AnswerClassifierDependencies, policies: LifetimePolicies) {
+    this.#dependencies = dependencies;
+    this.#policies = policies;
+  }
+
+  /** The entry of an answer to `call`, whose key is `key`, or the failure that clients get. */
+  classify(call: Call, key: string, answer: ReadAnswer): Classified | ProxyError {
+    const { random, chainTime, report } = this.#dependencies;
+    const operation = call.operation.name;
+    const chainAt = chainTime.newestAt;
+    const classified = classifyAnswer(
+      { key: keyOf(call, key, answer), tags: tagsOf(call) },
+      answer,
+      { policies: this.#policies, chainAt },
+      random,
+    );
+    if (!(classified instanceof ProxyError)) {
+      chainTime.learn(classified.showsChainAt);
+      this.#learnSeqno(call, answer);
+      return { ...classified, answer, chainAt };
+    }
+    const { code } = classified;
+    if (code === 'upstream-refused-key') report({ name: 'key-refused', status: answer.status });
+    if (code === 'upstream-invalid' || code === 'upstream-redirect') {
+      report({ name: 'upstream-useless', operation, code });
+    }
+    return classified;
+  }
+
+  /**
+   * The entry of an answer by the newest chain time: the head of the chain is asked for where that makes its lifetime
+   * longer, at most once in 10 s. To be awaited when the ticket has ended: this wait must neither hold a slot nor count as
+   * the indexer's latency.
+   */
+  async upToDate(call: Call, key: string, { entry, answer, chainAt, gainsByChainTime }: Classified): Promise<Entry> {
+    if (!gainsByChainTime) return entry;
+    const newestAt = await this.#dependencies.chainTime.upToDate();
+    if (newestAt === chainAt) return entry;
+    const again = this.classify(call, key, answer);
+    return again instanceof ProxyError ? entry : again.entry;
+  }
+
+  #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {
+    const { chainHead } = this.#dependencies;
+    const seqno = askedSeqno(call);
+    if (status === 404 && seqno !== undefined) chainHead.learnAbsent(seqno);
+    else chainHead.learn(facts.showsSeqno);
+  }
+}
+
+/** The key to store an answer under: a short list has one that calls with different limits share. */
+function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
+  return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
+}
