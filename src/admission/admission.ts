@@ -24,7 +24,7 @@ export interface AdmissionDependencies extends SendingGuardsDependencies {
 }
 
 export interface AdmissionOptions extends SendingGuardsOptions {
-  /** How long the slot of an abandoned request stays taken, in milliseconds: see {@link HeldSlots}. */
+  /** For at least so long the slot of an abandoned request stays taken, in milliseconds: see {@link HeldSlots}. */
   readonly holdAfterTimeoutMs: number;
 }
 
@@ -58,7 +58,7 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** The number of slots taken: by requests with a ticket, in flight or abandoned a moment ago. */
+  /** The number of slots taken: by requests with a ticket, and by abandoned ones ({@link HeldSlots}). */
   get slotsInUse(): number {
     return this.#dependencies.slots.inUse;
   }

@@ -43,30 +43,30 @@ export interface BacklogRefusal {
 }
 
 /** The waiting requests of one operation. */
-interface Lane {
+interface Queue {
   readonly byPriority: Readonly<Record<Priority, Fifo<Waiting>>>;
   readonly drain: DrainRate;
   size: number;
-  /** Whether a miss was refused or gave up since the lane was last empty. */
+  /** Whether a miss was refused or gave up since the queue was last empty. */
   overloaded: boolean;
 }
 
 interface Waiting {
   readonly waiter: Waiter;
-  /** The number of its arrival, to compare waiters of different lanes. */
+  /** The number of its arrival, to compare waiters of different queues. */
   readonly order: number;
   readonly until: number;
   place: Place<Waiting> | undefined;
 }
 
 /**
- * The requests that wait for a slot: a lane for each operation, first in, first out within each priority. A newcomer is
+ * The requests that wait for a slot: a queue for each operation, first in, first out within each priority. A newcomer is
  * refused on arrival, or waits for its turn:
  *
- *   expected wait = waiting ahead of it in its lane / drain rate of the lane
+ *   expected wait = waiting ahead of it in its queue / drain rate of the queue
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. Before the drain
- * rate is known, no expected wait is too long: a burst is not refused. From the first refused miss until the lane is
+ * rate is known, no expected wait is too long: a burst is not refused. From the first refused miss until the queue is
  * empty, newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and
  * latency falls while goodput stays. (Only a refused miss shows overload: the other priorities have a short patience
  * anyway, or wait behind all misses.) A waiter keeps its whole patience, and gives up only if the indexer has become
@@ -75,7 +75,7 @@ interface Waiting {
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
   readonly #options: BacklogOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, Queue>();
   readonly #waiting = new Map<Waiter, Waiting>();
   #arrivals = 0;
   #expiry: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export class Backlog {
 
   /** Whether requests of an operation wait now. */
   hasWaiting(operation: string): boolean {
-    return (this.#lanes.get(operation)?.size ?? 0) > 0;
+    return (this.#queues.get(operation)?.size ?? 0) > 0;
   }
 
   /**
@@ -101,27 +101,27 @@ export class Backlog {
    * it give up before. `undefined` while that is not known.
    */
   expectedWaitMs(operation: string, priority: Priority = 'miss'): number | undefined {
-    const lane = this.#lanes.get(operation);
-    if (lane === undefined || lane.size === 0) return 0;
-    const perMs = lane.drain.perMs(this.#dependencies.now(), this.#options.patienceMs);
+    const queue = this.#queues.get(operation);
+    if (queue === undefined || queue.size === 0) return 0;
+    const perMs = queue.drain.perMs(this.#dependencies.now(), this.#options.patienceMs);
     if (perMs === undefined) return undefined;
     const longestMs = 2 * this.#options.patienceMs;
     // No request has started at all.
     if (perMs === 0) return longestMs;
     const ahead = PRIORITIES.slice(0, PRIORITIES.indexOf(priority) + 1).reduce(
-      (sum, each) => sum + lane.byPriority[each].size,
+      (sum, each) => sum + queue.byPriority[each].size,
       0,
     );
     return Math.min(ahead / perMs, longestMs);
   }
 
-  /** Why a request would be refused now. A refused miss makes a lane with waiters overloaded. */
+  /** Why a request would be refused now. A refused miss makes a queue with waiters overloaded. */
   refuse(operation: string, priority: Priority): BacklogRefusal | undefined {
-    const lane = this.#lane(operation);
+    const queue = this.#queue(operation);
     const expectedWaitMs = this.expectedWaitMs(operation, priority) ?? 0;
     const isFull = this.size >= this.#options.maxWaiting;
-    if (!isFull && expectedWaitMs <= this.#patienceMs(lane, priority)) return undefined;
-    if (priority === 'miss') lane.overloaded = lane.size > 0;
+    if (!isFull && expectedWaitMs <= this.#patienceMs(queue, priority)) return undefined;
+    if (priority === 'miss') queue.overloaded = queue.size > 0;
     return { reason: isFull ? 'queue-full' : 'expected-wait', expectedWaitMs };
   }
 
@@ -129,13 +129,13 @@ export class Backlog {
   add(waiter: Waiter): void {
     const { now } = this.#dependencies;
     const { patienceMs, shortPatienceMs } = this.#options;
-    const lane = this.#lane(waiter.operation);
+    const queue = this.#queue(waiter.operation);
     const since = now();
-    if (lane.size === 0) lane.drain.begin(since);
+    if (queue.size === 0) queue.drain.begin(since);
     const patience = waiter.priority === 'miss-with-fallback' ? shortPatienceMs : patienceMs;
     const waiting: Waiting = { waiter, order: this.#arrivals++, until: since + patience, place: undefined };
-    waiting.place = lane.byPriority[waiter.priority].push(waiting);
-    lane.size++;
+    waiting.place = queue.byPriority[waiter.priority].push(waiting);
+    queue.size++;
     this.#waiting.set(waiter, waiting);
     this.#scheduleExpiry(waiting.until);
   }
@@ -144,22 +144,22 @@ export class Backlog {
   remove(waiter: Waiter): void {
     const waiting = this.#waiting.get(waiter);
     if (waiting?.place === undefined) return;
-    const lane = this.#lane(waiter.operation);
-    lane.byPriority[waiter.priority].remove(waiting.place);
+    const queue = this.#queue(waiter.operation);
+    queue.byPriority[waiter.priority].remove(waiting.place);
     this.#waiting.delete(waiter);
-    lane.size--;
-    if (lane.size === 0) lane.overloaded = false;
+    queue.size--;
+    if (queue.size === 0) queue.overloaded = false;
     if (this.size === 0) this.#cancelExpiry();
   }
 
   /** Moves a refresh to the end of the misses: a client waits for it from now on. */
   raise(waiter: Waiter): void {
     if (waiter.priority !== 'refresh' || !this.#waiting.has(waiter)) return;
-    const { overloaded } = this.#lane(waiter.operation);
+    const { overloaded } = this.#queue(waiter.operation);
     this.remove(waiter);
     waiter.priority = 'miss';
     this.add(waiter);
-    this.#lane(waiter.operation).overloaded = overloaded;
+    this.#queue(waiter.operation).overloaded = overloaded;
   }
 
   /**
@@ -169,10 +169,10 @@ export class Backlog {
   next(mayStart: (operation: string) => boolean, goFirst: (operation: string) => boolean): Waiter | undefined {
     let best: Waiting | undefined;
     let bestRank = Number.POSITIVE_INFINITY;
-    for (const [operation, lane] of this.#lanes) {
-      if (lane.size === 0 || !mayStart(operation)) continue;
-      const rank = PRIORITIES.findIndex((priority) => lane.byPriority[priority].size > 0);
-      const candidate = lane.byPriority[PRIORITIES[rank] ?? 'miss'].first;
+    for (const [operation, queue] of this.#queues) {
+      if (queue.size === 0 || !mayStart(operation)) continue;
+      const rank = PRIORITIES.findIndex((priority) => queue.byPriority[priority].size > 0);
+      const candidate = queue.byPriority[PRIORITIES[rank] ?? 'miss'].first;
       const rankOfAll = rank + (goFirst(operation) ? 0 : PRIORITIES.length);
       const isBetter = rankOfAll < bestRank || (rankOfAll === bestRank && isOlder(candidate, best));
       if (candidate === undefined || !isBetter) continue;
@@ -180,13 +180,13 @@ export class Backlog {
       bestRank = rankOfAll;
     }
     if (best === undefined) return undefined;
-    this.#lane(best.waiter.operation).drain.add(this.#dependencies.now());
+    this.#queue(best.waiter.operation).drain.add(this.#dependencies.now());
     this.remove(best.waiter);
     return best.waiter;
   }
 
-  #patienceMs(lane: Lane, priority: Priority): number {
-    const isShort = lane.overloaded || priority === 'miss-with-fallback';
+  #patienceMs(queue: Queue, priority: Priority): number {
+    const isShort = queue.overloaded || priority === 'miss-with-fallback';
     return isShort ? this.#options.shortPatienceMs : this.#options.patienceMs;
   }
 
@@ -208,11 +208,11 @@ export class Backlog {
     const now = this.#dependencies.now();
     for (let overdue = this.#overdue(now); overdue !== undefined; overdue = this.#overdue(now)) {
       const { waiter } = overdue;
-      if (waiter.priority === 'miss') this.#lane(waiter.operation).overloaded = true;
+      if (waiter.priority === 'miss') this.#queue(waiter.operation).overloaded = true;
       this.remove(waiter);
       waiter.giveUp();
     }
-    // All waiters of one priority in a lane have the same patience, so the first of them gives up first.
+    // All waiters of one priority in a queue have the same patience, so the first of them gives up first.
     this.#scheduleExpiry(Math.min(...this.#firsts().map(({ until }) => until)));
   }
 
@@ -221,22 +221,22 @@ export class Backlog {
   }
 
   #firsts(): Waiting[] {
-    return [...this.#lanes.values()].flatMap(({ byPriority }) =>
+    return [...this.#queues.values()].flatMap(({ byPriority }) =>
       PRIORITIES.flatMap((priority) => byPriority[priority].first ?? []),
     );
   }
 
-  #lane(operation: string): Lane {
-    const known = this.#lanes.get(operation);
+  #queue(operation: string): Queue {
+    const known = this.#queues.get(operation);
     if (known !== undefined) return known;
-    const lane: Lane = {
+    const queue: Queue = {
       byPriority: { miss: new Fifo(), 'miss-with-fallback': new Fifo(), refresh: new Fifo() },
       drain: new DrainRate(this.#options),
       size: 0,
       overloaded: false,
     };
-    this.#lanes.set(operation, lane);
-    return lane;
+    this.#queues.set(operation, queue);
+    return queue;
   }
 }
 

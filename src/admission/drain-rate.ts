@@ -2,7 +2,7 @@
 const MOST_STARTS = 1024;
 /** Older starts are not counted, unless there are too few newer ones. */
 const WINDOW_MS = 1000;
-/** With fewer starts the rate is never known, however few the slots are. */
+/** The fewest starts from which the rate is known before the patience is over, however few the slots are. */
 const FEWEST_STARTS = 16;
 /**
  * In this time after the first start the rate is not known: the first answers come in clumps, and late while
@@ -21,11 +21,12 @@ export interface DrainRateOptions {
  *
  * rate = starts in the window / (now - begin of the window); begin of the window = max(begin of the backlog, min(a
  * second ago, the nth newest start)), where n is three quarters of the slots, from 16 to 1024. The rate falls while
- * nothing starts, because `now` goes on.
+ * nothing starts, because `now` goes on. With fewer than n starts the window begins with the backlog; of more than 1024
+ * in a second, at the 1024th newest.
  *
- * The rate is known after n starts. Answers come in clumps, and so do starts; two clumps with a pause between them say
- * too little. When 16 starts were enough for 64 slots, up to 48 of 1000 requests at once were refused before an indexer
- * that answers all of them in 1.2 s (`npm run bench:overload -- --scenario burst`). A larger n costs more under real
+ * The rate is known after n starts and 100 ms, or after the patience of a client with fewer starts. Answers come in clumps, and so do starts; two clumps with a pause between them say
+ * too little. With n = 16 for 64 slots, up to 48 of 1000 requests at once were refused before an indexer that answers all of
+ * them in 1.2 s; with three quarters, none (`npm run bench:overload -- --scenario burst`). A larger n costs more under real
  * overload: whoever comes before the rate is known waits in full, even if in vain.
  */
 export class DrainRate {

@@ -4,7 +4,7 @@ export interface HeldSlotsDependencies {
 }
 
 export interface HeldSlotsOptions {
-  /** How long a slot stays taken after its request was abandoned, in milliseconds. */
+  /** For at least so long a slot stays taken after its request was abandoned, in milliseconds: see {@link HeldSlots}. */
   readonly holdMs: number;
 }
 

@@ -20,14 +20,14 @@ export interface PauseOptions {
 }
 
 /**
- * The first of some pauses in a row began, with that many milliseconds; or the last one ended, because a trial was
- * answered.
+ * `begun`: a pause of so many milliseconds began, and none was running; the pauses that follow it without an answer
+ * between them are not reported. `ended`: a trial was answered.
  */
 export type PauseTransition = { readonly state: 'begun'; readonly ms: number } | { readonly state: 'ended' };
 
 /**
  * The pause that the indexer, or the provider in front of it, asks for with 429. Until its end nothing is sent. Then
- * one request is sent as a trial, and the others follow when it is answered. A 429 to the trial begins the next pause,
+ * one request is sent as a trial. The others follow when it is answered, unless with a 5xx. A 429 to the trial begins the next pause,
  * longer than the one before.
  */
 export class Pause implements Guard {

@@ -19,8 +19,8 @@ const FURTHEST_AHEAD_MS = 60_000;
 
 /**
  * Stores an entry unless the one that Redis holds has precedence by the rule of `precedence.ts`, in one step. KEYS: the
- * entry. ARGV: its bytes, the milliseconds to keep it, an instant: a kept entry that was asked for up to then is
- * purged, and any other replaces it. The checksum of the kept entry is not verified here: a reader that finds damage
+ * entry. ARGV: its bytes, the milliseconds to keep it, and the instant of the last purge that covers it (epoch
+ * ms): a kept entry that was asked for up to that instant is purged, so the new one replaces it. The checksum of the kept entry is not verified here: a reader that finds damage
  * runs {@link DELETE_IF_SAME}.
  */
 export const STORE = `

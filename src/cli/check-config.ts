@@ -7,8 +7,8 @@ import { textTable } from './text-table.ts';
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--json]
 
-Reads the settings as start does. Names every problem at once; without one prints the settings with their values and
-where each comes from. Secrets are not shown. Nothing is connected to.
+Reads the settings as start does. If some are wrong, names every problem; otherwise prints each setting with its value
+and where it comes from. Secrets are not shown. Nothing is connected to.
 
   --all    defaults too, not only what is set
   --json   {"settings":[{"name","value","from","source"}],"warnings":[]}, or {"problems":[]}

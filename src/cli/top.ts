@@ -17,14 +17,14 @@ export const top: Command = {
   help: `usage: toncache top [--once | --count N] [--interval SECONDS] [--admin URL] [--json]
 
 Shows what a running instance does, from its metrics: requests by how they were answered, the indexer, memory. On a
-terminal every second until Ctrl-C; elsewhere one time. The first look shows averages since the instance started.
+terminal every second until Ctrl-C; elsewhere once. The first sample shows averages since the instance started.
 
-  --once       one time
-  --count      so many times, 1 to 1000000
-  --interval   seconds between two looks, 1 to 3600 (1)
+  --once       one sample
+  --count      so many samples, 1 to 1000000
+  --interval   seconds between two samples, 1 to 3600 (1)
   --admin      the admin port; by default that of the settings
-  --json       a line of JSON for each look, without --once or --count until Ctrl-C:
-               {"at","url","upSeconds","rateSeconds","rates","hitRatio","savedRatio","upstream","memory","process","redis","stream"}
+  --json       a line of JSON for each sample; without --once or --count until Ctrl-C:
+               {"at","url","upSeconds","rateSeconds","rates","hitRatio","savedRatio","upstream","memory","process","redis","stream","newestSeqno"}
 
 example:
   toncache top --json --count 60 --admin http://10.0.0.7:9464

@@ -80,7 +80,7 @@ export class SingleFlight<T> {
   }
 
   /** Whether `join` would now follow a flight that is under way. */
-  isFollowed(key: string): boolean {
+  hasFlightToFollow(key: string): boolean {
     const flight = this.#flightToJoin(key);
     return flight !== undefined && flight.outcome === undefined;
   }

@@ -26,7 +26,10 @@ const upstream = z.strictObject({
   requestsPerSecond: integer(1, 100_000)
     .optional()
     .meta(
-      about('The rate that the indexer or its provider allows; not limited when not set.', { env: 'UPSTREAM_RPS' }),
+      about(
+        'The most requests a second to the indexer, for all instances on one Redis together; not limited when not set.',
+        { env: 'UPSTREAM_RPS' },
+      ),
     ),
   maxBodySize: size('1KiB', '256MiB')
     .prefault('8MiB')
@@ -70,7 +73,11 @@ const admission = z
     maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
     holdAfterTimeout: duration('0ms', '1min')
       .prefault('1s')
-      .meta(about('How long the slot of a request that timed out stays taken: the indexer is still working on it.')),
+      .meta(
+        about(
+          'How long the slot of a request that timed out stays taken, because the indexer may still work on it. While the indexer answers nothing of that operation, one such slot is freed each time this has passed.',
+        ),
+      ),
     shares: z
       .strictObject({
         pendingTraces: operationShare(0.4),

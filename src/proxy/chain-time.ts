@@ -69,7 +69,7 @@ export class ChainTime {
     this.#newestAt = chainAt;
     const lagMs = now - chainAt;
     if (this.#lagMs === undefined || lagMs > this.#lagMs + HEAD_HOLDS_MS) return;
-    // Keep the smallest lag: a scanner that falls behind little by little must not go on counting as the head.
+    // Keep the smallest lag: an indexer that falls behind little by little must not go on counting as being at the head.
     this.#learnHead(now, Math.min(lagMs, this.#lagMs));
     if (!isWithin(now - this.#sharedAt, HEAD_HOLDS_MS)) void this.#share(false);
   }

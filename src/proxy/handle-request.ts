@@ -101,7 +101,7 @@ export class RequestHandler implements MemoryHits {
       const { flights, isMemoryFull, answerBeyondHead } = this.#dependencies;
       const beyond = answerBeyondHead(call, key);
       if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
-      if (isMemoryFull() && flights.isFollowed(key)) return this.#refuse(call, key, 'memory');
+      if (isMemoryFull() && flights.hasFlightToFollow(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined
         ? this.#refuse(call, key, 'too-many-waiting')

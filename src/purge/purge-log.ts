@@ -65,10 +65,10 @@ const MARGIN_MS = 60 * 60 * 1000;
 /** The most records sent in one exchange: a script must not block Redis for long. */
 const MOST_AT_ONCE = 1000;
 
-/** The value of `since` that returns only the sent records. */
+/** As `since`: Redis returns no records but those that were sent. */
 const NOTHING_ELSE = Number.POSITIVE_INFINITY;
 
-/** How far each look reaches back before the last one: writes may have followed a small step back of Redis' clock. */
+/** Each exchange asks again for the records of so long before: Redis' clock may have stepped back a little. */
 const LOOK_BACK_MS = 2000;
 
 /**

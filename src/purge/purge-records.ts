@@ -1,6 +1,6 @@
 import { endingAt, type Instants } from '../instants.ts';
 
-/** The tag that every entry has. Its hard record is the epoch, which is part of every key. */
+/** The tag that every entry has. A hard purge of it changes the epoch, which is part of every key. */
 export const EVERY_ENTRY = '*';
 
 /** Clocks differ by less than this: an instant further in the future is not believed. */

@@ -27,7 +27,7 @@ export class WatchedNames<W> {
     return this.#watchersByName.get(name) ?? [];
   }
 
-  /** Replaces what a watcher watches; with nothing it watches no longer. Returns whether that changed it. */
+  /** Sets the names that a watcher watches; none at all removes the watcher. Returns whether its names have changed. */
   set(watcher: W, names: ReadonlySet<string>): boolean {
     const before = this.of(watcher);
     for (const name of names) if (!before.has(name)) this.#add(name, watcher);

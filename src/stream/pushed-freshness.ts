@@ -44,7 +44,8 @@ const EVENT_WITHIN_MS = 500;
 /**
  * What events do to the entries of watched keys in this process. An event makes the entries that it concerns stale, and
  * refreshes the keys that are polled. An answer is stretched if each of its changes would be announced and no event has
- * come since it was asked for: it stays fresh for longer, only in memory and without a stale window. No request ever
+ * come since it was asked for: it stays fresh for longer, only in memory and without a
+ * stale-while-revalidate window. No request ever
  * fails because of an event, or because of a missing one.
  */
 export class PushedFreshness {

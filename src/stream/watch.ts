@@ -108,9 +108,14 @@ export class Watch {
   }
 
   /**
-   * Takes an event that concerns this key. Its answers are no longer stretched, and they are stale at once; if their
-   * freshness ended less than 100 ms ago, they are stale when the 100 ms are over. Calls `onStale` when there has been
-   * time for the other events of the same change.
+   * Takes an event that concerns this key: its answers are no longer stretched. If their freshness ended
+   *
+   * - up to 10 ms ago, the event is of the same change: they are stale at once, and the call of `onStale` that is due
+   *   serves this event too;
+   * - up to 100 ms ago, they are stale when the 100 ms are over, and `onStale` is called then;
+   * - earlier, they are stale at once, and `onStale` is called 10 ms later, when the other events of the change have come.
+   *
+   * `onStale` is not called if a newer answer has come meanwhile.
    */
   named({ tick, now, monotonic }: EventInstant, onStale: () => void): void {
     this.eventTick = tick;

@@ -20,7 +20,7 @@ export class UsageError extends Error {
 }
 
 export const USAGE =
-  'usage: npm run verify -- https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15] [--json]';
+  'usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15] [--json]';
 
 /** The exit codes of the process. Those above 1 are from sysexits.h. */
 export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, incomplete: 75 } as const;
@@ -28,11 +28,12 @@ export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, 
 export const HELP = `${USAGE}
 
 Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only
-reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer.
+reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a
+checkout: npm run verify -- <address>.
 
-  --rate      requests to the indexer per second, 0.01 to 1000
-  --samples   how many blocks, transactions and accounts are looked at, 1 to 100
-  --patience  seconds that a block is waited for when it is due, 0 to 600
+  --rate      requests to the indexer per second, 0.01 to 1000 (1)
+  --samples   how many blocks, transactions and accounts are looked at, 1 to 100 (5)
+  --patience  seconds that a block is waited for when it is due, 0 to 600 (15)
   --json      a line of JSON for each check, and a last one for the run
 
 exit codes:

@@ -46,7 +46,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:overload -- --scenario burst,closed-loop': 'takes minutes; its options are read (below)',
   'docker build -t toncache .':
     'needs Docker; test/integration/healthcheck.slow.test.ts and the tests of production files',
-  'docker run -e UPSTREAM_URL=http://indexer:8081 -e REDIS_URL=redis://redis:6379 -e NETWORK=mainnet -p 8080:8080 toncache':
+  'docker run --read-only -e UPSTREAM_URL=http://indexer:8081 -e REDIS_URL=redis://redis:6379 -p 8080:8080 toncache':
     'needs Docker; its variables and its port exist (test/unit/docs-examples.test.ts)',
 };
 
@@ -56,7 +56,7 @@ const NEEDS_DOCKER = 'needs Docker; docs/deployment.md says what is tested inste
 
 /** The same of deployment and of the command line tool. */
 const NOT_RUN_DEPLOYMENT: Readonly<Record<string, string>> = {
-  'npm install --global toncache': PACKAGED,
+  'npm install --global ./toncache-0.1.0.tgz': PACKAGED,
   'npm pack': PACKAGED,
   'npm publish': PACKAGED,
   'npm run build': PACKAGED,

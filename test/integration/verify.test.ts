@@ -214,7 +214,7 @@ describe('verify', () => {
     const { exitCode, stdout, stderr } = await verify(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
     expect(stderr).toContain(expected);
-    expect(stderr).toContain('usage: npm run verify -- ');
+    expect(stderr).toContain('usage: toncache verify ');
   });
 
   it.each([

@@ -131,7 +131,7 @@ describe('a thousand followers of one flight', () => {
     for (const wait of waits) void wait.then(() => landed++);
     load.land({ name: 'x' });
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-    expect([landed, flights.isFollowed('k')]).toEqual([256, false]);
+    expect([landed, flights.hasFlightToFollow('k')]).toEqual([256, false]);
     leaving.abort();
     expect(await last).toEqual({ state: 'left', departed: false, collapsed: true });
     await vi.runAllTimersAsync();
