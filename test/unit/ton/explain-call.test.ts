@@ -84,6 +84,18 @@ describe('the inputs that are dropped', () => {
     expect(found[1]?.why).toMatch(/404/);
   });
 
+  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'are reported under any name that objects inherit: %s',
+    (name) => {
+      const headers = readHeaderLines([`${name}: x`, `${name}: y`]);
+      const why = 'the operation does not read it';
+      expect(dropped('masterchainBlockShards', `seqno=7&${name}=x`, headers)).toEqual([
+        { input: `${name}=x`, why },
+        { input: `${name.toLowerCase()}: x,y`, why },
+      ]);
+    },
+  );
+
   test('do not repeat the value of a key', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7', { 'x-api-key': 'hidden' }))).not.toContain(
