@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../content-codings.ts';
+import { ownedText } from '../owned-text.ts';
 
 /**
  * One member of the list, without the blanks around it: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2).
@@ -6,11 +8,11 @@ import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../content
  */
 const MEMBER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?$/i;
 
-/** Clients send the same few values. A longer value, or one that finds 1000 others remembered, is parsed each time. */
-const MOST_REMEMBERED = 1000;
+/** Clients send the same few values. A longer one is parsed each time. */
+const MOST_REMEMBERED = 100;
 const LONGEST_REMEMBERED = 200;
 
-const remembered = new Map<string, Accepted>();
+const remembered = new LRUCache<string, Accepted>({ max: MOST_REMEMBERED });
 
 /**
  * What a client accepts by its `Accept-Encoding` (RFC 9110 12.5.3). Malformed members are ignored; of a coding that is
@@ -21,9 +23,7 @@ export function acceptedCodings(acceptEncoding: string | undefined): Accepted {
   const known = remembered.get(acceptEncoding);
   if (known !== undefined) return known;
   const accepted = parse(acceptEncoding);
-  if (acceptEncoding.length <= LONGEST_REMEMBERED && remembered.size < MOST_REMEMBERED) {
-    remembered.set(acceptEncoding, accepted);
-  }
+  if (acceptEncoding.length <= LONGEST_REMEMBERED) remembered.set(ownedText(acceptEncoding), accepted);
   return accepted;
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coding, ENCODINGS, IDENTITY_ONLY } from '../../../src/content-codings.ts';
 import { acceptedCodings } from '../../../src/http/accept-encoding.ts';
+import { usedHeapBytes } from '../../support/collect-garbage.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 
 const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity'];
@@ -107,9 +108,25 @@ describe('Accept-Encoding', () => {
     [',, gzip ,,', [['gzip'], ['identity']]],
   ])('%j accepts %j', (given, accepted) => expect(acceptedCodings(given)).toEqual(accepted));
 
-  it('remembers a bounded number of values', () => {
+  it('remembers a bounded number of values, of which the last ones are not parsed again', () => {
+    const first = acceptedCodings('gzip, first');
+    expect(acceptedCodings('gzip, first')).toBe(first);
     for (let number = 0; number < 3000; number++) {
-      expect(acceptedCodings(`gzip, x-${number}`)).toEqual([['gzip'], ['identity']]);
+      const accepted = acceptedCodings(`gzip, x-${number}`);
+      expect(accepted).toEqual([['gzip'], ['identity']]);
+      expect(acceptedCodings(`gzip, x-${number}`)).toBe(accepted);
     }
+    expect(acceptedCodings('gzip, first')).not.toBe(first);
+  });
+
+  // A part of a string keeps the whole of it alive in V8: here that would be 64 KiB for each remembered value.
+  it('keeps the values that it remembers, not the requests that they were part of', () => {
+    const before = usedHeapBytes();
+    for (let number = 0; number < 1000; number++) {
+      const value = `gzip, remembered-${number}`;
+      const read = Buffer.from(`${'a'.repeat(65_536)}${value}`).toString('latin1');
+      acceptedCodings(read.slice(65_536));
+    }
+    expect(usedHeapBytes() - before).toBeLessThan(2 * 1024 * 1024);
   });
 });
