@@ -1,4 +1,5 @@
 import type { Accepted } from '../content-codings.ts';
+import { ownedText } from '../owned-text.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 import { acceptedCodings } from './accept-encoding.ts';
@@ -131,6 +132,12 @@ export function readFields(text: string): RequestFields | undefined {
   if (hosts !== 1 || connections > 1) return undefined;
   const isPlain = Object.keys(headers).every((name) => PLAIN.has(name));
   return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
+}
+
+/** The same headers, without the text that they were read from; see {@link ownedText}. */
+export function ownedHeaders(headers: RequestHeaders): RequestHeaders {
+  const owned = (value: RequestHeaders[string]) => (typeof value === 'string' ? ownedText(value) : value);
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, owned(value)]));
 }
 
 /** The operation and the query that a spelling names; `undefined` when the fast lane does not understand it. */
