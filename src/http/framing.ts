@@ -4,7 +4,7 @@ import { ProxyError } from '../errors.ts';
 /**
  * Why the framing of a request is refused, whatever it asks for; `undefined` when it is not. Node's HTTP server would
  * accept these: another version than 1.0 and 1.1, a request line without a version (HTTP/0.9), and a transfer coding
- * other than chunked, which a server behind this one may read in another way (RFC 9112 6.1).
+ * other than chunked or in HTTP/1.0, which a server before or behind this one may read in another way (RFC 9112 6.1).
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers } = request;
@@ -15,6 +15,10 @@ export function refusedFraming(request: IncomingMessage): ProxyError | undefined
     );
   }
   const encoding = headers['transfer-encoding'];
-  if (encoding === undefined || encoding.trim().toLowerCase() === 'chunked') return undefined;
+  if (encoding === undefined) return undefined;
+  if (httpVersion === '1.0') {
+    return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length');
+  }
+  if (encoding.trim().toLowerCase() === 'chunked') return undefined;
   return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not supported as it is given; accepted: chunked');
 }

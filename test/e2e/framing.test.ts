@@ -42,6 +42,15 @@ describe('a request whose body is encoded', () => {
     }
   });
 
+  it('is refused with 501 in HTTP/1.0, which has no Transfer-Encoding, and no later bytes are read', async () => {
+    const headers = 'Host: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked';
+    for (const method of ['GET', 'POST']) {
+      const before = indexer.requests.total;
+      expect(await statuses(`${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n0\r\n\r\n${SMUGGLED}`)).toEqual([501]);
+      expect(indexer.requests.total).toBe(before);
+    }
+  });
+
   it('is refused before later bytes are even counted', async () => {
     const invalid = () => proxy.metric('toncache_requests_total', { outcome: 'invalid' });
     const before = await invalid();
