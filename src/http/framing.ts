@@ -17,7 +17,10 @@ export function refusedFraming(request: IncomingMessage): ProxyError | undefined
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;
   if (httpVersion === '1.0') {
-    return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length');
+    return new ProxyError(
+      'unsupported-encoding',
+      'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length',
+    );
   }
   if (encoding.trim().toLowerCase() === 'chunked') return undefined;
   return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not supported as it is given; accepted: chunked');

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { type DroppedInput, droppedInputs, readHeaderLines, readPasted, rulesOf } from '../../../src/ton/explain-call.ts';
+import {
+  type DroppedInput,
+  droppedInputs,
+  readHeaderLines,
+  readPasted,
+  rulesOf,
+} from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
