@@ -1,4 +1,5 @@
-import type { Accepted } from '../content-codings.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Accepted, Coding } from '../content-codings.ts';
 import { hitStatus } from '../proxy/answer.ts';
 import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
@@ -26,6 +27,8 @@ export interface HitBytes {
 
 export interface HitsInBytesDependencies {
   readonly hits: MemoryHits;
+  /** Keeps a body in other memory; see `FormMaker.move`. */
+  readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -90,7 +93,7 @@ export class HitsInBytes {
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
       const body = fit.whole.subarray(fit.roomBytes);
-      entry.forms[form.coding] = body;
+      this.#dependencies.moveBody(entry, form.coding, body);
       this.#known.set(body, fit);
     }
     return fit;

@@ -18,6 +18,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       },
       hits: { findHit: () => undefined, countHit: () => {} },
       formOf: () => undefined,
+      moveBody: () => {},
       discard: async () => {},
       now: () => 0,
       onBug: (error) => {

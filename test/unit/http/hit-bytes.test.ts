@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
 import { type HitBytes, HitsInBytes } from '../../../src/http/hit-bytes.ts';
 import type { MemoryHit } from '../../../src/proxy/handle-request.ts';
-import { anEntry, bodyOf } from '../../support/entry.ts';
+import { aFormMaker, anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
 const NOW = 1_700_000_000_000;
@@ -11,6 +12,9 @@ const SPELLING = 'masterchainBlockShards?seqno=1';
 /** One fresh entry in memory, asked for at a clock that the test moves. */
 function oneHit(bodyBytes: number) {
   const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
+  const memory = new MemoryTier({ now: () => NOW }, { maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
+  memory.set(entry);
+  const forms = aFormMaker({ onChange: (changed) => memory.resize(changed) });
   const clock = { now: NOW };
   const counted: MemoryHit[] = [];
   const call = callOf('masterchainBlockShards', 'seqno=1');
@@ -19,8 +23,9 @@ function oneHit(bodyBytes: number) {
     return { entry, form, call, key: entry.key };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
-  const hits = new HitsInBytes({ hits: { findHit, countHit }, now: () => clock.now }, { keepAliveMs: 5000 });
-  return { entry, clock, counted, find: () => hits.find(SPELLING, IDENTITY_ONLY) };
+  const moveBody = forms.move.bind(forms);
+  const hits = new HitsInBytes({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
+  return { entry, memory, clock, counted, find: () => hits.find(SPELLING, IDENTITY_ONLY) };
 }
 
 // A head is rendered again when the value of `Date` changes.
@@ -41,6 +46,18 @@ describe('a hit in bytes', () => {
     expect(find()?.whole).toBe(whole);
     expect(textOf(first)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*Age: 1\r\n.*\r\n\r\nx{1000}$/s);
     expect(counted).toHaveLength(2);
+  });
+
+  it('counts with its head and its objects towards the bound of the memory, once', () => {
+    const { memory, clock, find } = oneHit(1000);
+    const before = memory.sizeBytes;
+    const { whole, bytes } = find() ?? {};
+    expect(whole?.length).toBeGreaterThanOrEqual(bytes?.length ?? Number.POSITIVE_INFINITY);
+    const after = before + (whole?.length ?? 0) - 1000 + 330;
+    expect(memory.sizeBytes).toBe(after);
+    clock.now += 1000;
+    find();
+    expect(memory.sizeBytes).toBe(after);
   });
 
   it('of more than 32 KiB is not copied while a client has not taken the last one', () => {
