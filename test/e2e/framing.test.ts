@@ -78,6 +78,22 @@ describe('a request whose body is encoded', () => {
   });
 });
 
+describe('a request that names two Hosts', () => {
+  it.each(['Host: x\r\nHost: y', 'Host: x\r\nhost: x', 'Host:\r\nX: y\r\nHOST: x'])(
+    '(%j) is refused with 400, and no later bytes are read',
+    async (headers) => {
+      for (const [method, path] of [
+        ['GET', target],
+        ['POST', '/api/v3/estimateFee'],
+      ]) {
+        const before = indexer.requests.total;
+        expect(await statuses(`${method} ${path} HTTP/1.1\r\n${headers}\r\n\r\n${SMUGGLED}`)).toEqual([400]);
+        expect(indexer.requests.total).toBe(before);
+      }
+    },
+  );
+});
+
 describe('a request of HTTP', () => {
   it.each([`GET /x\r\n\r\n`, 'GET /x HTTP/0.9\r\n\r\n', 'GET /x HTTP/2.0\r\nHost: x\r\n\r\n'])(
     '%j is refused with 505',
