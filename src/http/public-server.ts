@@ -204,6 +204,8 @@ export class PublicServer {
     if (response.headersSent) response.destroy();
     if (response.destroyed) return;
     if (this.#draining) response.shouldKeepAlive = false;
+    const bytes = request.method === 'HEAD' ? 0 : (message.body?.length ?? 0);
+    this.#connections.onBody(request.socket, response, bytes);
     sendMessage(request, response, message);
   }
 
