@@ -66,6 +66,8 @@ describe('header lines', () => {
   // Each takes a few milliseconds; anything quadratic would take minutes.
   test.each([
     ['before a line end', (blanks: string) => `x:${blanks}\n`],
+    ['before two lines', (blanks: string) => `x:${blanks}a\nb`],
+    ['between two lines', (blanks: string) => `x:a${blanks}\nb`],
     ['around a value', (blanks: string) => `x:${blanks}a${blanks}`],
     ['with line ends', (blanks: string) => `x:${blanks}\n${blanks}\n`],
     ['alone', (blanks: string) => `x:${blanks}`],
