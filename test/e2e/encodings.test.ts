@@ -191,12 +191,14 @@ describe.each([
   it('is kept in the encodings that were asked for alone', async () => {
     const target = parentOfSettled(world);
     const { bytes } = await world.askIndexer(target);
+    // The fast lane keeps the head that it has sent with a body.
+    const headBytes = fastLane ? 640 + 330 : 0;
     const reply = await untilEncoded(target, 'gzip');
     const keptBytes = await world.proxy.metric('toncache_memory_bytes');
     await world.ask(target);
-    expect(await world.proxy.metric('toncache_memory_bytes')).toBe(keptBytes + bytes.length);
+    expect(await world.proxy.metric('toncache_memory_bytes')).toBe(keptBytes + bytes.length + headBytes);
     const inBrotli = await untilEncoded(target, 'br');
-    const inAll = keptBytes + bytes.length + inBrotli.bytes.length;
+    const inAll = keptBytes + bytes.length + inBrotli.bytes.length + 2 * headBytes;
     expect(await world.proxy.metric('toncache_memory_bytes')).toBe(inAll);
     expect(reply.bytes.length).toBeLessThan(bytes.length);
   });
