@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { PublicServer } from '../../src/http/public-server.ts';
 import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { usedHeapBytes } from '../support/collect-garbage.ts';
@@ -40,7 +40,9 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
 // A part of a string keeps the whole of it alive in V8: here that would be 12 MB of heads.
 it('a request that waits keeps its query and its headers, not all that was read with it', async () => {
   const waiting: ProxyRequest[] = [];
-  const { server } = startWaitingServer(waiting);
+  const waitingServer = startWaitingServer(waiting);
+  onTestFinished(() => waitingServer.drain(0));
+  const { server } = waitingServer;
   const before = usedHeapBytes();
   const sockets = Array.from({ length: CLIENTS }, (_, client) => {
     const socket = new MemorySocket();
