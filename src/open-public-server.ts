@@ -35,6 +35,7 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
       handle: (request) => handler.handle(request),
       hits: http.fastLane ? handler : undefined,
       formOf: (entry, accepted) => forms.of(entry, accepted),
+      moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
       tracing: dependencies.tracing,
       now,

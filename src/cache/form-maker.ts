@@ -16,7 +16,7 @@ export interface FormEvent {
 }
 
 export interface FormMakerDependencies {
-  /** Called when the codings in which an entry is kept change, and with them the memory it takes. */
+  /** Called when the codings in which an entry is kept change, or where: and with them the memory it takes. */
   readonly onChange: (entry: Entry) => void;
   readonly report: (event: FormEvent) => void;
 }
@@ -87,6 +87,12 @@ export class FormMaker {
     const isWorthwhile = lifetime >= LASTING_MS && this.#mayBeEncoded(forms) && canBeEncoded(forms);
     if (kept.coding !== 'identity' || encoding === undefined || !isWorthwhile) return kept;
     return (await this.#encode(entry, encoding)) ?? this.#stored(forms);
+  }
+
+  /** Keeps a body in other memory: the same bytes, behind the head of a hit. */
+  move(entry: Entry, coding: Coding, body: Buffer): void {
+    entry.forms[coding] = body;
+    this.#dependencies.onChange(entry);
   }
 
   /** The number of bodies that are being encoded. */

@@ -5,16 +5,17 @@ import { keptBytes } from './forms.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
-/** What an entry costs beside its key and body: objects, a Buffer, a place in the LRU (measured: about 1100 bytes). */
+/** What an entry costs beside its texts and bodies: objects, a Buffer, a place in the LRU (measured: about 1100 bytes). */
 const OVERHEAD_BYTES = 1100;
 
 /** An entry that takes a larger part of the memory is not kept: it would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
 /** The bytes of an entry that count towards `maxSizeBytes`. */
-function sizeOf({ key, forms, completeness }: Entry): number {
+function sizeOf({ key, tags, forms, completeness }: Entry): number {
   const { members, tentative } = completeness;
-  return keptBytes(forms) + members.byteLength + tentative.byteLength + key.length + OVERHEAD_BYTES;
+  const texts = key.length + tags.length;
+  return keptBytes(forms) + members.byteLength + tentative.byteLength + texts + OVERHEAD_BYTES;
 }
 
 /** What a `MemoryTier` is built from. */
@@ -24,7 +25,7 @@ export interface MemoryTierDependencies {
 }
 
 export interface MemoryTierOptions {
-  /** The bound over all entries: bodies, keys and overhead. */
+  /** The bound over all entries: bodies, heads of hits, keys, tags and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */
   readonly maxEntries: number;
@@ -91,7 +92,7 @@ export class MemoryTier implements Tier {
     return this.#copies.peek(entry.key) === copy;
   }
 
-  /** Counts the bytes of a kept entry again after its codings have changed. */
+  /** Counts the bytes of a kept entry again after the memory of its bodies has changed. */
   resize(entry: Entry): void {
     const copy = this.#copies.peek(entry.key);
     if (copy?.entry.forms === entry.forms) this.#copies.set(entry.key, { ...copy });

@@ -10,6 +10,12 @@ const MOST_PIPELINED = 16;
 /** The most bytes of unparsed requests, over all connections that are paused. A connection that exceeds it is closed. */
 const MOST_HELD_BYTES = 16 * 1024 * 1024;
 
+/** An answer is blocked while another one of its connection goes first. Beyond so many bytes, no request is read. */
+const MOST_BLOCKED_BYTES_EACH = 64 * 1024;
+
+/** The most bytes of blocked answers, over all connections: memory beside the cache. One that exceeds it is reset. */
+const MOST_BLOCKED_BYTES = 64 * 1024 * 1024;
+
 /** The state of an open connection. */
 export interface ClientConnection {
   readonly socket: Socket;
@@ -22,6 +28,8 @@ export interface ClientConnection {
   heldBytes: number;
   /** Of these, the bytes that the fast lane has taken out of the socket and not looked at yet. */
   setAsideBytes: number;
+  /** Bytes of answers that wait until those before them have left. */
+  blockedBytes: number;
   readonly waits: Set<Wait>;
   readonly onFinish: () => void;
 }
@@ -29,7 +37,8 @@ export interface ClientConnection {
 /**
  * The open connections of clients. Bounds what pipelined requests cost: Node parses all requests of a read at once, up
  * to 1000 of them, and keeps about 4 KB for each until it is answered. So a connection with many unanswered requests is
- * held: it is paused between two requests, and bytes that were already read stay unparsed.
+ * held: it is paused between two requests, and bytes that were already read stay unparsed. So is one with large answers
+ * that wait for an earlier answer.
  */
 export class ClientConnections {
   readonly #open = new Map<Socket, ClientConnection>();
@@ -38,6 +47,7 @@ export class ClientConnections {
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
   #unanswered = 0;
   #heldBytes = 0;
+  #blockedBytes = 0;
 
   /**
    * `maxUnanswered`: while so many requests are unanswered in all, a connection is read no further once two of its own
@@ -61,6 +71,7 @@ export class ClientConnections {
       isHeld: false,
       heldBytes: 0,
       setAsideBytes: 0,
+      blockedBytes: 0,
       waits: new Set(),
       onFinish: () => this.#onAnswered(connection),
     };
@@ -125,6 +136,33 @@ export class ClientConnections {
     response.on('finish', connection.onFinish);
   }
 
+  /** Counts bytes of an answer that waits until those before it have left, until {@link unblock}. */
+  block(connection: ClientConnection, bytes: number): void {
+    const { socket } = connection;
+    if (!this.#open.has(socket)) return;
+    if (this.#blockedBytes + bytes > MOST_BLOCKED_BYTES) {
+      socket.resetAndDestroy();
+      return;
+    }
+    this.#countBlocked(connection, bytes);
+  }
+
+  /** The answer is the next one to leave. */
+  unblock(connection: ClientConnection, bytes: number): void {
+    if (this.#open.has(connection.socket)) this.#countBlocked(connection, -bytes);
+  }
+
+  /** The same for an answer that Node's HTTP server gets, which holds it while it is blocked. */
+  onBody(socket: Socket, response: ServerResponse, bytes: number): void {
+    const connection = this.#open.get(socket);
+    // Node gives the socket to a response when it is the next one.
+    if (connection === undefined || response.socket !== null) return;
+    this.block(connection, bytes);
+    if (socket.destroyed) return;
+    response.once('socket', () => this.unblock(connection, bytes));
+    this.#hold(connection);
+  }
+
   /** Ends a wait when its client leaves, until {@link forget} is called. */
   endWithClient(wait: Wait, socket: Socket): void {
     this.#open.get(socket)?.waits.add(wait);
@@ -154,8 +192,14 @@ export class ClientConnections {
   };
 
   /** Whether one more request of a connection may be read. */
-  mayBeRead({ unanswered }: ClientConnection): boolean {
-    return unanswered <= (this.#unanswered < this.#maxUnanswered ? MOST_PIPELINED : 1);
+  mayBeRead({ unanswered, blockedBytes }: ClientConnection): boolean {
+    const mayPipeline = this.#unanswered < this.#maxUnanswered && blockedBytes <= MOST_BLOCKED_BYTES_EACH;
+    return unanswered <= (mayPipeline ? MOST_PIPELINED : 1);
+  }
+
+  #countBlocked(connection: ClientConnection, growth: number): void {
+    connection.blockedBytes += growth;
+    this.#blockedBytes += growth;
   }
 
   #countHeld(connection: ClientConnection, bytes: number): void {
@@ -178,6 +222,7 @@ export class ClientConnections {
     this.#unanswered -= connection.unanswered;
     connection.unanswered = 0;
     this.#countHeld(connection, 0);
+    this.#countBlocked(connection, -connection.blockedBytes);
     if (connection.waits.size === 0) return;
     const reason = new ProxyError('client-left', 'the client left');
     for (const wait of connection.waits) wait.end(reason);

@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net';
+import { ownedText } from '../owned-text.ts';
 import type { ClientConnection } from './client-connections.ts';
-import { type RequestFields, type RequestHead, readFields, readHead, readSpelling } from './fast-lane-head.ts';
+import {
+  ownedHeaders,
+  type RequestFields,
+  type RequestHead,
+  readFields,
+  readHead,
+  readSpelling,
+} from './fast-lane-head.ts';
 import { FastLaneWriter, type FastLaneWriterDependencies, type FastLaneWriterOptions } from './fast-lane-writer.ts';
 import type { HitsInBytes } from './hit-bytes.ts';
 import type { OperationAnswers } from './operation-answers.ts';
@@ -134,21 +142,18 @@ export class FastLaneConnection {
         return true;
       }
     }
-    const asked = readSpelling(spelling);
+    // Copy the texts: those of a request that waits would keep all that was read with it in memory.
+    const asked = readSpelling(ownedText(spelling));
     if (asked === undefined) return false;
+    const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
     const send = this.#writer.inTurn();
-    this.#dependencies.answers.answer(
-      { method: 'GET', ...asked, headers: fields.headers },
-      this.connection.socket,
-      send,
-    );
+    this.#dependencies.answers.answer({ method: 'GET', ...asked, headers }, this.connection.socket, send);
     return true;
   }
 
   #readFields(text: string): RequestFields | undefined {
     if (text.length > MOST_REMEMBERED) return readFields(text);
-    // Copy the string: a substring would keep the whole chunk in memory.
-    this.#lastText = Buffer.from(text, 'latin1').toString('latin1');
+    this.#lastText = ownedText(text);
     this.#lastFields = readFields(this.#lastText);
     return this.#lastFields;
   }

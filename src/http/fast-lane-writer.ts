@@ -30,6 +30,8 @@ interface Turn {
   /** The head without its connection fields; `undefined` until there is an answer. */
   head: string | undefined;
   body: Buffer | string | undefined;
+  /** How much of it was counted, because other answers go first. */
+  blockedBytes: number;
 }
 
 /** Writes the answers of a connection, in the order of their requests. */
@@ -87,12 +89,17 @@ export class FastLaneWriter {
 
   /** Reserves the next turn. The returned function takes its answer, and throws if that cannot be sent. */
   inTurn(): (message: ResponseMessage) => void {
-    const turn: Turn = { head: undefined, body: undefined };
+    const { connections } = this.#dependencies;
+    const turn: Turn = { head: undefined, body: undefined, blockedBytes: 0 };
     this.#turns.push(turn);
-    this.#dependencies.connections.begin(this.#connection);
+    connections.begin(this.#connection);
     return (message) => {
       turn.head = messageHead(message);
       turn.body = message.body;
+      if (this.#isWriting || turn !== this.#turns[0]) {
+        turn.blockedBytes = message.body?.length ?? 0;
+        connections.block(this.#connection, turn.blockedBytes);
+      }
       if (!this.#isWriting) this.#writeNext();
     };
   }
@@ -107,6 +114,7 @@ export class FastLaneWriter {
       const [turn] = this.#turns;
       if (turn?.head === undefined) break;
       this.#turns.shift();
+      this.#dependencies.connections.unblock(this.#connection, turn.blockedBytes);
       this.#write(turn.head, turn.body);
     }
     this.#onAnswered();

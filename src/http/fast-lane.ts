@@ -7,12 +7,13 @@ import {
   type FastLaneConnectionDependencies,
   type FastLaneConnectionOptions,
 } from './fast-lane-connection.ts';
-import { HitsInBytes } from './hit-bytes.ts';
+import { HitsInBytes, type HitsInBytesDependencies } from './hit-bytes.ts';
 import { JointWrites } from './joint-write.ts';
 
 export interface FastLaneDependencies
   extends Omit<FastLaneConnectionDependencies, 'hits' | 'jointWrites' | 'coarseNow' | 'leaveToNode'> {
   readonly hits: MemoryHits;
+  readonly moveBody: HitsInBytesDependencies['moveBody'];
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
   /** Epoch milliseconds. */
@@ -49,11 +50,11 @@ export class FastLane {
   constructor(dependencies: FastLaneDependencies, options: FastLaneOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
-    const { hits, answers, connections, isDraining, now } = dependencies;
+    const { hits, moveBody, answers, connections, isDraining, now } = dependencies;
     this.#perConnection = {
       ...{ answers, connections, isDraining },
       jointWrites: new JointWrites(),
-      hits: new HitsInBytes({ hits, now }, { keepAliveMs: options.keepAliveMs }),
+      hits: new HitsInBytes({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
       coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };

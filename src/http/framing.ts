@@ -2,19 +2,30 @@ import type { IncomingMessage } from 'node:http';
 import { ProxyError } from '../errors.ts';
 
 /**
- * Why the framing of a request is refused, whatever it asks for; `undefined` when it is not. Node's HTTP server would
- * accept these: another version than 1.0 and 1.1, a request line without a version (HTTP/0.9), and a transfer coding
- * other than chunked, which a server behind this one may read in another way (RFC 9112 6.1).
+ * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;
+ * `undefined` when it is not. Node's HTTP server would accept these: another version than 1.0 and 1.1, a request line
+ * without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding in HTTP/1.0 or other than chunked (RFC
+ * 9112 6.1).
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
-  const { httpVersion, headers } = request;
+  const { httpVersion, headers, headersDistinct } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new ProxyError(
       'unsupported-version',
       `HTTP/${httpVersion} is not spoken here; accepted: HTTP/1.1, HTTP/1.0`,
     );
   }
+  if ((headersDistinct['host']?.length ?? 0) > 1) {
+    return new ProxyError('bad-request', 'the request names more than one Host; accepted: one');
+  }
   const encoding = headers['transfer-encoding'];
-  if (encoding === undefined || encoding.trim().toLowerCase() === 'chunked') return undefined;
+  if (encoding === undefined) return undefined;
+  if (httpVersion === '1.0') {
+    return new ProxyError(
+      'unsupported-encoding',
+      'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length',
+    );
+  }
+  if (encoding.trim().toLowerCase() === 'chunked') return undefined;
   return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not supported as it is given; accepted: chunked');
 }

@@ -1,8 +1,10 @@
-import type { Accepted } from '../content-codings.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Accepted, Coding } from '../content-codings.ts';
 import { hitStatus } from '../proxy/answer.ts';
 import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';
+import { LARGEST_COPIED_BYTES } from './joint-write.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
 import { isOneSlice } from './send-body.ts';
 
@@ -25,6 +27,8 @@ export interface HitBytes {
 
 export interface HitsInBytesDependencies {
   readonly hits: MemoryHits;
+  /** Keeps a body in other memory; see `FormMaker.move`. */
+  readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -66,15 +70,19 @@ export class HitsInBytes {
       known.leftSeconds === leftOf(entry, now) &&
       known.date === httpDate();
     const bytes = isRendered ? known : this.#render(hit, known, now);
-    if (bytes !== undefined) hits.countHit(hit.operation);
+    if (bytes !== undefined) hits.countHit(hit);
     return bytes;
   }
 
-  #render({ entry, form, operation }: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+  #render(hit: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+    const { entry, form } = hit;
     if (!isOneSlice(form.body)) return undefined;
-    const head = this.#headOf({ entry, form, operation }, now);
+    // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
+    const isHeld = known !== undefined && known.pendingWrites > 0;
+    if (isHeld && form.body.length > LARGEST_COPIED_BYTES) return undefined;
+    const head = this.#headOf(hit, now);
     if (head === undefined) return undefined;
-    const isFree = known !== undefined && known.pendingWrites === 0 && head.length <= known.roomBytes;
+    const isFree = known !== undefined && !isHeld && head.length <= known.roomBytes;
     const fit = isFree ? known : joined(form.body, head.length);
     const start = fit.roomBytes - head.length;
     fit.whole.write(head, start, 'latin1');
@@ -85,13 +93,14 @@ export class HitsInBytes {
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
       const body = fit.whole.subarray(fit.roomBytes);
-      entry.forms[form.coding] = body;
+      this.#dependencies.moveBody(entry, form.coding, body);
       this.#known.set(body, fit);
     }
     return fit;
   }
 
-  #headOf({ entry, form, operation: { vary } }: MemoryHit, now: number): string | undefined {
+  #headOf({ entry, form, call }: MemoryHit, now: number): string | undefined {
+    const { vary } = call.operation;
     const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
     try {
       return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
-/** Larger messages go out in two pieces: a stalled connection must not hold more than this beside what the cache holds. */
-const LARGEST_BYTES = 32 * 1024;
+/** Larger bodies are not copied: a stalled connection must not hold more than this beside what the cache holds. */
+export const LARGEST_COPIED_BYTES = 32 * 1024;
 
 /**
  * Writes a head and a body by one write of one buffer, which takes 2.9 us of CPU where a write of two pieces takes 4.7
@@ -9,11 +9,11 @@ const LARGEST_BYTES = 32 * 1024;
  * bytes when `write` returns. If it has not, the buffer stays with that write, and the next write gets another.
  */
 export class JointWrites {
-  #buffer = Buffer.allocUnsafeSlow(LARGEST_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(LARGEST_COPIED_BYTES);
 
   /** `head` is latin1. Nothing else may be waiting to be written to the socket. */
   write(socket: Socket, head: string, body: Buffer): void {
-    if (head.length + body.length > LARGEST_BYTES) {
+    if (head.length + body.length > LARGEST_COPIED_BYTES) {
       socket.cork();
       socket.write(head, 'latin1');
       socket.write(body);
@@ -23,6 +23,6 @@ export class JointWrites {
     this.#buffer.write(head, 0, 'latin1');
     this.#buffer.set(body, head.length);
     socket.write(this.#buffer.subarray(0, head.length + body.length));
-    if (socket.writableLength > 0) this.#buffer = Buffer.allocUnsafeSlow(LARGEST_BYTES);
+    if (socket.writableLength > 0) this.#buffer = Buffer.allocUnsafeSlow(LARGEST_COPIED_BYTES);
   }
 }

@@ -9,6 +9,7 @@ import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
+import type { HitsInBytesDependencies } from './hit-bytes.ts';
 import { endingSpan, OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
@@ -22,6 +23,7 @@ export interface PublicServerDependencies {
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly formOf: OperationAnswersDependencies['formOf'];
+  readonly moveBody: HitsInBytesDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
   readonly tracing?: OperationAnswersDependencies['tracing'];
   /** Epoch milliseconds. */
@@ -99,7 +101,7 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, now } = this.#dependencies;
+    const { hits, moveBody, now } = this.#dependencies;
     const { headerTimeoutMs, keepAliveMs, maxHeaderBytes } = this.#options;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
@@ -109,7 +111,7 @@ export class PublicServer {
     this.server.removeAllListeners('connection');
     const lane = new FastLane(
       {
-        ...{ hits, connections, now },
+        ...{ hits, moveBody, connections, now },
         listener: (socket) => {
           for (const listener of listeners) listener.call(this.server, socket);
         },
@@ -202,6 +204,8 @@ export class PublicServer {
     if (response.headersSent) response.destroy();
     if (response.destroyed) return;
     if (this.#draining) response.shouldKeepAlive = false;
+    const bytes = request.method === 'HEAD' ? 0 : (message.body?.length ?? 0);
+    this.#connections.onBody(request.socket, response, bytes);
     sendMessage(request, response, message);
   }
 

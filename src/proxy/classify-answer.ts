@@ -1,6 +1,7 @@
-import { completenessOf, type Entry, ownedBytes, ownedText, sharedHead } from '../cache/entry.ts';
+import { completenessOf, type Entry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { formsOf } from '../cache/forms.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
+import { ownedText } from '../owned-text.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 

@@ -43,7 +43,8 @@ export interface OpenWait extends Waiter {
 export interface MemoryHit {
   readonly entry: Entry;
   readonly form: Form;
-  readonly operation: Operation;
+  readonly call: Call;
+  readonly key: string;
 }
 
 /** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
@@ -54,8 +55,8 @@ export interface MemoryHits {
    * miss: {@link RequestHandler.handle} decides then.
    */
   findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
-  /** To be called for each hit that is sent. */
-  countHit(operation: Operation): void;
+  /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
+  countHit(hit: MemoryHit): void;
 }
 
 export interface RequestHandlerDependencies {
@@ -121,13 +122,13 @@ export class RequestHandler implements MemoryHits {
     const { entry } = found;
     const form = formOf(entry, accepted);
     if (form === undefined || form instanceof Promise) return undefined;
-    // Call this only for a hit: any other request comes to `handle`, which calls it.
-    this.#dependencies.onAsked(keyed.call, keyed.key);
-    return { entry, form, operation: keyed.call.operation };
+    return { entry, form, call: keyed.call, key: keyed.key };
   }
 
-  countHit({ name }: Operation): void {
-    this.#dependencies.report(MEMORY_HITS[name]);
+  countHit({ call, key }: MemoryHit): void {
+    const { onAsked, report } = this.#dependencies;
+    onAsked(call, key);
+    report(MEMORY_HITS[call.operation.name]);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -45,12 +45,14 @@ export function readPasted(text: string): PastedRequest {
 
 /** Headers from lines of the form `Name: value`. Throws a {@link ProxyError} `invalid-request` for another line. */
 export function readHeaderLines(lines: readonly string[]): RequestHeaders {
-  const headers: Record<string, string[]> = {};
+  // Without a prototype: a header may be called `constructor` or `__proto__`.
+  const headers: Record<string, string[]> = Object.create(null);
   for (const line of lines) {
-    const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    // Match blanks in one way only: the time would grow with the square or the cube of their number.
+    const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):([^\r\n]*)$/.exec(line) ?? [];
     if (name === undefined) throw new ProxyError('invalid-request', `a header is not valid; accepted: "Name: value"`);
     const known = headers[name.toLowerCase()] ?? [];
-    headers[name.toLowerCase()] = [...known, value];
+    headers[name.toLowerCase()] = [...known, value.trim()];
   }
   return headers;
 }
@@ -105,6 +107,8 @@ export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
 
 function describe(input: string, name: string, isRead: boolean): DroppedInput {
   const isKey = name === 'api_key' || name === 'x-api-key';
-  const unread = WHY_DROPPED[name] ?? 'the operation does not read it';
+  // A parameter may be called `constructor`, which every object inherits.
+  const reason = Object.hasOwn(WHY_DROPPED, name) ? WHY_DROPPED[name] : undefined;
+  const unread = reason ?? 'the operation does not read it';
   return { input: isKey ? name : input, why: isRead ? 'the request means the same without it' : unread };
 }

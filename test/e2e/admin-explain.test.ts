@@ -68,6 +68,14 @@ describe('GET /explain', () => {
     expect((await explain(world, target)).memory).toBe('absent');
   });
 
+  it.each(['constructor', '__proto__'])('explains a request with a parameter and a header called %s', async (name) => {
+    const { dropped } = await explain(world, `masterchainBlockShards?seqno=1&${name}=x`, `${name}: x`);
+    expect(dropped).toEqual([
+      { input: `${name}=x`, why: 'the operation does not read it' },
+      { input: `${name}: x`, why: 'the operation does not read it' },
+    ]);
+  });
+
   it.each([
     ['no target', '/explain', 422, /target/],
     ['a header without a colon', '/explain?target=x&header=y', 422, /"Name: value"/],

@@ -42,6 +42,15 @@ describe('a request whose body is encoded', () => {
     }
   });
 
+  it('is refused with 501 in HTTP/1.0, which has no Transfer-Encoding, and no later bytes are read', async () => {
+    const headers = 'Host: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked';
+    for (const method of ['GET', 'POST']) {
+      const before = indexer.requests.total;
+      expect(await statuses(`${method} ${target} HTTP/1.0\r\n${headers}\r\n\r\n0\r\n\r\n${SMUGGLED}`)).toEqual([501]);
+      expect(indexer.requests.total).toBe(before);
+    }
+  });
+
   it('is refused before later bytes are even counted', async () => {
     const invalid = () => proxy.metric('toncache_requests_total', { outcome: 'invalid' });
     const before = await invalid();
@@ -67,6 +76,22 @@ describe('a request whose body is encoded', () => {
       expect(await statuses(`${head}0\r\n\r\n`)).toEqual([200]);
     }
   });
+});
+
+describe('a request that names two Hosts', () => {
+  it.each(['Host: x\r\nHost: y', 'Host: x\r\nhost: x', 'Host:\r\nX: y\r\nHOST: x'])(
+    '(%j) is refused with 400, and no later bytes are read',
+    async (headers) => {
+      for (const [method, path] of [
+        ['GET', target],
+        ['POST', '/api/v3/estimateFee'],
+      ]) {
+        const before = indexer.requests.total;
+        expect(await statuses(`${method} ${path} HTTP/1.1\r\n${headers}\r\n\r\n${SMUGGLED}`)).toEqual([400]);
+        expect(indexer.requests.total).toBe(before);
+      }
+    },
+  );
 });
 
 describe('a request of HTTP', () => {

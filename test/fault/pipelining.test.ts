@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
+import { type ClientOptions, connectClient, get, head } from './pipelining-client.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
 /** A request that is held at the end of a test is not waited for. */
@@ -18,41 +18,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const REQUEST_HEAD = 'HTTP/1.1\r\nHost: x\r\n\r\n';
-const get = (target: string) => `GET ${target} ${REQUEST_HEAD}`;
-/** From such a one on, Node's HTTP server reads the connection. */
-const head = (target: string) => `HEAD ${target} ${REQUEST_HEAD}`;
-
-interface Client {
-  readonly socket: Socket;
-  /** The status of each answer so far, in order. */
-  readonly statuses: string[];
-  /** How much came. */
-  bytes(): number;
-}
-
-/** A client that sends these bytes and looks at the status of each answer. */
-function client(sent: string, { reads = true } = {}): Client {
-  const socket = connect(Number(new URL(world.proxy.url).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  socket.on('error', () => {});
-  const statuses: string[] = [];
-  let [bytes, rest] = [0, ''];
-  socket.setEncoding('latin1').on('data', (part: string) => {
-    bytes += part.length;
-    const text = rest + part;
-    for (const [, status = ''] of text.matchAll(STATUS)) statuses.push(status);
-    // A status line may be cut anywhere, and must not be found twice.
-    rest = text.slice(Math.max(0, text.length - STATUS_LENGTH + 1));
-  });
-  if (!reads) socket.pause();
-  socket.write(sent, 'latin1');
-  return { socket, statuses, bytes: () => bytes };
-}
-
-const STATUS = /HTTP\/1\.1 (\d{3})/g;
-const STATUS_LENGTH = 'HTTP/1.1 200'.length;
-
+const client = (sent: string, options?: ClientOptions) => connectClient(world, sent, options);
 const inFlight = () => world.proxy.metric('toncache_requests_in_flight');
 
 /** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
@@ -117,25 +83,6 @@ describe('a connection that pipelines', () => {
     reader.socket.resume();
     await expect.poll(() => reader.bytes()).toBeGreaterThan(400 * bytes);
     expect(reader.statuses).toEqual(Array.from({ length: 400 }, () => '200'));
-  });
-
-  it('that Node pauses as well, because of unread answers, gets every answer', async () => {
-    const [large, late] = [parentOfSettled(world), nothingPending()];
-    world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000 }, { operation: 'adjacentTransactions' });
-    const gate = world.indexer.hold();
-    const first = client(get(large));
-    await gate.arrived(1);
-    const reader = client(get(late) + get(large).repeat(15));
-    await gate.arrived(2);
-    await expect.poll(inFlight).toBe(17);
-    gate.release(1);
-    await expect.poll(() => first.statuses).toEqual(['200']);
-    // 15 MB are behind an answer that is not there. Node pauses the connection at the next request, which is the 17th.
-    reader.socket.write(get(large).repeat(5));
-    await expect.poll(inFlight).toBe(17);
-    gate.release();
-    await expect.poll(() => reader.bytes()).toBeGreaterThan(20_000_000);
-    await expect.poll(() => reader.statuses).toEqual(Array.from({ length: 21 }, () => '200'));
   });
 
   it('takes its waiting requests with it when it closes', async () => {

@@ -17,6 +17,13 @@ const inChunks = (name: string, headers: string): Form => ({
   write: (start, hidden) => `${start} HTTP/1.1\r\n${host}${headers}\r\n\r\n0\r\n\r\n${hidden}`,
 });
 
+/** The same in HTTP/1.0, on a connection that is to be kept. */
+const inChunksOfOld = (name: string, headers: string): Form => ({
+  name,
+  write: (start, hidden) =>
+    `${start} HTTP/1.0\r\n${host}Connection: keep-alive\r\n${headers}\r\n\r\n0\r\n\r\n${hidden}`,
+});
+
 /** A body of that length, under headers that say so in some way. */
 const withLength = (name: string, headers: (length: number) => string): Form => ({
   name,
@@ -83,7 +90,9 @@ export const FORMS: readonly Form[] = [
   inChunks('TE after a bare LF', 'X: y\nTransfer-Encoding: chunked'),
   inChunks('TE after a bare CR', 'X: y\rTransfer-Encoding: chunked'),
   inChunks('TE after a NUL', '\u0000Transfer-Encoding: chunked'),
-  inChunks('TE in HTTP/1.0', 'Transfer-Encoding: chunked\r\nContent-Length: 3'),
+  inChunks('TE and a wrong CL', 'Transfer-Encoding: chunked\r\nContent-Length: 3'),
+  inChunksOfOld('TE alone in HTTP/1.0', 'Transfer-Encoding: chunked'),
+  inChunksOfOld('TE and CL in HTTP/1.0', 'Transfer-Encoding: chunked\r\nContent-Length: 3'),
   sound(inChunks('TE with spaces around', 'Transfer-Encoding: \t chunked \t ')),
   withLength('two CL', (length) => `Content-Length: 0\r\nContent-Length: ${length}`),
   withLength('two equal CL', (length) => `Content-Length: ${length}\r\nContent-Length: ${length}`),
@@ -106,7 +115,8 @@ export const FORMS: readonly Form[] = [
   withLength('a name with a space', (length) => `Content Length: 0\r\nContent-Length: ${length}`),
   sound(withLength('CL with zeros', (length) => `Content-Length: 000${length}`)),
   sound(withLength('CL alone', (length) => `Content-Length: ${length}`)),
-  sound(withLength('two Hosts', (length) => `Host: y\r\nContent-Length: ${length}`)),
+  withLength('two Hosts', (length) => `Host: y\r\nContent-Length: ${length}`),
+  withLength('two equal Hosts', (length) => `host: x\r\nContent-Length: ${length}`),
   inChunksOf('size with 0x', (body: string) => `0x${hex(body)}\r\n${body}\r\n0\r\n\r\n`),
   inChunksOf('size with a sign', (body: string) => `+${hex(body)}\r\n${body}\r\n0\r\n\r\n`),
   inChunksOf('size that is negative', (body: string) => `-1\r\n${body}\r\n0\r\n\r\n`),

@@ -39,7 +39,8 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
-    return { entry, form: forms.of(entry, accepted) as Form, operation };
+    const call = { operation, request: { query: [], headers: [] } };
+    return { entry, form: forms.of(entry, accepted) as Form, call, key: spelling };
   };
   return new PublicServer(
     {
@@ -60,6 +61,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       },
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,
       formOf: (entry, accepted) => forms.of(entry, accepted),
+      moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: async () => {},
       now: () => NOW,
       onBug: (error) => {

@@ -7,3 +7,9 @@ export function collectGarbage(): void {
   const collect: () => void = runInNewContext('gc');
   collect();
 }
+
+/** The bytes of the heap that are in use once all garbage is collected. */
+export function usedHeapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}

@@ -1,4 +1,4 @@
-import type { Entry } from '../../src/cache/entry.ts';
+import { type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { FormMaker, type FormMakerDependencies, type FormMakerOptions } from '../../src/cache/form-maker.ts';
 import { formsOf, keptEncoding } from '../../src/cache/forms.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
@@ -25,7 +25,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
-    forms: formsOf(body),
+    forms: formsOf(ownedBytes(body)),
     ...options,
     askedAt,
     head: {

@@ -5,6 +5,7 @@ const parts = [
   'clock.ts',
   'instants.ts',
   'content-codings.ts',
+  'owned-text.ts',
   'admission',
   'redis',
   'coalescing',
@@ -26,6 +27,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'clock.ts': [],
   'instants.ts': [],
   'content-codings.ts': [],
+  'owned-text.ts': [],
   admission: [],
   redis: ['redis-url.ts'],
   coalescing: ['redis'],
@@ -35,10 +37,11 @@ export const mayImport: Record<string, readonly string[]> = {
   purge: ['instants.ts'],
   stream: ['cache (types)', 'ton (types)'],
   proxy: [
-    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'admission', 'coalescing', 'cache', 'ton', 'upstream'],
+    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'owned-text.ts'],
+    ...['admission', 'coalescing', 'cache', 'ton', 'upstream'],
     'stream (types)',
   ],
-  http: ['errors.ts', 'content-codings.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
+  http: ['errors.ts', 'content-codings.ts', 'owned-text.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
@@ -87,7 +90,10 @@ export const packagePlaces: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-trace-otlp-http': ['telemetry/span-export.ts'],
   '@opentelemetry/resources': ['telemetry/span-export.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
+  'lru-cache': [
+    ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
+    'http/accept-encoding.ts',
+  ],
 };
 
 export const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts'];

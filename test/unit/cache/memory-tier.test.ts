@@ -27,6 +27,27 @@ describe('the size limit', () => {
     );
   });
 
+  test('counts tags', () => {
+    const { tier } = tierAt(ASKED_AT, 640_000);
+    const tags = 'account:0 '.repeat(1000);
+    for (let index = 0; index < 100; index++) {
+      tier.set(anEntry({ key: `${index}`, tags, body: Buffer.alloc(40) }));
+      expect(tier.sizeBytes).toBeLessThanOrEqual(640_000);
+      expect(tier.sizeBytes).toBeGreaterThanOrEqual(tier.count * tags.length);
+    }
+    expect(tier.count).toBeLessThan(64);
+  });
+
+  test('counts what stands before a body in its memory', () => {
+    const { tier } = tierAt(ASKED_AT, 64 * 1024);
+    const entry = anEntry({ body: Buffer.alloc(1000) });
+    tier.set(entry);
+    const before = tier.sizeBytes;
+    entry.forms.identity = Buffer.alloc(1640).subarray(640);
+    tier.resize(entry);
+    expect(tier.sizeBytes).toBe(before + 640 + 330);
+  });
+
   test('evicts the least recently used entry', () => {
     const { tier } = tierAt(ASKED_AT, 22_000);
     const entries = Array.from({ length: 19 }, (_, index) => anEntry({ key: `${index}`, body: Buffer.alloc(40) }));

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coding, ENCODINGS, IDENTITY_ONLY } from '../../../src/content-codings.ts';
 import { acceptedCodings } from '../../../src/http/accept-encoding.ts';
+import { usedHeapBytes } from '../../support/collect-garbage.ts';
+import { cpuMicroseconds } from '../../support/cpu-time.ts';
 
 const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity'];
 
@@ -16,6 +18,15 @@ function written({ name, weight, spaces }: typeof members extends fc.Arbitrary<i
   const q = weight === undefined ? '' : `;${spaces}q=${(weight / 1000).toFixed(3)}`;
   return `${spaces}${name}${spaces}${q}${spaces}`;
 }
+
+/** A member by RFC 9110 12.5.3, with all blanks that it may have: quadratic, and plainly right. */
+const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*(?:;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
+
+/** What members are made of, and what only looks like it. */
+const pieces = fc.constantFrom(
+  ...['gzip', 'GZIP', 'x', '*', ';', 'q=', 'Q=', 'q', '=', '0', '1', '0.5', '1.000', '0.0001', '1.1', '1.'],
+  ...[' ', '\t', '  ', '\xa0', '\v', '\f', '\n', '\r', '\u2003', '\ufeff', '"', '\x00'],
+);
 
 describe('Accept-Encoding', () => {
   it('gives each coding the weight of RFC 9110 12.5.3, the greatest first', () => {
@@ -48,6 +59,32 @@ describe('Accept-Encoding', () => {
     );
   });
 
+  it('accepts a coding exactly when its member is well-formed, with a weight above 0', () => {
+    const soup = fc.array(pieces, { maxLength: 8 }).map((parts) => parts.join(''));
+    const ordinary = members.map(written);
+    fc.assert(
+      fc.property(fc.oneof(soup, ordinary), (member) => {
+        const [, name, weight = '1'] = MEMBER.exec(member) ?? [];
+        const isAccepted = /^(gzip|\*)$/i.test(name ?? '') && Number(weight) > 0;
+        expect(acceptedCodings(member).flat().includes('gzip')).toBe(isAccepted);
+      }),
+    );
+  });
+
+  // Each takes a few milliseconds; anything quadratic would take minutes.
+  it.each([
+    ['blanks in a member', (blanks: string) => `gzip${blanks}x`],
+    ['blanks before a weight', (blanks: string) => `gzip${blanks};${blanks}x`],
+    ['blanks around a member', (blanks: string) => `${blanks}gzip${blanks}`],
+    ['blanks alone', (blanks: string) => blanks],
+    ['members', (blanks: string) => blanks.replaceAll(' ', 'a,')],
+  ])('takes time that grows no faster than its length: 1 MiB of %s', (_, write) => {
+    for (const blank of [' ', '\t']) {
+      const given = write(blank.repeat(2 ** 20));
+      expect(cpuMicroseconds(() => acceptedCodings(given))).toBeLessThan(10_000_000);
+    }
+  });
+
   it.each([
     [undefined, [['identity']]],
     ['', [['identity']]],
@@ -71,9 +108,25 @@ describe('Accept-Encoding', () => {
     [',, gzip ,,', [['gzip'], ['identity']]],
   ])('%j accepts %j', (given, accepted) => expect(acceptedCodings(given)).toEqual(accepted));
 
-  it('remembers a bounded number of values', () => {
+  it('remembers a bounded number of values, of which the last ones are not parsed again', () => {
+    const first = acceptedCodings('gzip, first');
+    expect(acceptedCodings('gzip, first')).toBe(first);
     for (let number = 0; number < 3000; number++) {
-      expect(acceptedCodings(`gzip, x-${number}`)).toEqual([['gzip'], ['identity']]);
+      const accepted = acceptedCodings(`gzip, x-${number}`);
+      expect(accepted).toEqual([['gzip'], ['identity']]);
+      expect(acceptedCodings(`gzip, x-${number}`)).toBe(accepted);
     }
+    expect(acceptedCodings('gzip, first')).not.toBe(first);
+  });
+
+  // A part of a string keeps the whole of it alive in V8: here that would be 64 KiB for each remembered value.
+  it('keeps the values that it remembers, not the requests that they were part of', () => {
+    const before = usedHeapBytes();
+    for (let number = 0; number < 1000; number++) {
+      const value = `gzip, remembered-${number}`;
+      const read = Buffer.from(`${'a'.repeat(65_536)}${value}`).toString('latin1');
+      acceptedCodings(read.slice(65_536));
+    }
+    expect(usedHeapBytes() - before).toBeLessThan(2 * 1024 * 1024);
   });
 });

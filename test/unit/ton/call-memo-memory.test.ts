@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest';
 import { parseTarget } from '../../../src/http/parse-request.ts';
 import { CallMemo } from '../../../src/ton/call-memo.ts';
-import { collectGarbage } from '../../support/collect-garbage.ts';
+import { usedHeapBytes } from '../../support/collect-garbage.ts';
 import { HASH_HEX, operationNamed } from './requests.ts';
 
 const MIB = 1024 ** 2;
-
-function usedHeapBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-}
 
 // A part of a string keeps the whole of it alive in V8: here that would be 150 MiB of request targets.
 test.each(['', '&supported_action_types=jetton_transfer'])(

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../../../src/ton/explain-call.ts';
+import {
+  type DroppedInput,
+  droppedInputs,
+  readHeaderLines,
+  readPasted,
+  rulesOf,
+} from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { meanings } from './meaning.ts';
 import {
   ACCOUNT,
@@ -43,6 +50,40 @@ describe('a pasted request', () => {
   );
 });
 
+describe('header lines', () => {
+  test.each(['X-Timeout:5', 'X-Timeout: 5', 'x-timeout: \t 5 \t ', 'X-TIMEOUT:   5'])('%j is read', (line) => {
+    expect({ ...readHeaderLines([line]) }).toEqual({ 'x-timeout': ['5'] });
+  });
+
+  test('of one name are read as several values, which may be empty', () => {
+    expect({ ...readHeaderLines(['A: 1', 'a:', 'a:  ']) }).toEqual({ a: ['1', '', ''] });
+  });
+
+  test.each(['', 'x', ': 5', 'a b: 5', 'x : 5', 'x: 5\ny: 6', 'x: 5\r\n'])('%j is refused', (line) => {
+    expect(() => readHeaderLines([line])).toThrow(/"Name: value"/);
+  });
+
+  // Each takes a few milliseconds; anything quadratic would take minutes.
+  test.each([
+    ['before a line end', (blanks: string) => `x:${blanks}\n`],
+    ['before two lines', (blanks: string) => `x:${blanks}a\nb`],
+    ['between two lines', (blanks: string) => `x:a${blanks}\nb`],
+    ['around a value', (blanks: string) => `x:${blanks}a${blanks}`],
+    ['with line ends', (blanks: string) => `x:${blanks}\n${blanks}\n`],
+    ['alone', (blanks: string) => `x:${blanks}`],
+  ])('of 1 MiB of blanks %s take time that grows no faster than their length', (_, write) => {
+    const line = write(' '.repeat(2 ** 20));
+    const read = () => {
+      try {
+        readHeaderLines([line]);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ProxyError);
+      }
+    };
+    expect(cpuMicroseconds(read)).toBeLessThan(10_000_000);
+  });
+});
+
 describe('the inputs that are dropped', () => {
   test('are those that the operation does not read, in their order, with the reason', () => {
     const found = dropped('masterchainBlockShards', 'seqno=7&_=1&x_timeout=5', { 'x-request-id': 'a' });
@@ -50,6 +91,18 @@ describe('the inputs that are dropped', () => {
     expect(found[0]?.why).toBe('the operation does not read it');
     expect(found[1]?.why).toMatch(/404/);
   });
+
+  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'are reported under any name that objects inherit: %s',
+    (name) => {
+      const headers = readHeaderLines([`${name}: x`, `${name}: y`]);
+      const why = 'the operation does not read it';
+      expect(dropped('masterchainBlockShards', `seqno=7&${name}=x`, headers)).toEqual([
+        { input: `${name}=x`, why },
+        { input: `${name.toLowerCase()}: x,y`, why },
+      ]);
+    },
+  );
 
   test('do not repeat the value of a key', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');

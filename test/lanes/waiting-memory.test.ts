@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { PublicServer } from '../../src/http/public-server.ts';
+import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
+import { usedHeapBytes } from '../support/collect-garbage.ts';
+import { MemorySocket } from './memory-socket.ts';
+
+const MIB = 1024 * 1024;
+const CLIENTS = 200;
+const HEAD_BYTES = 60_000;
+
+/** A server in which each request waits for good. */
+function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
+  return new PublicServer(
+    {
+      handle: (request) => {
+        waiting.push(request);
+        return new Promise(() => {});
+      },
+      hits: { findHit: () => undefined, countHit: () => {} },
+      formOf: () => undefined,
+      moveBody: () => {},
+      discard: async () => {},
+      now: () => 0,
+      onBug: (error) => {
+        throw error;
+      },
+    },
+    {
+      waitMs: 60_000,
+      maxWaiting: 1000,
+      maxHeaderBytes: 2 * HEAD_BYTES,
+      headerTimeoutMs: 60_000,
+      keepAliveMs: 60_000,
+      maxConnections: 1000,
+      slowReaderMs: 60_000,
+    },
+  );
+}
+
+// A part of a string keeps the whole of it alive in V8: here that would be 12 MB of heads.
+it('a request that waits keeps its query and its headers, not all that was read with it', async () => {
+  const waiting: ProxyRequest[] = [];
+  const { server } = startWaitingServer(waiting);
+  const before = usedHeapBytes();
+  const sockets = Array.from({ length: CLIENTS }, (_, client) => {
+    const socket = new MemorySocket();
+    server.emit('connection', socket);
+    const fields = `Host: x\r\nX-Request-Id: the-request-of-client-${client}\r\nX-Pad: ${'x'.repeat(HEAD_BYTES)}\r\n`;
+    socket.push(Buffer.from(`GET /api/v3/masterchainBlockShards?seqno=${1e9 + client} HTTP/1.1\r\n${fields}\r\n`));
+    return socket;
+  });
+  await expect.poll(() => waiting.length).toBe(CLIENTS);
+  expect(usedHeapBytes() - before).toBeLessThan(6 * MIB);
+  expect(waiting[7]).toMatchObject({
+    rawQuery: 'seqno=1000000007',
+    headers: { 'x-request-id': 'the-request-of-client-7' },
+  });
+  for (const socket of sockets) socket.destroy();
+});

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
+import { type HitBytes, HitsInBytes } from '../../../src/http/hit-bytes.ts';
+import type { MemoryHit } from '../../../src/proxy/handle-request.ts';
+import { aFormMaker, anEntry, bodyOf } from '../../support/entry.ts';
+import { callOf } from '../ton/requests.ts';
+
+const NOW = 1_700_000_000_000;
+const SPELLING = 'masterchainBlockShards?seqno=1';
+
+/** One fresh entry in memory, asked for at a clock that the test moves. */
+function oneHit(bodyBytes: number) {
+  const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
+  const memory = new MemoryTier({ now: () => NOW }, { maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
+  memory.set(entry);
+  const forms = aFormMaker({ onChange: (changed) => memory.resize(changed) });
+  const clock = { now: NOW };
+  const counted: MemoryHit[] = [];
+  const call = callOf('masterchainBlockShards', 'seqno=1');
+  const findHit = (): MemoryHit => {
+    const form = { coding: 'identity', body: bodyOf(entry), varies: false } as const;
+    return { entry, form, call, key: entry.key };
+  };
+  const countHit = (hit: MemoryHit) => void counted.push(hit);
+  const moveBody = forms.move.bind(forms);
+  const hits = new HitsInBytes({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
+  return { entry, memory, clock, counted, find: () => hits.find(SPELLING, IDENTITY_ONLY) };
+}
+
+// A head is rendered again when the value of `Date` changes.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }));
+afterEach(() => void vi.useRealTimers());
+
+const textOf = ({ bytes }: HitBytes) => bytes.toString('latin1');
+
+describe('a hit in bytes', () => {
+  it('is a head that counts on from second to second, and the body, in one allocation', () => {
+    const { entry, clock, counted, find } = oneHit(1000);
+    const first = find();
+    if (first === undefined) throw new Error('not rendered');
+    expect(textOf(first)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*Age: 0\r\n.*\r\n\r\nx{1000}$/s);
+    const { whole } = first;
+    expect(bodyOf(entry).buffer).toBe(whole.buffer);
+    clock.now += 1000;
+    expect(find()?.whole).toBe(whole);
+    expect(textOf(first)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*Age: 1\r\n.*\r\n\r\nx{1000}$/s);
+    expect(counted).toHaveLength(2);
+  });
+
+  it('counts with its head and its objects towards the bound of the memory, once', () => {
+    const { memory, clock, find } = oneHit(1000);
+    const before = memory.sizeBytes;
+    const { whole, bytes } = find() ?? {};
+    expect(whole?.length).toBeGreaterThanOrEqual(bytes?.length ?? Number.POSITIVE_INFINITY);
+    const after = before + (whole?.length ?? 0) - 1000 + 330;
+    expect(memory.sizeBytes).toBe(after);
+    clock.now += 1000;
+    find();
+    expect(memory.sizeBytes).toBe(after);
+  });
+
+  it('of more than 32 KiB is not copied while a client has not taken the last one', () => {
+    const { entry, clock, counted, find } = oneHit(40_000);
+    const first = find();
+    if (first === undefined) throw new Error('not rendered');
+    const sent = textOf(first);
+    first.pendingWrites++;
+    for (let second = 0; second < 100; second++) {
+      clock.now += 1000;
+      expect(find()).toBeUndefined();
+    }
+    expect(bodyOf(entry).buffer).toBe(first.whole.buffer);
+    expect(textOf(first)).toBe(sent);
+    // The others are answered and counted in the ordinary way, which shares the body.
+    expect(counted).toHaveLength(1);
+    first.pendingWrites--;
+    expect(find()?.whole).toBe(first.whole);
+  });
+
+  it('that a client has not taken is sent to others as it is, while its head is right', () => {
+    const { find } = oneHit(40_000);
+    const first = find();
+    if (first === undefined) throw new Error('not rendered');
+    first.pendingWrites++;
+    expect(find()).toBe(first);
+  });
+
+  it('of up to 32 KiB gets a new copy, which leaves the last one as it was sent', () => {
+    const { clock, find } = oneHit(30_000);
+    const first = find();
+    if (first === undefined) throw new Error('not rendered');
+    const sent = textOf(first);
+    first.pendingWrites++;
+    clock.now += 1000;
+    const next = find();
+    expect(next?.whole).not.toBe(first.whole);
+    expect(textOf(first)).toBe(sent);
+  });
+});
