@@ -15,10 +15,11 @@ const LOOK_AT_WALL_EVERY_MS = 1000;
 
 const ASK_SERVER_EVERY_MS = 10_000;
 
-/**
- * A sample is off by at most half its round trip; one that took longer than this may be worse than the previous one.
- */
-const SLOW_ROUND_TRIP_MS = 50;
+/** A sample with a shorter round trip is taken as it is: it is off by half of that at most. */
+const QUICK_ROUND_TRIP_MS = 5;
+
+/** How often the server is asked in a row for a quick sample. */
+const MOST_TRIES = 5;
 
 /**
  * The time that all instants are given in: the monotonic clock plus an offset to the epoch. So setting the wall clock
@@ -27,8 +28,10 @@ const SLOW_ROUND_TRIP_MS = 50;
  * - Without a server, or before it has answered, the offset is that of the wall clock, measured at the start. It is
  *   measured again each second and corrected when it is off by more than a second: then the wall clock was set, or the
  *   machine was suspended, which the monotonic clock does not count.
- * - With a server the offset is that of the server's time, which is the same for all instances. After a jump of the
- *   wall clock the server is asked again; while it does not answer, the last known offset holds.
+ * - With a server the offset is that of the server's time, which is the same for all instances. Each sample bounds it:
+ *   server time - receipt <= offset <= server time - sending. A quick sample sets it to the middle; a slow one moves it
+ *   only as far as these bounds demand, unless it proves that a clock was set. After a jump of the wall clock the server
+ *   is asked again; while it does not answer, the last known offset holds.
  *
  * Each jump is reported, so that entries from before it can be thrown away.
  */
@@ -72,20 +75,30 @@ export class Clock {
    * does nothing where no server is followed.
    */
   async askServer(): Promise<void> {
-    const { monotonic } = this.#dependencies;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const roundTripMs = await this.#learnFromServer();
+      if (roundTripMs === undefined || roundTripMs <= QUICK_ROUND_TRIP_MS) return;
+    }
+  }
+
+  /** Takes one sample of the server's time; returns its round trip, in milliseconds, if the server answered. */
+  async #learnFromServer(): Promise<number | undefined> {
+    const { monotonic, onJump } = this.#dependencies;
     const sentAt = monotonic();
     const serverTime = await this.#serverTime?.().catch(() => undefined);
-    if (serverTime === undefined) return;
-    const roundTripMs = monotonic() - sentAt;
-    const offsetMs = serverTime + roundTripMs / 2 - monotonic();
-    // A slow sample that agrees with the known offset does not improve it. One that disagrees proves the offset wrong:
-    // a clock was set, or this is another server.
-    const agrees = Math.abs(offsetMs - this.#offsetMs) <= roundTripMs / 2;
-    if (this.#knowsServer && roundTripMs > SLOW_ROUND_TRIP_MS && agrees) return;
+    if (serverTime === undefined) return undefined;
+    const receivedAt = monotonic();
+    // The server read its clock between these two, and nobody knows when: most of a slow round trip may lie on one side.
+    const [least, most] = [serverTime - receivedAt, serverTime - sentAt];
+    const isQuick = receivedAt - sentAt <= QUICK_ROUND_TRIP_MS;
+    const wasSet = this.#offsetMs < least - JUMP_MS || this.#offsetMs > most + JUMP_MS;
+    const isTaken = isQuick || wasSet || !this.#knowsServer;
+    const offsetMs = isTaken ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most);
     this.#knowsServer = true;
     const jumped = Math.abs(offsetMs - this.#offsetMs) > JUMP_MS;
     this.#offsetMs = offsetMs;
-    if (jumped) this.#dependencies.onJump();
+    if (jumped) onJump();
+    return receivedAt - sentAt;
   }
 
   /** Stops both timers. */

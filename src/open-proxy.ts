@@ -66,6 +66,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     monotonic,
     onNewest: (seqno) => report({ name: 'newest-block', seqno }),
   });
+  events.clockJumps.subscribe(() => chainHead.onClockJump());
   const chainTime = new ChainTime({
     askHead: async () => (await chainHead.ask())?.at,
     shared:

@@ -29,8 +29,8 @@ interface Waiting {
 
 /**
  * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
- * no other request. The first large body starts the worker. When the worker dies, the body that it was reading is an
- * invalid answer, and the next body starts another worker. The queue is bounded by the slots of the indexer, and by
+ * no other request. The first large body starts the worker. When the worker dies or cannot be started, the body
+ * that it was to read is an invalid answer, and the next body starts another worker. The queue is bounded by the slots of the indexer, and by
  * `upstream.maxReading` through {@link pendingBytes}.
  */
 export class AnswerBodyReader {
@@ -86,8 +86,14 @@ export class AnswerBodyReader {
       isWatching: this.#isWatching,
       bytes,
     };
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(job, [bytes]);
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.postMessage(job, [bytes]);
+    } catch (error) {
+      // The system allows no more threads.
+      this.#onBug(error);
+      this.#end(NO_FACTS, Buffer.alloc(0));
+    }
   }
 
   #start(): Worker {

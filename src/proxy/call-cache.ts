@@ -1,3 +1,4 @@
+import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { shortListKey } from '../ton/short-list.ts';
@@ -5,7 +6,7 @@ import { shortListKey } from '../ton/short-list.ts';
 /** From the best to the worst. */
 const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
 
-type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback'>;
+type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback' | 'isPurged'>;
 
 /**
  * Looks calls up in the cache under their own key and, where a short list can answer them, also under the short list's
@@ -41,6 +42,11 @@ export class CallCache {
     const found = this.#cache.lookForFallback(key);
     const shortKey = shortListKey(call, key);
     return shortKey === undefined ? found : better(found, this.#cache.lookForFallback(shortKey));
+  }
+
+  /** See {@link TieredCache.isPurged}. */
+  isPurged(entry: Entry): boolean {
+    return this.#cache.isPurged(entry);
   }
 }
 

@@ -92,6 +92,16 @@ export class ChainHead {
     if (highest < 0 || seqno > highest + MARGIN_BLOCKS) this.#askInBackground();
   }
 
+  /**
+   * To be called when the time has jumped: the machine may have slept, which the monotonic clock does not count, and the
+   * chain went on meanwhile. Until the head is asked for again, every block may exist.
+   */
+  onClockJump(): void {
+    this.#head = undefined;
+    this.#shown = undefined;
+    this.#mayAskAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Asks for the head and learns it; concurrent calls share one request. Never rejects. */
   readonly ask = (): Promise<HeadAnswer | undefined> => {
     this.#asking ??= this.#ask().finally(() => {

@@ -149,12 +149,12 @@ export class RequestHandler implements MemoryHits {
   }
 
   async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
-    const { flights, loader, calls } = this.#dependencies;
+    const { flights, loader, calls, cache } = this.#dependencies;
     const { call, key } = keyed;
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request. A new flight asks the indexer after both.
-    if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value)) wait = await join();
+    if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value, cache)) wait = await join();
     const { collapsed } = wait;
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
     switch (load.from) {
@@ -239,7 +239,7 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
   masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
 };
 
-/** Whether a purge overtook each of the load's requests to the indexer. */
-function isPurged(load: Load): boolean {
-  return load.from === 'upstream' && load.stored === 'purged';
+/** Whether a purge came after the answer of a load was asked for. */
+function isPurged(load: Load, cache: CallCache): boolean {
+  return load.from !== 'nowhere' && cache.isPurged(load.entry);
 }

@@ -30,6 +30,7 @@ export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
   /** The tick since which each name has been subscribed to without a gap. */
   readonly #since = new Map<string, number>();
+  /** By the id of a message: its names that all later messages hold too. */
   readonly #unanswered = new Map<string, ReadonlySet<string>>();
   #sent: ReadonlySet<string> = new Set();
   #flush: NodeJS.Timeout | undefined;
@@ -60,8 +61,7 @@ export class Subscription {
     if (id === undefined || names === undefined) return;
     this.#unanswered.delete(id);
     const tick = this.#dependencies.ticks.next();
-    // A message that was sent since may lack some of these names.
-    for (const name of names) if (this.#sent.has(name) && !this.#since.has(name)) this.#since.set(name, tick);
+    for (const name of names) if (!this.#since.has(name)) this.#since.set(name, tick);
     this.#dependencies.report({ name: 'stream-subscribed' });
   }
 
@@ -89,8 +89,10 @@ export class Subscription {
         ...listsOf(names),
         min_finality: 'pending',
       });
-    // From now on the server may leave out events of names that are not in the message.
+    // From now on the server may leave out events of names that are not in the message, even if an earlier message that
+    // names them is answered after this.
     for (const name of this.#since.keys()) if (!names.has(name)) this.#since.delete(name);
+    for (const [earlier, its] of this.#unanswered) this.#unanswered.set(earlier, its.intersection(names));
     this.#unanswered.set(id, names);
     this.#sent = names;
   }

@@ -96,6 +96,26 @@ describe('a purge over two instances', () => {
     expect(world.indexer.requests.total).toBe(1);
   });
 
+  it('that is soft holds for a client that joins a load while this asks for the head of the chain', async () => {
+    const { chain } = world.indexer;
+    // Its lifetime is longer if the head of the chain is known.
+    const old = chain
+      .recentTraces(400)
+      .filter(({ goneAt, invalidated }) => !invalidated && goneAt < Date.now() - 20_000);
+    const parent = old.flatMap(({ transactions }) => transactions).find(({ children }) => children.length > 0);
+    const hash = parent?.hash ?? '';
+    const target = targetOf('adjacentTransactions', { hash, direction: 'out' });
+    const head = world.indexer.hold('masterchainInfo');
+    const { answer: early } = await one.sendIn(target);
+    await head.arrived(1);
+    await purged(one, { hash, soft: true });
+    const { answer: late } = await one.sendIn(target);
+    head.release();
+    expect((await early).status).toBe(200);
+    expect((await late).headers['cache-control']).toBe('public, max-age=0');
+    expect(parseCacheStatus((await late).headers['cache-status'])['ttl']).toBeLessThan(0);
+  });
+
   it('of everything that is soft leaves the answers stale', async () => {
     await known(world.blockSet());
     await purged(one, { all: true, soft: true });

@@ -63,6 +63,33 @@ describe('with Redis', () => {
     expect(world.errorMs).toBeLessThan(2.01);
   });
 
+  test('a slow sample moves the time no further than it proves, wherever in its round trip Redis read the clock', async () => {
+    const ms = fc.double({ min: 0, max: 2000, noNaN: true });
+    await fc.assert(
+      fc.asyncProperty(fc.double({ min: -2, max: 2, noNaN: true }), ms, ms, async (knownErrorMs, thereMs, backMs) => {
+        fc.pre(thereMs + backMs > 5);
+        const world = Object.assign(startWorld(true), { thereMs: 2 + knownErrorMs, backMs: 2 - knownErrorMs });
+        await world.clock.askServer();
+        expect(world.errorMs).toBeCloseTo(Math.abs(knownErrorMs), 2);
+        Object.assign(world, { thereMs, backMs });
+        await world.clock.askServer();
+        world.clock.close();
+        expect(world.errorMs).toBeLessThanOrEqual(Math.abs(knownErrorMs) + 0.01);
+      }),
+    );
+  });
+
+  test('the server is asked up to five times in a row for a quick sample', async () => {
+    const world = startWorld(true);
+    Object.assign(world, { thereMs: 400, backMs: 0 });
+    await world.clock.askServer();
+    expect(world.asked).toBe(5);
+    Object.defineProperty(world, 'thereMs', { get: () => (world.asked < 8 ? 400 : 1) });
+    await world.clock.askServer();
+    expect(world.asked).toBe(8);
+    expect(world.errorMs).toBeLessThan(0.51);
+  });
+
   test('a slow sample is used where it proves that the clock of the server was set', async () => {
     const world = startWorld(true);
     await world.clock.askServer();

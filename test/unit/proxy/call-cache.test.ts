@@ -17,7 +17,12 @@ const LIST_STAMP = Buffer.from('list');
 /** A cache that holds one entry under the call's own key and one as the short list of its block. */
 function holding(own: Lookup, list: Lookup): CallCache {
   const lookUp = (key: string) => (key === KEY ? own : list);
-  return new CallCache({ lookInMemory: lookUp, lookForFallback: lookUp, lookUp: async (key) => lookUp(key) });
+  return new CallCache({
+    lookInMemory: lookUp,
+    lookForFallback: lookUp,
+    lookUp: async (key) => lookUp(key),
+    isPurged: () => false,
+  });
 }
 
 function found(state: 'fresh' | 'stale-if-error', stamp: Buffer): Lookup {

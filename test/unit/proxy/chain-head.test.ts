@@ -46,6 +46,16 @@ describe('a block cannot exist yet', () => {
     expect([HEAD + 4000, HEAD + 4001].map((seqno) => head.isBeyond(seqno))).toEqual([false, true]);
   });
 
+  test('but every block may after a jump of the clock, until the head is asked for again', async () => {
+    await head.ask();
+    head.onClockJump();
+    expect(head.isBeyond(2_147_483_647)).toBe(false);
+    named = HEAD + 9000;
+    head.learnAbsent(HEAD);
+    await head.ask();
+    expect([HEAD + 10_000, HEAD + 10_001].map((seqno) => head.isBeyond(seqno))).toEqual([false, true]);
+  });
+
   test('beyond what another answer has shown, if that is higher', async () => {
     await head.ask();
     head.learn(HEAD + 5000);
