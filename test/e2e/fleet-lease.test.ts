@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
+import { watchLeases } from '../support/acquired-leases.ts';
 import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
@@ -104,11 +105,12 @@ describe('a refusal by the holder of a lease itself', () => {
     });
     await fleet.add(PATIENT);
     await fleet.add(PATIENT);
+    await using acquired = await watchLeases(fleet.network);
     // The burst is used up by the call that brings the pause; the next one waits for the rate while it holds its lease.
     const pausing = limited.ask(someMessage());
     const target = someChildren();
     const refused = limited.ask(target);
-    await expect.poll(() => leases(fleet)).toHaveLength(1);
+    await expect.poll(() => acquired.count).toBe(2);
     const others = fleet.ask(target, 20, 1);
     expect((await pausing).status).toBe(503);
     const { status, headers } = await refused;
@@ -154,17 +156,13 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.add(PATIENT);
     await fleet.add(PATIENT);
     await holder.ask(someChildren());
-    const seen = new Set<string>();
-    const untilSeen = (count: number) =>
-      expect
-        .poll(async () => (await leases(fleet)).reduce((all, lease) => all.add(lease), seen).size, { interval: 5 })
-        .toBe(count);
+    await using acquired = await watchLeases(fleet.network);
     // These are before it in the queue for the rate: there is time to leave.
     const before = Array.from({ length: 5 }, () => send(holder.url, someChildren()));
-    await untilSeen(5);
+    await expect.poll(() => acquired.count).toBe(5);
     const target = someMessage();
     const lone = send(holder.url, target);
-    await untilSeen(6);
+    await expect.poll(() => acquired.count).toBe(6);
     const others = fleet.ask(target, 20, 1);
     await expect.poll(() => followers(fleet)).toBe(2);
     lone.leave();
@@ -180,7 +178,11 @@ describe('a load that other instances wait for', () => {
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
       instances: 0,
     });
-    const busy = await fleet.add({ ...PATIENT, upstream: { maxConcurrency: 1 } });
+    const busy = await fleet.add({
+      ...PATIENT,
+      upstream: { maxConcurrency: 1, timeout: 120_000 },
+      admission: { patience: 60_000 },
+    });
     const free = await fleet.add(PATIENT);
     const first = busy.ask(someMessage());
     await fleet.untilAsked(1);

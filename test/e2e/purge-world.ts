@@ -2,15 +2,13 @@ import { expect } from 'vitest';
 import { Chain } from '../../src/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import type { Answered, Asking } from '../support/http-client.ts';
+import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { targetOf } from './questions.ts';
 
 export type Reply = Answered & { readonly cache: CacheStatus };
-
-/** Machines that are busy with other things must not look like a Redis that fails. */
-const PATIENT = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
 
 /** Everything lives long enough to be seen to end. */
 const LASTING = { lifetime: 60_000, memoryTtl: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
@@ -35,6 +33,14 @@ export async function purged(
   const { status, text } = await purge(proxy, body);
   expect([status, text]).toEqual([200, expect.any(String)]);
   return JSON.parse(text);
+}
+
+/**
+ * Until the millisecond of a purge has passed: an answer that is asked for within it is covered by the purge, and is
+ * asked for again.
+ */
+export async function untilPassed(at: number): Promise<void> {
+  await expect.poll(Date.now, { interval: 1 }).toBeGreaterThan(at);
 }
 
 /** Until an instance has followed so many records. */
@@ -63,13 +69,17 @@ export class PurgeWorld implements AsyncDisposable {
     return new PurgeWorld(redis, await startIndexer({ dialect: '1.3', chain, now: Date.now }));
   }
 
-  async addProxy(now?: () => number): Promise<RunningProxy> {
+  /**
+   * A proxy whose clock is by default that of Redis itself. An estimate of it is off by half a round trip: an answer
+   * that is asked for just after a purge could be dated before it, and would be asked for again.
+   */
+  async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       env: { REDIS_URL: this.redis.url },
-      ...(now && { now }),
+      now,
       overrides: {
-        redis: PATIENT,
+        redis: PATIENT_REDIS,
         // On a busy machine the requests for one key can come more than the default of 1 s apart.
         coalescing: { failureTtl: 0, collapseWindow: 60_000 },
         lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },

@@ -3,7 +3,7 @@ import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.t
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { parseCacheStatus } from './cache-status.ts';
-import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';
+import { ask, PurgeWorld, purged, untilFollowed, untilPassed } from './purge-world.ts';
 import { targetOf } from './questions.ts';
 
 let world: PurgeWorld;
@@ -63,7 +63,7 @@ describe('a purge over two instances', () => {
       await ask(one, target, { headers });
       expect([target, (await ask(one, target, { headers })).cache['hit']]).toEqual([target, true]);
       const before = world.indexer.requests.total;
-      await purged(one, body);
+      await untilPassed((await purged(one, body)).at);
       expect([target, (await ask(one, target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
       expect(world.indexer.requests.total).toBe(before + 1);
     }
@@ -179,7 +179,7 @@ describe('a purge over two instances', () => {
       gate = world.indexer.hold();
     }
     await gate.arrived(1);
-    await purged(one, { seqno: world.seqno });
+    await untilPassed((await purged(one, { seqno: world.seqno })).at);
     const { answer: late } = await one.sendIn(target);
     gate.release();
     expect((await early).status).toBe(200);

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answeringJson } from '../support/json-upstream.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
+import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
-import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { type Overrides, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { answersOf, childrenOf } from '../support/transaction-answers.ts';
 
 const WARNING = 40;
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream[Symbol.asyncDispose]());
 
-function start(redisUrl: string, redis: { connectTimeout?: number; commandTimeout?: number } = {}) {
+function start(redisUrl: string, redis: NonNullable<Overrides['redis']>) {
   const env = { REDIS_URL: redisUrl, NETWORK: someNetwork() };
   return startProxy({ upstreamUrl: upstream.url, env, overrides: { redis } });
 }
@@ -64,7 +65,7 @@ describe('a Redis that fills up', () => {
 
   it('causes one warning that says what to do, however often it is connected to', async () => {
     await using redis = await startRedis();
-    await using proxy = await start(redis.url);
+    await using proxy = await start(redis.url, PATIENT_REDIS);
     await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);
     await redis.restart();
     const connected = () => proxy.log.filter(({ msg }) => msg === 'connected to Redis').length;
@@ -75,7 +76,7 @@ describe('a Redis that fills up', () => {
 
   it('causes one warning for all masters of a Cluster', async () => {
     await using cluster = await startRedisCluster({ args: ['--maxmemory', '100mb'] });
-    await using proxy = await start(cluster.url);
+    await using proxy = await start(cluster.url, PATIENT_REDIS);
     await untilStoredInRedis(proxy);
     expect(warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);
     expect(warnings(proxy)[0]).toContain('noeviction');

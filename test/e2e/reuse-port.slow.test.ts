@@ -1,20 +1,12 @@
-import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { startIndexer } from '../../src/simulator/indexer.ts';
+import { freePort } from '../support/free-port.ts';
 import { ask, exchange } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { targetOf } from './questions.ts';
 
 /** Chance gives all of so many connections to one of two processes once in 2 ** 39 runs. */
 const CONNECTIONS = 40;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => void server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => void server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 it('two processes with REUSE_PORT=on share a port, and one that ends leaves it to the other', async () => {
   const indexer = await startIndexer();

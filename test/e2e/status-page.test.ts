@@ -37,8 +37,11 @@ describe('the status page', () => {
     expect(first.rates).toBeUndefined();
     expect(first).toMatchObject({ redis: 'not configured', memory: { entries: 1 } });
     await world.ask(target);
-    const second: StatusMessage = (await messages.next()).value;
-    expect(second.rates?.['memory']).toBeGreaterThan(0);
+    // On a busy machine the request may come after the second message.
+    let second: StatusMessage;
+    do second = (await messages.next()).value;
+    while (!second.rates?.['memory']);
+    expect(second.rates['memory']).toBeGreaterThan(0);
     expect(second.hitRatio).toBe(1);
     expect(second.keys).toEqual([
       { request: target.replace('/api/v3/', ''), share: 1, answerClass: 'final', freshForMs: expect.any(Number) },

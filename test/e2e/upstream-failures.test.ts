@@ -156,8 +156,9 @@ describe('failures', () => {
     world.indexer.faults.clear();
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1, pauseMs: 50 });
     expect((await world.ask(newestBlock(world))).status).toBe(504);
+    const patient = await world.addProxy();
     await world.indexer.close();
-    const refused = await world.ask(unknownTransaction());
+    const refused = await world.ask(unknownTransaction(), {}, patient);
     expect([refused.status, errorIn(refused.text)]).toEqual([502, expect.any(String)]);
   });
 });

@@ -4,6 +4,7 @@ import type { Dialect } from '../../src/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
+import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
@@ -35,6 +36,8 @@ export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' 
 
 export interface WorldOptions extends WorldKind {
   readonly chain?: Partial<ChainOptions>;
+  /** Of the indexer. Default: any free one. */
+  readonly port?: number;
   readonly proxy?: WorldProxyOptions;
 }
 
@@ -52,8 +55,8 @@ const WARM_UP = '/api/v3/adjacentTransactions?hash=';
 /** Their hashes are small numbers: this is how all of them begin once they are canonical. */
 const WARM_UP_SENT = `${WARM_UP}${'A'.repeat(30)}`;
 
-/** How a machine that is busy with other things does not look like a Redis that fails. */
-const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, failuresToOpen: 1000 };
+/** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
+const PATIENT_COALESCING = { collapseWindow: 60_000 };
 
 /** A chain, its indexer and a proxy before it, all on one clock that only the test moves. */
 export class World implements AsyncDisposable {
@@ -76,10 +79,11 @@ export class World implements AsyncDisposable {
     this.#startedAt = now;
   }
 
-  static async start({ chain, proxy, ...kind }: WorldOptions): Promise<World> {
+  static async start({ chain, port = 0, proxy, ...kind }: WorldOptions): Promise<World> {
     const now = START + HISTORY_BLOCKS * (chain?.blockMs ?? BLOCK_MS);
     const clock = { now: () => now };
     const indexer = await startIndexer({
+      port,
       dialect: kind.dialect,
       chain: new Chain({ startAt: START, ...chain }),
       now: () => clock.now(),
@@ -111,7 +115,11 @@ export class World implements AsyncDisposable {
       upstreamUrl: this.indexer.url,
       ...options,
       env: { NETWORK: this.network, ...redis, ...stream, ...env },
-      overrides: { ...overrides, redis: { ...PATIENT_REDIS, ...overrides?.redis } },
+      overrides: {
+        ...overrides,
+        redis: { ...PATIENT_REDIS, ...overrides?.redis },
+        coalescing: { ...PATIENT_COALESCING, ...overrides?.coalescing },
+      },
       now: () => this.now,
       monotonic: () => (stopsTime ? 0 : performance.now()) + this.now - this.#startedAt,
       // In step with the durations: a wall clock that seems to have been set would empty the memory tier.

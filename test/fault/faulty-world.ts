@@ -1,15 +1,19 @@
 import { expect } from 'vitest';
 import type { Fault } from '../../src/simulator/faults.ts';
-import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from '../e2e/world.ts';
+import { ANY_WORLD, type Reply, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
 
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */
 export const PATIENT_ADMISSION = { patience: 3_600_000, holdAfterTimeout: 0, maxMemory: 1 };
 
 /** A world without a failure TTL: the request after a failure asks the indexer again. */
-export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
+export function startFaultyWorld(
+  { overrides, ...options }: WorldProxyOptions = {},
+  world: Pick<WorldOptions, 'port'> = {},
+): Promise<World> {
   const coalescing = { failureTtl: 0, ...overrides?.coalescing };
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
-  return World.start({ ...ANY_WORLD, proxy: { ...options, overrides: { ...overrides, admission, coalescing } } });
+  const proxy = { ...options, overrides: { ...overrides, admission, coalescing } };
+  return World.start({ ...ANY_WORLD, ...world, proxy });
 }
 
 /**
@@ -18,8 +22,7 @@ export function startFaultyWorld({ overrides, ...options }: WorldProxyOptions = 
  */
 export function startPatientWorld({ env, overrides }: WorldProxyOptions = {}): Promise<World> {
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
-  const coalescing = { collapseWindow: 60_000, ...overrides?.coalescing };
-  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission, coalescing } };
+  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission } };
   return World.start({ ...ANY_WORLD, proxy });
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { Fleet, IMPATIENT_REDIS } from '../support/fleet.ts';
+import { Fleet } from '../support/fleet.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
+import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';

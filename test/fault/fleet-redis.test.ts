@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asAdmin } from '../support/as-admin.ts';
-import { distinctAnswers, Fleet, type FleetOptions, IMPATIENT_REDIS, someChildren } from '../support/fleet.ts';
+import { distinctAnswers, Fleet, type FleetOptions, someChildren } from '../support/fleet.ts';
 import { children, type JsonAnswer } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
+import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];

@@ -3,6 +3,7 @@ import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
+import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
 import { expectShed, times } from './shed-requests.ts';
@@ -90,7 +91,7 @@ describe('the circuit breaker', () => {
   });
 
   it('opens for all operations when the indexer cannot be reached, and closes by itself when it is back', async () => {
-    const indexer = await startIndexer();
+    const indexer = await startIndexer({ port: await freePort() });
     const { port, chain } = indexer;
     await using proxy = await startProxy({
       upstreamUrl: indexer.url,

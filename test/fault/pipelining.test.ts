@@ -81,8 +81,9 @@ describe('a connection that pipelines', () => {
     await untilTakenIn();
     expect(await inFlight()).toBeLessThan(40);
     reader.socket.resume();
+    await expect.poll(() => reader.statuses.length).toBe(400);
+    expect(new Set(reader.statuses)).toEqual(new Set(['200']));
     await expect.poll(() => reader.bytes()).toBeGreaterThan(400 * bytes);
-    expect(reader.statuses).toEqual(Array.from({ length: 400 }, () => '200'));
   });
 
   it('takes its waiting requests with it when it closes', async () => {

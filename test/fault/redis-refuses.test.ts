@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { asAdmin } from '../support/as-admin.ts';
 import { anEntry } from '../support/entry.ts';
+import { freePort } from '../support/free-port.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
@@ -22,8 +23,8 @@ async function setsSeenBy(server: RedisServer): Promise<number> {
   return Number(line?.[1] ?? 0) + Number(line?.[2] ?? 0);
 }
 
-async function listen(server: Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+async function listen(server: Server, port = 0): Promise<number> {
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
@@ -159,7 +160,7 @@ describe('a server that is not Redis', () => {
         sockets.add(socket);
         socket.on('error', () => {});
       });
-      const port = await listen(server);
+      const port = await listen(server, await freePort());
       await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
       for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
       expect(observed.availability('read')).toEqual([false]);

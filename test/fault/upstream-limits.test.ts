@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { freePort } from '../support/free-port.ts';
 import { GuardedUpstream } from '../support/guarded-upstream.ts';
 
 let indexer: Indexer;
 let upstream: GuardedUpstream;
 
 beforeEach(async () => {
-  indexer = await startIndexer();
+  indexer = await startIndexer({ port: await freePort() });
   upstream = new GuardedUpstream(indexer);
 });
 

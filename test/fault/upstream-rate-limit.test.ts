@@ -109,7 +109,7 @@ describe('429', () => {
 describe('while the indexer is paused', () => {
   it('hits in memory are served, and requests that waited for a slot are not sent', async () => {
     await world[Symbol.asyncDispose]();
-    world = await startFaultyWorld({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
+    world = await startFaultyWorld({ stopsTime: true, env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
     const known = newestBlock(world);
     await world.ask(known);
     const gate = world.indexer.hold();
@@ -129,7 +129,7 @@ describe('while the indexer is paused', () => {
   it('stale answers are served where their class allows it', async () => {
     await world[Symbol.asyncDispose]();
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
-    world = await startFaultyWorld({ overrides: { lifetimes: { shardsFinal: times } } });
+    world = await startFaultyWorld({ stopsTime: true, overrides: { lifetimes: { shardsFinal: times } } });
     const target = newestBlock(world);
     const { text } = await world.ask(target);
     world.advance(2000);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
+import { freePort } from '../support/free-port.ts';
 import { expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
 let world: World;
@@ -47,6 +48,8 @@ describe('an indexer whose connection breaks', () => {
   });
 
   it('because it cannot be reached becomes 502, and gets requests again when it is back', async () => {
+    await world[Symbol.asyncDispose]();
+    world = await startFaultyWorld({}, { port: await freePort() });
     const target = newestBlock(world);
     const { port, chain } = world.indexer;
     await world.indexer.close();

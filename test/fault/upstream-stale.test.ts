@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseCacheStatus } from '../e2e/cache-status.ts';
 import { asksForHead, headAt } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -22,13 +22,15 @@ beforeEach(async () => {
   upstream = await startScriptedUpstream((socket, head) => (asksForHead(head) ? saysHead : says)(socket));
   proxy = await startProxy({
     upstreamUrl: upstream.url,
-    env: { UPSTREAM_TIMEOUT: '300ms' },
-    overrides: { coalescing: { failureTtl: 0 }, upstream: { maxBodySize: 4096 } },
+    env: { UPSTREAM_TIMEOUT: '60s' },
+    // A request that is held at the end of a test is not waited for.
+    overrides: { coalescing: { failureTtl: 0 }, upstream: { maxBodySize: 4096 }, http: { drain: 100 } },
     now: () => now,
   });
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   await proxy.close();
   await upstream[Symbol.asyncDispose]();
 });
@@ -188,10 +190,11 @@ describe('when the indexer fails', () => {
     ['too large a body', 'upstream-too-large', writes(large)],
     ['broken gzip', 'upstream-invalid', writes(answer(200, 'x', 'Content-Encoding: gzip\r\n'))],
     ['a reset', 'upstream-unreachable', (socket) => socket.resetAndDestroy()],
-    ['silence', 'upstream-timeout', () => {}],
+    ['silence', 'upstream-timeout', () => vi.advanceTimersByTime(60_000)],
   ];
   it.each(failures)('by %s, the stale answer says so in Cache-Status', async (_, detail, failure) => {
     const target = `adjacentTransactions?hash=${HASH}&direction=in`;
+    if (detail === 'upstream-timeout') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));
     const { text, headers } = await ask(target);
     says = failure;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Answered, ask } from '../support/http-client.ts';
 import { answeringJson, children, NOT_FOUND } from '../support/json-upstream.ts';
+import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
@@ -32,7 +33,7 @@ function start(env: Readonly<Record<string, string>>): Promise<RunningProxy> {
   return startProxy({
     upstreamUrl: upstream.url,
     env: { NETWORK: someNetwork(), ...env },
-    overrides: { redis: { budget: 10_000, connectTimeout: 10_000, commandTimeout: 10_000, failuresToOpen: 1000 } },
+    overrides: { redis: PATIENT_REDIS },
     wall: () => Date.now() + aheadMs,
   });
 }

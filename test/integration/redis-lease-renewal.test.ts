@@ -98,13 +98,16 @@ describe('a lease that is renewed', () => {
   });
 
   test('expires when its holder is gone, and exactly one waiting instance takes over', async () => {
-    const [a, b, c] = (await Instance.fleet(3, { ...often, leaseMs: 1500 })) as [Instance, Instance, Instance];
+    const [a, b, c] = (await Instance.fleet(3, often)) as [Instance, Instance, Instance];
     const key = someKey();
     await a.hold(key);
     const watches = [await b.watch(key), await c.watch(key)];
     await expect.poll(() => a.renewals.length).toBeGreaterThan(3);
     // As for a process that was killed: nothing more is sent, not even an end.
     await a.connection.close();
+    expect(await admin.pttl(leaseOf(key))).toBeGreaterThan(0);
+    // As if nearly all of its time had passed.
+    await admin.pexpire(leaseOf(key), 50);
     for (const { landed } of watches) expect(await landed).toMatchObject({ state: 'free' });
     const acquired = await Promise.all([b.acquire(key, NOTHING, false), c.acquire(key, NOTHING, false)]);
     expect(acquired.map(({ state }) => state).toSorted()).toEqual(['load', 'taken']);

@@ -1,18 +1,13 @@
 import { expect, inject } from 'vitest';
 import type { Answered } from './http-client.ts';
 import { answeringJson, asksForHead, type JsonAnswer } from './json-upstream.ts';
+import { PATIENT_REDIS } from './redis-patience.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { someNetwork } from './some-network.ts';
 import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts';
 
-/** A machine that is busy with other things must not look like a Redis that fails. */
-const PATIENT_REDIS = { budget: 10_000, connectTimeout: 10_000, commandTimeout: 10_000, failuresToOpen: 1000 };
-
 /** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
 const PATIENT_COALESCING = { collapseWindow: 60_000 };
-
-/** The other way round, for tests of what Redis costs: as it is by default. */
-export const IMPATIENT_REDIS = { budget: 50, connectTimeout: 1000, commandTimeout: 1000, failuresToOpen: 3 };
 
 /** What fleets are made of. */
 export interface FleetOptions {

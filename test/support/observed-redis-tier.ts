@@ -13,7 +13,7 @@ import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
 
-const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
+const TIMEOUTS = { connectTimeoutMs: 2000, commandTimeoutMs: 500 };
 
 /** A connection that is known to work, for tests that are not about its beginning. */
 export async function connectedRedis(url: string, options: Partial<ConnectRedisOptions> = {}): Promise<ConnectedRedis> {

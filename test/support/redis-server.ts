@@ -1,10 +1,8 @@
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from './find-redis-server.ts';
+import { freePort } from './free-port.ts';
 import { launchRedisContainer } from './redis-container.ts';
 import { launchRedisProcess, type RunningRedis } from './redis-process.ts';
 import type { Certificate } from './self-signed-certificate.ts';
@@ -126,27 +124,4 @@ async function tlsArguments(dir: string, { key, cert }: Certificate): Promise<st
     ...['--tls-key-file', keyFile, '--tls-cert-file', certFile, '--tls-ca-cert-file', certFile],
     ...['--tls-auth-clients', 'no', '--tls-replication', 'yes', '--tls-cluster', 'yes'],
   ];
-}
-
-/**
- * A port that nobody listens on, below the range that systems take ports of outgoing connections from: there a client
- * that reconnects to a killed server could be given the server's own port, connect to itself and block the restart.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 20_000);
-    // A Redis Cluster node listens on its port + 10000 too.
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer();
-  try {
-    await once(probe.listen(port, '127.0.0.1'), 'listening');
-    probe.close();
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -32,6 +32,8 @@ class PassOn implements Dispatcher.DispatchHandler {
 
   onRequestStart(): void {}
 
+  onResponseStart(): void {}
+
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
   }
