@@ -61,12 +61,11 @@ export class AnswerClassifier {
   }
 
   /**
-   * The entry of an answer by the newest chain time: the head of the chain is asked for where that makes its lifetime
-   * longer, at most once in 10 s. To be awaited when the ticket has ended: this wait must neither hold a slot nor count as
+   * The entry of an answer that gains by chain time, by the newest one: the head of the chain is asked for, at most once
+   * in 10 s. To be awaited when the ticket has ended: this wait must neither hold a slot nor count as
    * the indexer's latency.
    */
-  async upToDate(call: Call, key: string, { entry, answer, chainAt, gainsByChainTime }: Classified): Promise<Entry> {
-    if (!gainsByChainTime) return entry;
+  async upToDate(call: Call, key: string, { entry, answer, chainAt }: Classified): Promise<Entry> {
     const newestAt = await this.#dependencies.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
     const again = this.classify(call, key, answer);

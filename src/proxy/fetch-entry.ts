@@ -96,7 +96,9 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      return this.#store(fetch, { ...result, entry: await classifier.upToDate(call, request.key, result) });
+      // Store in the turn in which the ticket ended, if possible: whoever gets the slot looks into memory then.
+      const entry = result.gainsByChainTime ? await classifier.upToDate(call, request.key, result) : result.entry;
+      return this.#store(fetch, { ...result, entry });
     } catch (bug) {
       lease?.release();
       throw bug;
