@@ -33,6 +33,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:memory': 'takes minutes of the whole machine',
   'npm run bench:peers': 'takes minutes of the whole machine',
   'npm run bench:peers -- --rounds 2 --seconds 1': 'needs other caches, which may not be installed',
+  'npm run bench:peers -- --only misses --rounds 2 --seconds 1 --toncache . --toncache "node test/bench/peers/least-miss.ts"':
+    'needs other caches, which may not be installed',
   'npm run truth': 'a step of .ci/run',
   'npm run truth -- --minutes 10 --faults all': 'takes ten minutes; .ci/run runs it with fewer',
   'npm run truth -- --stream': 'takes 20 s; .ci/run runs it with a fault of the stream',
