@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nothingPending, parentOfSettled, targetOf } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
-import { type ClientOptions, connectClient, get, head } from './pipelining-client.ts';
+import { type ClientOptions, connectClient, get, head, requestsInFlight, untilTakenIn } from './pipelining-client.ts';
 
 let world: World;
 
@@ -14,12 +14,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const client = (sent: string, options?: ClientOptions) => connectClient(world, sent, options);
-const inFlight = () => world.proxy.metric('toncache_requests_in_flight');
-
-/** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
-async function untilTakenIn(): Promise<void> {
-  for (let time = 0; time < 5; time++) await world.ask('/no/such/path');
-}
+const inFlight = () => requestsInFlight(world);
 
 describe('a connection that pipelines', () => {
   it.each([
@@ -40,7 +35,7 @@ describe('a connection that pipelines', () => {
       await expect.poll(() => first.statuses).toEqual(['200']);
       // 15 MB are behind an answer that is not there. The next request would be the 17th.
       reader.socket.write(get(large).repeat(5));
-      await untilTakenIn();
+      await untilTakenIn(world);
       expect(await inFlight()).toBe(16);
       gate.release();
       await expect.poll(() => reader.bytes()).toBeGreaterThan(20_000_000);

@@ -41,3 +41,12 @@ export function connectClient(world: World, sent: string, { reads = true }: Clie
 
 const STATUS = /HTTP\/1\.1 (\d{3})/g;
 const STATUS_LENGTH = 'HTTP/1.1 200'.length;
+
+export function requestsInFlight(world: World): Promise<number> {
+  return world.proxy.metric('toncache_requests_in_flight');
+}
+
+/** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
+export async function untilTakenIn(world: World): Promise<void> {
+  for (let time = 0; time < 5; time++) await world.ask('/no/such/path');
+}

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
-import { type ClientOptions, connectClient, get, head } from './pipelining-client.ts';
+import { type ClientOptions, connectClient, get, head, requestsInFlight, untilTakenIn } from './pipelining-client.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
 /** A request that is held at the end of a test is not waited for. */
@@ -19,12 +19,7 @@ afterEach(async () => {
 });
 
 const client = (sent: string, options?: ClientOptions) => connectClient(world, sent, options);
-const inFlight = () => world.proxy.metric('toncache_requests_in_flight');
-
-/** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
-async function untilTakenIn(): Promise<void> {
-  for (let time = 0; time < 5; time++) await world.ask('/no/such/path');
-}
+const inFlight = () => requestsInFlight(world);
 
 describe('a connection that pipelines', () => {
   it.each([
@@ -40,7 +35,7 @@ describe('a connection that pipelines', () => {
     const gate = world.indexer.hold();
     client(requests(nothingPending()));
     await gate.arrived(1);
-    await untilTakenIn();
+    await untilTakenIn(world);
     // Of very short requests there may be two or three in the part that is read at once.
     expect(await inFlight()).toBeGreaterThanOrEqual(17);
     expect(await inFlight()).toBeLessThanOrEqual(19);
@@ -78,7 +73,7 @@ describe('a connection that pipelines', () => {
     world.indexer.faults.inject({ kind: 'huge', bytes }, { times: 1 });
     await world.ask(large);
     const reader = client(get(large).repeat(400), { reads: false });
-    await untilTakenIn();
+    await untilTakenIn(world);
     expect(await inFlight()).toBeLessThan(40);
     reader.socket.resume();
     await expect.poll(() => reader.statuses.length).toBe(400);

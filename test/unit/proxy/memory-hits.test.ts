@@ -18,6 +18,7 @@ test('a hit in memory counts as asked for when it is sent, not when it is found'
     onAsked: (_: unknown, key: string) => void asked.push(key),
     report: (event: ProxyEvent) => void events.push(event),
   };
+  // The cast: a handler needs much more than what a hit in memory uses, and the rest must not be touched here.
   const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);
   const hit = handler.findHit('masterchainBlockShards?seqno=1', IDENTITY_ONLY);
   expect([asked, events]).toEqual([[], []]);
