@@ -1,4 +1,4 @@
-import { Admission } from './admission/admission.ts';
+import { Admission, type AdmissionDependencies } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
 import { Breaker, type BreakerOptions } from './admission/breaker.ts';
 import type { Guard } from './admission/guard.ts';
@@ -77,35 +77,37 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     now: monotonic,
   };
   const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
-  const openBacklog = (slots: number) =>
-    new Backlog(
-      { now: monotonic },
+  const openAdmission = (
+    max: number,
+    shares: Readonly<Record<string, number>>,
+    guardsOf: AdmissionDependencies['guardsOf'],
+  ) =>
+    new Admission(
       {
-        patienceMs,
-        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-        maxWaiting: admission.maxQueue,
-        slots,
+        ...shared,
+        slots: new Slots({ now: monotonic }, { max, shares }),
+        backlog: new Backlog(
+          { now: monotonic },
+          {
+            patienceMs,
+            shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+            maxWaiting: admission.maxQueue,
+            slots: max,
+          },
+        ),
+        guardsOf,
       },
+      admissionOptions,
     );
   return {
-    admission: new Admission(
-      {
-        ...shared,
-        slots: new Slots({ now: monotonic }, { max: upstream.maxConcurrency, shares: admission.shares }),
-        backlog: openBacklog(upstream.maxConcurrency),
-        guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
-      },
-      admissionOptions,
-    ),
-    passThroughAdmission: new Admission(
-      {
-        ...shared,
-        slots: new Slots({ now: monotonic }, { max: passThrough.maxConcurrency, shares: {} }),
-        backlog: openBacklog(passThrough.maxConcurrency),
-        guardsOf: ({ key, withClientKey }) => [...(withClientKey === true ? [] : [pause]), pathBreakers.of(key)],
-      },
-      admissionOptions,
-    ),
+    admission: openAdmission(upstream.maxConcurrency, admission.shares, ({ operation }) => [
+      pause,
+      ...(breakers.get(operation) ?? []),
+    ]),
+    passThroughAdmission: openAdmission(passThrough.maxConcurrency, {}, ({ key, withClientKey }) => [
+      ...(withClientKey === true ? [] : [pause]),
+      pathBreakers.of(key),
+    ]),
     client,
     answerBodies,
     isMemoryFull: () => processGuard.isFull,
