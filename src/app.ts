@@ -22,6 +22,7 @@ import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { longestUseMs } from './ton/lifetime.ts';
+import { tagsOf } from './ton/purge-selector.ts';
 
 /** What an app is made of. */
 export interface AppDependencies {
@@ -87,7 +88,13 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     if (state === 'connected') void clock.askServer();
   });
   const purges = new Purges(
-    { onEpoch: () => memory.clear(), runScript: redis?.connection.runScript, now, report: events.purges.report },
+    {
+      tagsOf,
+      onEpoch: () => memory.clear(),
+      runScript: redis?.connection.runScript,
+      now,
+      report: events.purges.report,
+    },
     { key: `toncache:purges:${network}`, usableMs: longestUseMs(settings.lifetimes) },
   );
   events.redisTransitions.subscribe(purges.onRedisTransition);

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** The content codings (RFC 9110 8.4.1) that answers are encoded in. */
 export const ENCODINGS = ['gzip', 'br', 'zstd'] as const;
 
@@ -14,6 +16,11 @@ export type Accepted = readonly (readonly Coding[])[];
 
 /** For a client that names no encoding, or prefers `identity` to all others. */
 export const IDENTITY_ONLY: Accepted = [['identity']];
+
+/** The strong entity tag of a body (RFC 9110 8.8.3), with its quotes: the first 128 bits of its SHA-256. */
+export function entityTagOf(body: Buffer): string {
+  return `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+}
 
 /**
  * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): the tag of its body, with the name of the

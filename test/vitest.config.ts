@@ -8,7 +8,7 @@ export default defineConfig({
     // Files share worker processes: a process and its modules cost each file 200 ms. Each file ends what it starts.
     isolate: false,
     restoreMocks: true,
-    setupFiles: 'test/support/restore-timers.ts',
+    setupFiles: ['test/support/restore-timers.ts', 'test/support/compare-bytes.ts'],
     // More than cores: most of the time tests wait for a socket, a process or a timer.
     maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',

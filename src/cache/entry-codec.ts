@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Coding } from '../content-codings.ts';
+import { usableUntil } from '../instants.ts';
 import {
   completenessOf,
   type Entry,
@@ -7,6 +8,7 @@ import {
   type Head,
   HIGHEST_RANK,
   NO_MEMBERS,
+  newEntry,
   ownedBytes,
   sharedHead,
 } from './entry.ts';
@@ -18,7 +20,7 @@ import type { SharedCopy } from './tier.ts';
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
@@ -48,8 +50,8 @@ export const AT = {
   maxAgeSeconds: 11,
   askedAt: 15,
   freshUntil: 23,
-  staleWhileRevalidateUntil: 31,
-  staleIfErrorUntil: 39,
+  staleWhileRevalidate: 31,
+  staleIfError: 39,
   memoryTtl: 47,
   lifetime: 55,
   regressedSince: 63,
@@ -64,7 +66,7 @@ export const STAMP_BYTES = AT.flags;
 /** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its stamp and `askedAt`. */
 export const COPY_BYTES = AT.freshUntil;
 
-const STRING_COUNT = 8;
+const STRING_COUNT = 7;
 
 /** Bytes before the first string, the members. */
 export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
@@ -79,7 +81,7 @@ export function encodeEntry(
   { coding, body }: { readonly coding: Coding; readonly body: Buffer },
 ): Buffer {
   const { head, completeness } = entry;
-  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass, entry.tags];
+  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass];
   const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
 
   const fixed = Buffer.alloc(FIXED_BYTES);
@@ -89,8 +91,8 @@ export function encodeEntry(
   fixed.writeUInt32BE(head.maxAgeSeconds, AT.maxAgeSeconds);
   fixed.writeDoubleBE(entry.askedAt, AT.askedAt);
   fixed.writeDoubleBE(entry.freshUntil, AT.freshUntil);
-  fixed.writeDoubleBE(entry.staleWhileRevalidateUntil, AT.staleWhileRevalidateUntil);
-  fixed.writeDoubleBE(entry.staleIfErrorUntil, AT.staleIfErrorUntil);
+  fixed.writeDoubleBE(entry.staleWhileRevalidate, AT.staleWhileRevalidate);
+  fixed.writeDoubleBE(entry.staleIfError, AT.staleIfError);
   fixed.writeDoubleBE(entry.memoryTtl, AT.memoryTtl);
   fixed.writeDoubleBE(entry.lifetime, AT.lifetime);
   fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
@@ -121,7 +123,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     if (end > bytes.byteLength) return undefined;
     strings.push(bytes.subarray(start, end));
   }
-  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass, tags] = strings;
+  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
   if (members === undefined || tentative === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
 
   const flags = bytes.readUInt8(AT.flags);
@@ -133,16 +135,18 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     answerClass: String(answerClass),
     maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
   };
+  // V8 keeps a whole number in place if it was rounded, whatever it was read as.
+  const duration = (at: number) => Math.round(bytes.readDoubleBE(at));
   const fields = {
     key,
-    tags: String(tags),
+    head,
     etag: String(etag),
     askedAt: bytes.readDoubleBE(AT.askedAt),
     freshUntil: bytes.readDoubleBE(AT.freshUntil),
-    staleWhileRevalidateUntil: bytes.readDoubleBE(AT.staleWhileRevalidateUntil),
-    staleIfErrorUntil: bytes.readDoubleBE(AT.staleIfErrorUntil),
-    memoryTtl: bytes.readDoubleBE(AT.memoryTtl),
-    lifetime: bytes.readDoubleBE(AT.lifetime),
+    staleWhileRevalidate: duration(AT.staleWhileRevalidate),
+    staleIfError: duration(AT.staleIfError),
+    memoryTtl: duration(AT.memoryTtl),
+    lifetime: duration(AT.lifetime),
     completeness: completenessOf(bytes.readUInt8(AT.rank), ownFingerprints(members), ownFingerprints(tentative)),
     regressedSince: regressedSince === NEVER ? undefined : regressedSince,
   };
@@ -151,8 +155,8 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   const coding = CODINGS[flags & CODING_BITS] ?? 'identity';
   const isWhole = coding === 'identity' ? stored.length === bodyLength : stored.length > 0;
   if (flags > (CODING_BITS | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !isWhole) return undefined;
-  if (!makesSense({ ...fields, head })) return undefined;
-  return { ...fields, head: sharedHead(head), forms: formsOf(ownedBytes(stored), coding, bodyLength) };
+  if (!makesSense(fields)) return undefined;
+  return newEntry({ ...fields, head: sharedHead(head), forms: formsOf(ownedBytes(stored), coding, bodyLength) });
 }
 
 /** The checksum of a stored entry, from its first bytes. */
@@ -176,19 +180,17 @@ function ownFingerprints(slice: Buffer): Buffer {
 
 // The comparisons are written so that NaN fails them.
 function makesSense(entry: Omit<Entry, 'forms'>): boolean {
-  const { askedAt, freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, memoryTtl, lifetime } = entry;
+  const { askedAt, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime } = entry;
   const { completeness, regressedSince = 0 } = entry;
-  const latest = askedAt + MAX_SPAN_MS;
   return (
     isStatus(entry.head) &&
     canBeSent(entry) &&
     askedAt >= 0 &&
     askedAt <= MAX_EPOCH_MS &&
     freshUntil >= askedAt &&
-    staleWhileRevalidateUntil >= freshUntil &&
-    staleIfErrorUntil >= freshUntil &&
-    staleWhileRevalidateUntil <= latest &&
-    staleIfErrorUntil <= latest &&
+    staleWhileRevalidate >= 0 &&
+    staleIfError >= 0 &&
+    usableUntil(entry) <= askedAt + MAX_SPAN_MS &&
     memoryTtl >= 0 &&
     memoryTtl <= MAX_SPAN_MS &&
     lifetime >= 0 &&

@@ -1,7 +1,18 @@
 import { type Accepted, type Coding, type Encoding, IDENTITY_ONLY } from '../content-codings.ts';
 import { decodeBody, encodeBody } from './content-coding.ts';
 import type { Entry } from './entry.ts';
-import { ask, canBeEncoded, type Form, type Forms, giveUpEncoding, isAsked, keep, keptEncoding } from './forms.ts';
+import {
+  ask,
+  bodyIn,
+  canBeEncoded,
+  type Form,
+  type Forms,
+  giveUpEncoding,
+  isAsked,
+  keep,
+  keptEncoding,
+  setBody,
+} from './forms.ts';
 
 /** An answer with a shorter lifetime is only encoded when its encoding is asked for a second time. */
 const LASTING_MS = 10_000;
@@ -71,8 +82,7 @@ export class FormMaker {
     }
     // The identity form is sent only until the encoding is made. It does not count as asked for, so that it is not
     // kept.
-    const { identity } = entry.forms;
-    if (identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity', identity);
+    if (entry.forms.identity !== undefined && isMade && canBeEncoded(entry.forms)) return this.#form(entry, 'identity');
     return this.#identity(entry);
   }
 
@@ -91,7 +101,7 @@ export class FormMaker {
 
   /** Keeps a body in other memory: the same bytes, behind the head of a hit. */
   move(entry: Entry, coding: Coding, body: Buffer): void {
-    entry.forms[coding] = body;
+    setBody(entry.forms, coding, body);
     this.#dependencies.onChange(entry);
   }
 
@@ -102,7 +112,7 @@ export class FormMaker {
 
   #stored(forms: Forms): StoredForm {
     const coding = keptEncoding(forms) ?? 'identity';
-    return { coding, body: forms[coding] as Buffer };
+    return { coding, body: bodyIn(forms, coding) as Buffer };
   }
 
   #mayBeEncoded({ bytes }: Forms): boolean {
@@ -111,11 +121,11 @@ export class FormMaker {
 
   #kept(entry: Entry, coding: Coding): Form {
     ask(entry.forms, coding);
-    return this.#form(entry, coding, entry.forms[coding] as Buffer);
+    return this.#form(entry, coding);
   }
 
-  #form({ forms }: Entry, coding: Coding, body: Buffer): Form {
-    return { coding, body, varies: this.#mayBeEncoded(forms) };
+  #form({ forms }: Entry, coding: Coding): Form {
+    return { coding, body: bodyIn(forms, coding) as Buffer, varies: this.#mayBeEncoded(forms) };
   }
 
   #want(entry: Entry, encoding: Encoding): void {
@@ -140,7 +150,8 @@ export class FormMaker {
     const { forms } = entry;
     const { onChange, report } = this.#dependencies;
     const { coding, body } = this.#stored(forms);
-    const identity = forms.identity ?? (coding === 'identity' ? body : await decodeBody(coding, body, forms.bytes));
+    const identity =
+      bodyIn(forms, 'identity') ?? (coding === 'identity' ? body : await decodeBody(coding, body, forms.bytes));
     if (identity === undefined) return undefined;
     const encoded = await encodeBody(encoding, identity);
     report({ name: 'encoded', encoding });
@@ -161,7 +172,7 @@ export class FormMaker {
     const underWay = this.#decoding.get(forms);
     if (underWay !== undefined) return underWay;
     const encoding = keptEncoding(forms);
-    const encoded = encoding && forms[encoding];
+    const encoded = encoding && bodyIn(forms, encoding);
     if (encoding === undefined || encoded === undefined) return undefined;
     const identity = decodeBody(encoding, encoded, forms.bytes);
     if (!(identity instanceof Promise)) return this.#decoded(entry, identity);

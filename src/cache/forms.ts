@@ -1,17 +1,22 @@
 import { type Coding, ENCODINGS, type Encoding } from '../content-codings.ts';
 
 /**
+ * A body as it is kept: an allocation that holds nothing else, or, once it was sent from memory, the end of one in which
+ * the head of a hit stands before it. A Buffer takes 104 bytes beside its allocation (measured), so most bodies have none.
+ */
+type KeptBody = ArrayBufferLike | Buffer;
+
+/**
  * The body of an answer in the codings in which it is kept: at least one, each in memory of its own and never modified.
- * In that memory, the head of a hit can stand before it.
- * Copies of an entry share this object, so that no body is encoded twice.
+ * To be read by {@link bodyIn}. Copies of an entry share this object, so that no body is encoded twice.
  */
 export interface Forms {
   /** The length of the body that the indexer sent. */
   readonly bytes: number;
-  identity: Buffer | undefined;
-  gzip: Buffer | undefined;
-  br: Buffer | undefined;
-  zstd: Buffer | undefined;
+  identity: KeptBody | undefined;
+  gzip: KeptBody | undefined;
+  br: KeptBody | undefined;
+  zstd: KeptBody | undefined;
   /** The codings that were asked for here, as bits: {@link isAsked}. */
   asked: number;
 }
@@ -33,8 +38,19 @@ const SENT_HIT_BYTES = 330;
 /** A body that is kept in one coding; `bytes` is its length without encoding. */
 export function formsOf(body: Buffer, coding: Coding = 'identity', bytes = body.length): Forms {
   const forms: Forms = { bytes, identity: undefined, gzip: undefined, br: undefined, zstd: undefined, asked: 0 };
-  forms[coding] = body;
+  setBody(forms, coding, body);
   return forms;
+}
+
+/** The body in a coding; `undefined` if it is not kept in that one. */
+export function bodyIn(forms: Forms, coding: Coding): Buffer | undefined {
+  const kept = forms[coding];
+  return kept === undefined || Buffer.isBuffer(kept) ? kept : Buffer.from(kept);
+}
+
+/** Keeps a body in a coding, instead of the one that was kept in it. */
+export function setBody(forms: Forms, coding: Coding, body: Buffer): void {
+  forms[coding] = body.length === body.buffer.byteLength ? body.buffer : body;
 }
 
 /** An encoding in which a body is kept; `undefined` when it is only kept as `identity`. */
@@ -47,10 +63,9 @@ export function keptBytes({ identity, gzip, br, zstd }: Forms): number {
   return allocatedBytes(identity) + allocatedBytes(gzip) + allocatedBytes(br) + allocatedBytes(zstd);
 }
 
-function allocatedBytes(body: Buffer | undefined): number {
-  if (body === undefined) return 0;
-  const { byteLength } = body.buffer;
-  return byteLength === body.length ? byteLength : byteLength + SENT_HIT_BYTES;
+function allocatedBytes(kept: KeptBody | undefined): number {
+  if (kept === undefined) return 0;
+  return Buffer.isBuffer(kept) ? kept.buffer.byteLength + SENT_HIT_BYTES : kept.byteLength;
 }
 
 /** Notes that a coding was asked for; returns whether it had been before. */
@@ -66,7 +81,7 @@ export function isAsked(forms: Forms, coding: Coding): boolean {
 
 /** Keeps a body in one more coding, and drops the other codings that were not asked for. */
 export function keep(forms: Forms, coding: Coding, body: Buffer): void {
-  forms[coding] = body;
+  setBody(forms, coding, body);
   for (const other of ['identity', ...ENCODINGS] as const) {
     if (other !== coding && !isAsked(forms, other)) forms[other] = undefined;
   }

@@ -5,17 +5,16 @@ import { keptBytes } from './forms.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
-/** What an entry costs beside its texts and bodies: objects, a Buffer, a place in the LRU (measured: about 1100 bytes). */
-const OVERHEAD_BYTES = 1100;
+/** What an entry costs beside its key and bodies: objects, allocations, a place in the LRU (measured: 700 to 850 bytes). */
+const OVERHEAD_BYTES = 800;
 
 /** An entry that takes a larger part of the memory is not kept: it would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
 /** The bytes of an entry that count towards `maxSizeBytes`. */
-function sizeOf({ key, tags, forms, completeness }: Entry): number {
+function sizeOf({ key, forms, completeness }: Entry): number {
   const { members, tentative } = completeness;
-  const texts = key.length + tags.length;
-  return keptBytes(forms) + members.byteLength + tentative.byteLength + texts + OVERHEAD_BYTES;
+  return keptBytes(forms) + members.byteLength + tentative.byteLength + key.length + OVERHEAD_BYTES;
 }
 
 /** What a `MemoryTier` is built from. */
@@ -25,7 +24,7 @@ export interface MemoryTierDependencies {
 }
 
 export interface MemoryTierOptions {
-  /** The bound over all entries: bodies, heads of hits, keys, tags and overhead. */
+  /** The bound over all entries: bodies, heads of hits, keys and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */
   readonly maxEntries: number;

@@ -1,4 +1,3 @@
-import { endingAt } from '../instants.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 
 /** Whether an answer replaces the kept one, or why not. */
@@ -31,8 +30,8 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
  * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
  */
 export function extended(kept: Entry, now: number): Entry {
-  const longer = endingAt(kept, Math.max(kept.freshUntil, now + kept.lifetime));
-  return { ...longer, regressedSince: kept.regressedSince ?? now };
+  const freshUntil = Math.max(kept.freshUntil, now + kept.lifetime);
+  return { ...kept, freshUntil, regressedSince: kept.regressedSince ?? now };
 }
 
 /** Whether the next answer is more or less complete than the kept one. */

@@ -29,8 +29,8 @@ export interface Inspected {
 export interface Purges {
   /** The entry, a copy of it that a soft purge made stale, or `undefined` if it is purged. */
   applyBans(entry: Entry): Entry | undefined;
-  /** Entries with these tags that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
-  purgedUntil(entry: Pick<Entry, 'tags'>): number;
+  /** Entries of this key that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
+  purgedUntil(entry: Pick<Entry, 'key'>): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
 }

@@ -13,13 +13,11 @@ const ROOM_BYTES = 640;
 
 /** A head and a body in one allocation, for one write. */
 export interface HitBytes {
-  /** What to write now. */
+  /** What to write now: the end of its allocation, which is room for the head, then the body. */
   bytes: Buffer;
   /** Writes of these bytes that have not left the process: while there are any, the head must not be changed. */
   pendingWrites: number;
-  /** The whole allocation: room, which ends in the head, then the body. */
-  whole: Buffer;
-  roomBytes: number;
+  readonly roomBytes: number;
   ageSeconds: number;
   leftSeconds: number;
   date: string;
@@ -84,15 +82,16 @@ export class HitsInBytes {
     if (head === undefined) return undefined;
     const isFree = known !== undefined && !isHeld && head.length <= known.roomBytes;
     const fit = isFree ? known : joined(form.body, head.length);
+    const whole = Buffer.from(fit.bytes.buffer);
     const start = fit.roomBytes - head.length;
-    fit.whole.write(head, start, 'latin1');
-    fit.bytes = fit.whole.subarray(start);
+    whole.write(head, start, 'latin1');
+    fit.bytes = whole.subarray(start);
     fit.ageSeconds = ageOf(entry, now);
     fit.leftSeconds = leftOf(entry, now);
     fit.date = httpDate();
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
-      const body = fit.whole.subarray(fit.roomBytes);
+      const body = whole.subarray(fit.roomBytes);
       this.#dependencies.moveBody(entry, form.coding, body);
       this.#known.set(body, fit);
     }
@@ -120,5 +119,5 @@ function joined(body: Buffer, headBytes: number): HitBytes {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
   const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
   body.copy(whole, roomBytes);
-  return { whole, roomBytes, bytes: whole, pendingWrites: 0, ageSeconds: 0, leftSeconds: 0, date: '' };
+  return { bytes: whole, pendingWrites: 0, roomBytes, ageSeconds: 0, leftSeconds: 0, date: '' };
 }

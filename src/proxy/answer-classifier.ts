@@ -3,7 +3,6 @@ import { ProxyError } from '../errors.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import { askedSeqno } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { tagsOf } from '../ton/purge-selector.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 import type { ChainHead } from './chain-head.ts';
@@ -41,12 +40,7 @@ export class AnswerClassifier {
     const { random, chainTime, report } = this.#dependencies;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer(
-      { key: keyOf(call, key, answer), tags: tagsOf(call) },
-      answer,
-      { policies: this.#policies, chainAt },
-      random,
-    );
+    const classified = classifyAnswer(keyOf(call, key, answer), answer, { policies: this.#policies, chainAt }, random);
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
       this.#learnSeqno(call, answer);

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { completenessOf, type Entry, NO_MEMBERS } from '../cache/entry.ts';
 import { formsOf } from '../cache/forms.ts';
+import { entityTagOf } from '../content-codings.ts';
 import { askedSeqno, BLOCKS_NOT_FOUND } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { ChainHead } from './chain-head.ts';
@@ -8,7 +8,7 @@ import type { ChainHead } from './chain-head.ts';
 /** The indexer's own 404 to a call that names a block which cannot exist yet; `undefined` for all other calls. */
 export type AnswerBeyondHead = (call: Call, key: string) => Entry | undefined;
 
-const ETAG = `"${hash('sha256', BLOCKS_NOT_FOUND, 'base64url')}"`;
+const ETAG = entityTagOf(BLOCKS_NOT_FOUND);
 
 /** `now`: epoch milliseconds. The entry is for this one answer: it is never stored. */
 export function answerBeyondHeadWith(chainHead: ChainHead, now: () => number): AnswerBeyondHead {
@@ -18,7 +18,6 @@ export function answerBeyondHeadWith(chainHead: ChainHead, now: () => number): A
     const at = now();
     return {
       key,
-      tags: '',
       head: {
         status: 404,
         contentType: 'application/json',
@@ -30,8 +29,8 @@ export function answerBeyondHeadWith(chainHead: ChainHead, now: () => number): A
       forms: formsOf(BLOCKS_NOT_FOUND),
       askedAt: at,
       freshUntil: at,
-      staleWhileRevalidateUntil: at,
-      staleIfErrorUntil: at,
+      staleWhileRevalidate: 0,
+      staleIfError: 0,
       memoryTtl: 0,
       lifetime: 0,
       completeness: completenessOf(0, NO_MEMBERS, NO_MEMBERS),

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import { fingerprints } from '../cache/entry.ts';
+import { entityTagOf } from '../content-codings.ts';
 import { ANSWER, WATCHED_ANSWER } from '../ton/answer-shape.ts';
 import { chainTimeIn } from '../ton/chain-time.ts';
 import { completenessOf } from '../ton/completeness.ts';
@@ -61,7 +61,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     showsSeqno: highestSeqnoIn(call, body),
     isShortList: isShortList(finality, body),
     watchable: isWatching ? watchableOf(call, body) : undefined,
-    etag: `"${hash('sha256', bytes, 'base64url')}"`,
+    etag: entityTagOf(bytes),
     isObject: true,
   };
 }

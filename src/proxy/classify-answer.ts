@@ -1,4 +1,4 @@
-import { completenessOf, type Entry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { completenessOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { formsOf } from '../cache/forms.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { ownedText } from '../owned-text.ts';
@@ -27,7 +27,7 @@ export interface ClassifiedAnswer {
  * 5xx is passed on if it is a JSON object. `random`: 0 to 1, for jitter.
  */
 export function classifyAnswer(
-  identity: Pick<Entry, 'key' | 'tags'>,
+  key: string,
   answer: ReadAnswer,
   { policies, chainAt }: ClassifyOptions,
   random: () => number,
@@ -63,9 +63,8 @@ export function classifyAnswer(
   });
   const forms = formsOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
-  const { key, tags } = identity;
-  const texts = { key: ownedText(key), tags: ownedText(tags), etag: ownedText(etag) };
-  const entry = { ...texts, head, forms, ...instants, completeness, regressedSince: undefined };
+  const texts = { key: ownedText(key), etag: ownedText(etag) };
+  const entry = newEntry({ ...texts, head, forms, ...instants, completeness, regressedSince: undefined });
   return { entry, showsChainAt, gainsByChainTime };
 }
 

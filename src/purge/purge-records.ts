@@ -1,4 +1,4 @@
-import { endingAt, type Instants } from '../instants.ts';
+import type { Instants } from '../instants.ts';
 
 /** The tag that every entry has. A hard purge of it changes the epoch, which is part of every key. */
 export const EVERY_ENTRY = '*';
@@ -17,13 +17,14 @@ export interface PurgeRecord {
   readonly at: number;
 }
 
-/** What a ban is applied to: an entry with its tags, separated by spaces, without {@link EVERY_ENTRY}. */
-export interface Purgeable
-  extends Pick<Instants, 'askedAt' | 'freshUntil' | 'staleWhileRevalidateUntil' | 'staleIfErrorUntil'> {
-  readonly tags: string;
+/** What a ban is applied to: an entry. */
+export interface Purgeable extends Pick<Instants, 'askedAt' | 'freshUntil'> {
+  readonly key: string;
 }
 
 export interface PurgeRecordsDependencies {
+  /** The tags of an entry by its key, without {@link EVERY_ENTRY}. */
+  readonly tagsOf: (key: string) => readonly string[];
   /** Called when the epoch has changed: all keys made before are of no use any more. */
   readonly onEpoch: () => void;
   /** Epoch milliseconds. */
@@ -112,22 +113,22 @@ export class PurgeRecords {
     if (this.#newest === undefined || entry.askedAt > this.#newest.at || this.#byTag.size === 0) return entry;
     if (this.#untouched.has(entry)) return entry;
     let softAt = this.#softAtOf(EVERY_ENTRY, entry.askedAt);
-    for (const tag of entry.tags.split(' ')) {
+    for (const tag of this.#dependencies.tagsOf(entry.key)) {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
     // The instant of a purge is in Redis' time, which this clock only estimates. If it lies in the future here, the
     // lifetime ends now.
     const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#dependencies.now());
-    if (endsAt < entry.freshUntil) return endingAt(entry, endsAt);
+    if (endsAt < entry.freshUntil) return { ...entry, freshUntil: endsAt };
     this.#untouched.add(entry);
     return entry;
   }
 
-  /** Entries with these tags that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
-  purgedUntil({ tags }: Pick<Purgeable, 'tags'>): number {
+  /** Entries of this key that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
+  purgedUntil({ key }: Pick<Purgeable, 'key'>): number {
     if (this.#byTag.size === 0) return 0;
-    const purges = [EVERY_ENTRY, ...tags.split(' ')].map((tag) => this.#byTag.get(tag));
+    const purges = [EVERY_ENTRY, ...this.#dependencies.tagsOf(key)].map((tag) => this.#byTag.get(tag));
     return Math.max(0, ...purges.flatMap((found) => (found === undefined ? [] : [found.hardAt, found.softAt])));
   }
 

@@ -39,7 +39,7 @@ export class Purges {
   readonly applyBans = <E extends Purgeable>(entry: E): E | undefined => this.#records.applyBans(entry);
 
   /** See {@link PurgeRecords.purgedUntil}. */
-  readonly purgedUntil = (entry: Pick<Purgeable, 'tags'>): number => this.#records.purgedUntil(entry);
+  readonly purgedUntil = (entry: Pick<Purgeable, 'key'>): number => this.#records.purgedUntil(entry);
 
   /** See {@link PurgeLog.isCurrent}. */
   get isCurrent(): boolean {

@@ -144,20 +144,21 @@ export class PushedFreshness {
 
 /** Redis holds the entry with its usual lifetime, so memory must not ask Redis while the stretched one lasts. */
 function stretched(copy: Entry & { readonly watched: { readonly mark: number } }, lifetimeMs: number): Entry {
-  const { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil, watched } = copy;
-  const until = freshUntil - copy.lifetime + lifetimeMs;
+  const { freshUntil, staleWhileRevalidate, staleIfError, watched } = copy;
+  const longerMs = lifetimeMs - copy.lifetime;
   return {
     ...copy,
     memoryTtl: lifetimeMs,
-    freshUntil: until,
-    staleWhileRevalidateUntil: until,
-    staleIfErrorUntil: Math.max(until, staleIfErrorUntil),
-    watched: { ...watched, unstretched: { freshUntil, staleWhileRevalidateUntil, staleIfErrorUntil } },
+    freshUntil: freshUntil + longerMs,
+    staleWhileRevalidate: 0,
+    staleIfError: Math.max(0, staleIfError - longerMs),
+    watched: { ...watched, unstretched: { freshUntil, staleWhileRevalidate, staleIfError } },
   };
 }
 
 /** The entry after an event: from `now` on it is served only if the indexer fails or the request is shed. */
 function ended(entry: Entry, now: number): Entry {
   const freshUntil = Math.min(entry.freshUntil, now);
-  return { ...entry, freshUntil, staleWhileRevalidateUntil: freshUntil };
+  const staleIfError = Math.floor(entry.freshUntil + entry.staleIfError - freshUntil);
+  return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError };
 }

@@ -83,12 +83,11 @@ export function lifetimeOf(
   const longest = lengthOf(finality, policies, receivedAt, receivedAt);
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
-  const freshUntil = receivedAt + keptMs;
   return {
     askedAt: instants.askedAt,
-    freshUntil,
-    staleWhileRevalidateUntil: freshUntil + Math.min(windows.staleWhileRevalidate, lifetime),
-    staleIfErrorUntil: freshUntil + windows.staleIfError,
+    freshUntil: receivedAt + keptMs,
+    staleWhileRevalidate: Math.min(windows.staleWhileRevalidate, lifetime),
+    staleIfError: windows.staleIfError,
     memoryTtl: Math.min(windows.memoryTtl, keptMs),
     lifetime: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),

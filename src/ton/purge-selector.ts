@@ -1,8 +1,8 @@
 import { ProxyError } from '../errors.ts';
 import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
+import { queryIn } from './cache-key.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
 import { seqno } from './parameters.ts';
-import type { Call } from './parse-call.ts';
 
 /** What can be purged: answers to requests that name this seqno, hash or account, or everything. */
 export type Selector = 'seqno' | 'hash' | 'account' | 'all';
@@ -51,16 +51,12 @@ export function parsePurge(body: unknown): PurgeRequest {
   return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
 }
 
-/**
- * The tags of a call's entry: all that a purge can name of the call, separated by spaces, which no canonical value
- * holds.
- */
-export function tagsOf({ request }: Call): string {
-  const tags = request.query.flatMap(([name, value]) => {
+/** The tags of a key's entry, such as `seqno:7`: all that a purge can name of its call. */
+export function tagsOf(key: string): string[] {
+  return queryIn(key).flatMap(([name, value]) => {
     const selector = SELECTOR_OF[name];
     return selector === undefined ? [] : [`${selector}:${value}`];
   });
-  return tags.join(' ');
 }
 
 const READERS: Readonly<Record<Selector, (given: unknown) => number | string | true>> = {

@@ -31,7 +31,7 @@ export function createInstance(
   { polls = false, usableMs = 0 } = {},
 ): Instance {
   const onEpoch = vi.fn();
-  const records = new PurgeRecords({ onEpoch, now: () => instance.now() });
+  const records = new PurgeRecords({ tagsOf: (key) => [key], onEpoch, now: () => instance.now() });
   const events: PurgeEvent[] = [];
   const instance: Instance = {
     onEpoch,

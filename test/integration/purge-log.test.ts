@@ -48,7 +48,7 @@ describe('a purge', () => {
   });
 
   it('counts for this process alone when there is no Redis', async () => {
-    const records = new PurgeRecords({ onEpoch: () => {}, now: () => 1000 });
+    const records = new PurgeRecords({ tagsOf: () => [], onEpoch: () => {}, now: () => 1000 });
     const log = new PurgeLog(
       { records, runScript: undefined, now: () => 1000, report: () => {} },
       { key: 'unused', usableMs: 0 },

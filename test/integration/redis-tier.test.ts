@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
+import { ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry, STAMP_BYTES } from '../../src/cache/entry-codec.ts';
 import { formsOf } from '../../src/cache/forms.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
@@ -141,8 +142,8 @@ describe('a read by a caller that has a copy of the entry', () => {
   });
 
   test.each<[string, Partial<Entry>]>([
-    ['in its body', { forms: formsOf(Buffer.from('{"transactions":[]}')) }],
-    ['in its instants', { staleIfErrorUntil: entry().staleIfErrorUntil + 60_000 }],
+    ['in its body', { forms: formsOf(ownedBytes(Buffer.from('{"transactions":[1]}'))) }],
+    ['in its instants', { staleIfError: entry().staleIfError + 60_000 }],
   ])(
     'brings the whole entry if Redis holds another one that was asked for at the same instant: %s',
     async (_, change) => {

@@ -1,6 +1,6 @@
 import { type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { FormMaker, type FormMakerDependencies, type FormMakerOptions } from '../../src/cache/form-maker.ts';
-import { formsOf, keptEncoding } from '../../src/cache/forms.ts';
+import { bodyIn, formsOf, keptEncoding } from '../../src/cache/forms.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
 import type { Coding } from '../../src/content-codings.ts';
 
@@ -16,11 +16,10 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
   const askedAt = options.askedAt ?? 1_700_000_000_000;
   return {
     key: 'v1 mainnet adjacentTransactions hash=AAAA',
-    tags: '',
     etag: '"c29tZSB0YWc"',
     freshUntil: askedAt + 60_000,
-    staleWhileRevalidateUntil: askedAt + 70_000,
-    staleIfErrorUntil: askedAt + 120_000,
+    staleWhileRevalidate: 10_000,
+    staleIfError: 60_000,
     memoryTtl: 10_000,
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
@@ -44,14 +43,15 @@ export const NOTHING_PURGED: Purges = { applyBans: (entry) => entry, purgedUntil
 
 /** The body of an entry as the indexer sent it. */
 export function bodyOf({ forms }: Entry): Buffer {
-  if (forms.identity === undefined) throw new Error('the entry is not kept as the indexer sent it');
-  return forms.identity;
+  const body = bodyIn(forms, 'identity');
+  if (body === undefined) throw new Error('the entry is not kept as the indexer sent it');
+  return body;
 }
 
 /** The form in which an entry is kept. */
 export function keptForm({ forms }: Entry): { readonly coding: Coding; readonly body: Buffer } {
   const coding = forms.identity === undefined ? (keptEncoding(forms) ?? 'identity') : 'identity';
-  return { coding, body: forms[coding] ?? Buffer.alloc(0) };
+  return { coding, body: bodyIn(forms, coding) ?? Buffer.alloc(0) };
 }
 
 /** Stores entries as they are. */

@@ -4,6 +4,7 @@ import type { Entry } from '../../../src/cache/entry.ts';
 import { FormMaker } from '../../../src/cache/form-maker.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { settingsSchema } from '../../../src/config/schema.ts';
+import { entityTagOf } from '../../../src/content-codings.ts';
 import { factsOf } from '../../../src/proxy/body-facts.ts';
 import { classifyAnswer } from '../../../src/proxy/classify-answer.ts';
 import { Chain } from '../../../src/simulator/chain.ts';
@@ -12,7 +13,6 @@ import { renderTransaction } from '../../../src/simulator/render-transaction.ts'
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { parseCall } from '../../../src/ton/parse-call.ts';
-import { tagsOf } from '../../../src/ton/purge-selector.ts';
 import { parseRss } from './rss.ts';
 
 // A process: fills a memory tier with entries as they come from the indexer, and prints what that took of the machine's
@@ -70,10 +70,14 @@ function entryOf(number: number, body: Buffer): Entry {
   const facts = { ...factsOf(call, 200, body), finality: { answerClass: 'final', rule: 'adjacentFinal' } as const };
   const answer = {
     ...{ status: 200, contentType: 'application/json', apiVersion: '1.3.0', retryAfter: undefined },
-    ...{ askedAt: now, receivedAt: now, body, facts: { ...facts, etag: facts.etag || `"${number}"` } },
+    ...{ askedAt: now, receivedAt: now, body, facts: { ...facts, etag: entityTagOf(body) } },
   };
-  const identity = { key: cacheKey('mainnet', 0, call), tags: tagsOf(call) };
-  const classified = classifyAnswer(identity, answer, { policies: lifetimes, chainAt: undefined }, () => 0.5);
+  const classified = classifyAnswer(
+    cacheKey('mainnet', 0, call),
+    answer,
+    { policies: lifetimes, chainAt: undefined },
+    () => 0.5,
+  );
   if (classified instanceof Error) throw classified;
   return classified.entry;
 }

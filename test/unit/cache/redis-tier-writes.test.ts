@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { STORE } from '../../../src/cache/redis-store.ts';
+import { usableUntil } from '../../../src/instants.ts';
 import { anEntry, keptForm } from '../../support/entry.ts';
 import { entry, refuses, tierOn } from './redis-tier-on.ts';
 
@@ -42,7 +43,7 @@ describe('a write', () => {
 
   test('of an entry whose stale windows are over is not sent', async () => {
     const { tier, connection, outcomesOf } = tierOn({});
-    vi.setSystemTime(entry.staleIfErrorUntil);
+    vi.setSystemTime(usableUntil(entry));
     tier.set(entry);
     await tier.idle();
     expect(connection.runScript).not.toHaveBeenCalled();

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import type { RedisTier } from '../../../src/cache/redis-tier.ts';
+import { usableUntil } from '../../../src/instants.ts';
 import type { RedisConnection } from '../../../src/redis/connect.ts';
 import { NodeLost } from '../../../src/redis/connect.ts';
 import { keptForm } from '../../support/entry.ts';
@@ -49,9 +50,9 @@ describe('a look-up', () => {
   test('does not return an entry whose stale windows are over', async () => {
     const bytes = encodeEntry(entry, keptForm(entry));
     const { tier } = tierOn({ getBuffer: async () => bytes });
-    vi.setSystemTime(entry.staleIfErrorUntil - 1);
+    vi.setSystemTime(usableUntil(entry) - 1);
     expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });
-    vi.setSystemTime(entry.staleIfErrorUntil);
+    vi.setSystemTime(usableUntil(entry));
     expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 

@@ -64,10 +64,10 @@ describe('an entry past its lifetime', () => {
     const states = [
       ENTRY.freshUntil - 1,
       ENTRY.freshUntil,
-      ENTRY.staleWhileRevalidateUntil - 1,
-      ENTRY.staleWhileRevalidateUntil,
-      ENTRY.staleIfErrorUntil - 1,
-      ENTRY.staleIfErrorUntil,
+      ENTRY.freshUntil + ENTRY.staleWhileRevalidate - 1,
+      ENTRY.freshUntil + ENTRY.staleWhileRevalidate,
+      usableUntil(ENTRY) - 1,
+      usableUntil(ENTRY),
     ].map((instant) => {
       clock.now = instant;
       return cache.lookInMemory(key).state;

@@ -35,7 +35,7 @@ export function classify(call: Call, sent: Sent = {}): ClassifiedAnswer | ProxyE
     ...more,
   };
   const facts = factsOf(call, answer.status, answer.body);
-  return classifyAnswer({ key: 'the key', tags: '' }, { ...answer, facts }, { policies: TABLE, chainAt }, () => 0);
+  return classifyAnswer('the key', { ...answer, facts }, { policies: TABLE, chainAt }, () => 0);
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {

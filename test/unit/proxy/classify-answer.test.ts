@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { ownedBytes } from '../../../src/cache/entry.ts';
 import { formsOf } from '../../../src/cache/forms.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { bodyOf } from '../../support/entry.ts';
@@ -10,12 +11,10 @@ describe('an answer', () => {
     const chunk = Buffer.from(`junk${BLOCK_SET}junk`);
     const body = chunk.subarray(4, -4);
     const entry = entryOf(SHARDS, { body, contentType: 'application/json; charset=utf-8' });
-    const freshUntil = ASKED_AT + 300 + 86_400_000;
     expect(entry).toEqual({
       key: 'the key',
-      tags: '',
-      forms: formsOf(Buffer.from(BLOCK_SET)),
-      etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url')}"`,
+      forms: formsOf(ownedBytes(Buffer.from(BLOCK_SET))),
+      etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url').slice(0, 22)}"`,
       head: {
         status: 200,
         contentType: 'application/json; charset=utf-8',
@@ -24,9 +23,9 @@ describe('an answer', () => {
         maxAgeSeconds: 3600,
       },
       askedAt: ASKED_AT,
-      freshUntil,
-      staleWhileRevalidateUntil: freshUntil + 600_000,
-      staleIfErrorUntil: freshUntil + 86_400_000,
+      freshUntil: ASKED_AT + 300 + 86_400_000,
+      staleWhileRevalidate: 600_000,
+      staleIfError: 86_400_000,
       memoryTtl: 3_600_000,
       lifetime: 86_400_000,
       completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
@@ -48,7 +47,7 @@ describe('an answer', () => {
     expect(bodyOf(entry).toString()).toBe(body);
     expect(entry.head).toMatchObject({ status: 404, answerClass: 'absent', maxAgeSeconds: 0 });
     expect(entry.freshUntil).toBe(ASKED_AT + 600);
-    expect(entry.staleIfErrorUntil).toBe(entry.freshUntil);
+    expect(entry.staleIfError).toBe(0);
   });
 
   test('that grows has its age by the chain time, and at most by our clock', () => {
@@ -78,7 +77,7 @@ describe('an answer', () => {
 
   test('has a strong entity tag over its body alone', () => {
     const tag = (body: string, status = 200) => entryOf(PENDING, { body, status, apiVersion: `${status}` }).etag;
-    expect(tag('{"traces":[]}')).toMatch(/^"[\w-]{43}"$/);
+    expect(tag('{"traces":[]}')).toMatch(/^"[\w-]{22}"$/);
     expect(tag('{"traces":[]}')).toBe(tag('{"traces":[]}'));
     expect(tag('{"traces":[]}')).not.toBe(tag('{"traces": []}'));
   });

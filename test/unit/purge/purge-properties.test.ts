@@ -14,13 +14,12 @@ const record = fc.record({ tag: tags, soft: fc.boolean(), at: instants });
 const entries = fc
   .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), instants, fc.nat(30), fc.nat(20), fc.nat(20))
   .map(([words, askedAt, lifetime, swr, sie]) => {
-    const freshUntil = askedAt + lifetime;
     return anEntry({
-      tags: words.join(' '),
+      key: words.join(' '),
       askedAt,
-      freshUntil,
-      staleWhileRevalidateUntil: freshUntil + swr,
-      staleIfErrorUntil: freshUntil + sie,
+      freshUntil: askedAt + lifetime,
+      staleWhileRevalidate: swr,
+      staleIfError: sie,
     });
   });
 
@@ -56,7 +55,7 @@ describe('whatever is purged,', () => {
         const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
         expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
         const named = given.filter(
-          ({ tag, soft }) => entry.tags.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
+          ({ tag, soft }) => entry.key.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
         );
         const purged = named.filter(({ at }) => at >= entry.askedAt);
         if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
@@ -74,7 +73,7 @@ describe('whatever is purged,', () => {
         if (records.applyBans(entry) !== entry)
           expect(records.purgedUntil(entry)).toBeGreaterThanOrEqual(entry.askedAt);
         const named = given.filter(
-          ({ tag, soft }) => entry.tags.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
+          ({ tag, soft }) => entry.key.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
         );
         expect(records.purgedUntil(entry)).toBe(Math.max(0, ...named.map(({ at }) => at)));
       }),

@@ -1,18 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
-import { EVERY_ENTRY, PurgeRecords } from '../../../src/purge/purge-records.ts';
+import { EVERY_ENTRY } from '../../../src/purge/purge-records.ts';
 import { anEntry } from '../../support/entry.ts';
 import { hard, soft, someRecords, withAll } from './some-purge-records.ts';
-
-/** An entry whose tags are read by this function. */
-function withTags(askedAt: number, tagsOf: () => string) {
-  return Object.defineProperty(anEntry({ askedAt }), 'tags', { get: tagsOf });
-}
 
 describe('a hard purge', () => {
   test('ends the entries that have its tag and were requested up to its instant, and no others', () => {
     const records = withAll([hard('a', 100)]);
-    expect(records.applyBans(anEntry({ tags: 'a b', askedAt: 100 }))).toBeUndefined();
-    for (const kept of [anEntry({ tags: 'a b', askedAt: 101 }), anEntry({ tags: 'b', askedAt: 1 })]) {
+    expect(records.applyBans(anEntry({ key: 'a b', askedAt: 100 }))).toBeUndefined();
+    for (const kept of [anEntry({ key: 'a b', askedAt: 101 }), anEntry({ key: 'b', askedAt: 1 })]) {
       expect(records.applyBans(kept)).toBe(kept);
     }
   });
@@ -23,7 +18,7 @@ describe('a hard purge', () => {
     expect([records.apply(hard(EVERY_ENTRY, 100)), records.apply(hard(EVERY_ENTRY, 99))]).toEqual([true, false]);
     expect(records.apply(hard(EVERY_ENTRY, 100))).toBe(false);
     expect([records.epoch, onEpoch.mock.calls.length]).toEqual([100, 1]);
-    const entry = anEntry({ tags: 'a', askedAt: 1 });
+    const entry = anEntry({ key: 'a', askedAt: 1 });
     expect(records.applyBans(entry)).toBe(entry);
   });
 
@@ -42,20 +37,15 @@ describe('a hard purge', () => {
 
 describe('a soft purge', () => {
   const entry = anEntry({
-    tags: 'a',
+    key: 'a',
     askedAt: 100,
     freshUntil: 200,
-    staleWhileRevalidateUntil: 210,
-    staleIfErrorUntil: 240,
+    staleWhileRevalidate: 10,
+    staleIfError: 40,
   });
 
   test.each(['a', EVERY_ENTRY])('of %s ends the lifetime; the stale windows keep their lengths', (tag) => {
-    expect(withAll([soft(tag, 150)]).applyBans(entry)).toEqual({
-      ...entry,
-      freshUntil: 150,
-      staleWhileRevalidateUntil: 160,
-      staleIfErrorUntil: 190,
-    });
+    expect(withAll([soft(tag, 150)]).applyBans(entry)).toEqual({ ...entry, freshUntil: 150 });
   });
 
   test('leaves entries as they are that are stale already or were requested later', () => {
@@ -70,7 +60,7 @@ describe('a soft purge', () => {
 
 describe('a purge that is in force', () => {
   const now = 1000.5;
-  const entry = anEntry({ tags: 'a', askedAt: 900, freshUntil: 5000, staleIfErrorUntil: 9000 });
+  const entry = anEntry({ key: 'a', askedAt: 900, freshUntil: 5000 });
 
   test.each([0, 1, 40, 3999, 50_000])(
     'ends the lifetime now when its instant lies %i ms ahead of the clock',
@@ -95,16 +85,16 @@ describe('a purge that is in force', () => {
 
   test('is not delayed for long by an entry that a clock far ahead has dated', () => {
     const records = someRecords({ now: () => now });
-    records.applyBans(anEntry({ tags: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
+    records.applyBans(anEntry({ key: 'b', askedAt: now + 1e9, freshUntil: now + 2e9 }));
     expect(records.nextAt({ tag: 'a', soft: true })).toBeLessThan(now + 60_001);
   });
 });
 
 describe('an entry that no ban covers', () => {
   test('has its tags read once, and again after the next purge', () => {
-    const tagsOf = vi.fn(() => 'a');
-    const records = someRecords();
-    const entry = withTags(10, tagsOf);
+    const tagsOf = vi.fn(() => ['a']);
+    const records = someRecords({ tagsOf });
+    const entry = anEntry({ askedAt: 10 });
     records.apply(hard('b', 1000));
     for (let time = 0; time < 3; time++) expect(records.applyBans(entry)).toBe(entry);
     expect(tagsOf).toHaveBeenCalledTimes(1);
@@ -126,7 +116,7 @@ describe('when records are trimmed', () => {
 
   test('those of a clock that was far ahead are dated back to the latest possible instant', () => {
     const onEpoch = vi.fn();
-    const records = new PurgeRecords({ onEpoch, now: Date.now });
+    const records = someRecords({ onEpoch });
     for (const record of [hard(EVERY_ENTRY, 900), hard('a', 50), soft('a', 901)]) records.apply(record);
     records.trim(0, 100);
     records.correctEpoch(70);
@@ -137,14 +127,14 @@ describe('when records are trimmed', () => {
   });
 
   test('tags are not looked up while there are none', () => {
-    const tagsOf = vi.fn(() => 'a');
-    const records = someRecords();
+    const tagsOf = vi.fn(() => ['a']);
+    const records = someRecords({ tagsOf });
     records.apply(hard(EVERY_ENTRY, 1000));
-    records.applyBans(withTags(10, tagsOf));
+    records.applyBans(anEntry({ askedAt: 10 }));
     records.apply(hard('a', 1000));
-    records.applyBans(withTags(1001, tagsOf));
+    records.applyBans(anEntry({ askedAt: 1001 }));
     expect(tagsOf).not.toHaveBeenCalled();
-    records.applyBans(withTags(1000, tagsOf));
+    records.applyBans(anEntry({ askedAt: 1000 }));
     expect(tagsOf).toHaveBeenCalledOnce();
   });
 });

@@ -1,8 +1,8 @@
 import { type PurgeRecord, PurgeRecords } from '../../../src/purge/purge-records.ts';
 
-/** Records before any purge. */
-export function someRecords({ onEpoch = () => {}, now = Date.now } = {}) {
-  return new PurgeRecords({ onEpoch, now });
+/** Records before any purge. The words of a key are its tags. */
+export function someRecords({ tagsOf = (key: string) => key.split(' '), onEpoch = () => {}, now = Date.now } = {}) {
+  return new PurgeRecords({ tagsOf, onEpoch, now });
 }
 
 /** Records after these purges, in their order. */

@@ -126,8 +126,8 @@ export class StreamUnderTest implements Disposable {
       key: query,
       askedAt: now,
       freshUntil: now + lifetime,
-      staleWhileRevalidateUntil: now + lifetime,
-      staleIfErrorUntil: now + lifetime + 2000,
+      staleWhileRevalidate: 0,
+      staleIfError: 2000,
       memoryTtl: lifetime,
       lifetime,
     });
