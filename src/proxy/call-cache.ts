@@ -14,6 +14,8 @@ type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback' |
  */
 export class CallCache {
   readonly #cache: Lookups;
+  /** What {@link shortListKey} gave for a call and its key. Remembered calls are asked for again and again. */
+  readonly #shortKeys = new WeakMap<Call, { readonly key: string; readonly shortKey: string }>();
 
   constructor(cache: Lookups) {
     this.#cache = cache;
@@ -22,7 +24,7 @@ export class CallCache {
   /** See {@link TieredCache.lookInMemory}. */
   lookInMemory(call: Call, key: string): Lookup {
     const found = this.#cache.lookInMemory(key);
-    const shortKey = found.state === 'fresh' ? undefined : shortListKey(call, key);
+    const shortKey = found.state === 'fresh' ? undefined : this.#shortKeyOf(call, key);
     return shortKey === undefined ? found : better(found, this.#cache.lookInMemory(shortKey));
   }
 
@@ -31,7 +33,7 @@ export class CallCache {
    * lease is for that key.
    */
   async lookUp(call: Call, key: string): Promise<Lookup> {
-    const shortKey = shortListKey(call, key);
+    const shortKey = this.#shortKeyOf(call, key);
     if (shortKey === undefined) return this.#cache.lookUp(key);
     const [found, list] = await Promise.all([this.#cache.lookUp(key), this.#cache.lookUp(shortKey)]);
     return { ...better(found, list), stamp: found.stamp };
@@ -40,13 +42,22 @@ export class CallCache {
   /** See {@link TieredCache.lookForFallback}. */
   lookForFallback(call: Call, key: string): Lookup {
     const found = this.#cache.lookForFallback(key);
-    const shortKey = shortListKey(call, key);
+    const shortKey = this.#shortKeyOf(call, key);
     return shortKey === undefined ? found : better(found, this.#cache.lookForFallback(shortKey));
   }
 
   /** See {@link TieredCache.isPurged}. */
   isPurged(entry: Entry): boolean {
     return this.#cache.isPurged(entry);
+  }
+
+  #shortKeyOf(call: Call, key: string): string | undefined {
+    const known = this.#shortKeys.get(call);
+    // A purge of everything changes the key of a call.
+    if (known?.key === key) return known.shortKey;
+    const shortKey = shortListKey(call, key);
+    if (shortKey !== undefined) this.#shortKeys.set(call, { key, shortKey });
+    return shortKey;
   }
 }
 

@@ -23,12 +23,8 @@ export function isShortList({ rule }: Finality, body: unknown): boolean {
  */
 export function shortListKey({ operation, request }: Call, key: string): string | undefined {
   if (operation.name !== 'masterchainBlockShards') return undefined;
-  let namesPage = false;
   for (const [name, value] of request.query) {
-    if (name !== 'limit' && name !== 'offset') continue;
-    if (name === 'limit' ? Number(value) < SHORT_ROWS : Number(value) !== 0) return undefined;
-    namesPage = true;
+    if (name === 'limit' ? Number(value) < SHORT_ROWS : name === 'offset' && Number(value) !== 0) return undefined;
   }
-  // This runs on every hit, so the replacement is skipped for the many calls that name neither.
-  return `${namesPage ? key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '') : key}&short`;
+  return `${key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '')}&short`;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Lookup } from '../../../src/cache/tiered-cache.ts';
 import { CallCache } from '../../../src/proxy/call-cache.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
@@ -16,7 +16,10 @@ const LIST_STAMP = Buffer.from('list');
 
 /** A cache that holds one entry under the call's own key and one as the short list of its block. */
 function holding(own: Lookup, list: Lookup): CallCache {
-  const lookUp = (key: string) => (key === KEY ? own : list);
+  return lookedUpBy((key) => (key === KEY ? own : list));
+}
+
+function lookedUpBy(lookUp: (key: string) => Lookup): CallCache {
   return new CallCache({
     lookInMemory: lookUp,
     lookForFallback: lookUp,
@@ -47,4 +50,12 @@ test('a 404 for all limits counts only where the own key holds nothing: a replic
   expect(await holding({ state: 'miss' }, absent).lookUp(CALL, KEY)).toMatchObject({
     entry: { head: { status: 404 } },
   });
+});
+
+test('after a purge of everything a call is looked up under its new keys', () => {
+  const lookUp = vi.fn((_: string): Lookup => ({ state: 'miss' }));
+  const cache = lookedUpBy(lookUp);
+  for (const epoch of [0, 1, 1]) cache.lookInMemory(CALL, cacheKey('mainnet', epoch, CALL));
+  const keys = [0, 1, 1].map((epoch) => `mainnet ${epoch} masterchainBlockShards?seqno=7`);
+  expect(lookUp.mock.calls.flat()).toEqual(keys.flatMap((key) => [`${key}&limit=50`, `${key}&short`]));
 });
