@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ChainTime } from '../../../src/proxy/chain-time.ts';
 import type { GivenChainTime, MergedChainTime, SharedChainTime } from '../../../src/proxy/shared-chain-time.ts';
@@ -63,6 +64,100 @@ describe('the newest chain time', () => {
     time.learn(START - MINUTE);
     behindMs = HOUR;
     expect(await time.upToDate()).toBe(START - MINUTE);
+  });
+});
+
+describe('an indexer that is set back', () => {
+  /** Known from the head, which goes back by `ms` then. */
+  async function setBack(ms: number): Promise<ChainTime> {
+    const time = chainTime();
+    await time.upToDate();
+    behindMs = ms;
+    return time;
+  }
+
+  test('is believed when it has shown no newer time for 60 s', async () => {
+    const time = await setBack(3 * HOUR);
+    now = START + MINUTE;
+    expect(time.newestAt).toBe(START);
+    expect(await time.upToDate()).toBe(START);
+    // The head was asked for just now.
+    now += 10 * SECOND;
+    expect(time.newestAt).toBeUndefined();
+    expect(await time.upToDate()).toBe(now - 3 * HOUR);
+    expect(time.newestAt).toBe(now - 3 * HOUR);
+  });
+
+  test('is followed while it catches up', async () => {
+    const time = await setBack(3 * HOUR);
+    now += 2 * MINUTE;
+    await time.upToDate();
+    for (let second = 1; second <= 60; second++) {
+      now += SECOND;
+      time.learn(START - 3 * HOUR + second * MINUTE);
+    }
+    expect(time.newestAt).toBe(START - 2 * HOUR);
+  });
+
+  test('is asked for its head before any answer counts by the time that it once had', async () => {
+    const time = await setBack(12 * HOUR);
+    now += MINUTE + 1;
+    expect(time.newestAt).toBeUndefined();
+    time.learn(START - 12 * HOUR);
+    expect(time.newestAt).toBeUndefined();
+    await time.upToDate();
+    expect(time.newestAt).toBe(now - 12 * HOUR);
+  });
+
+  test('is not suspected while answers show the same time or a newer one', async () => {
+    const time = await setBack(5 * MINUTE);
+    for (let shown = START; now < START + 10 * MINUTE; now += 50 * SECOND) {
+      if (now % (100 * SECOND) === 0) shown = now;
+      time.learn(shown);
+      expect(await time.upToDate()).toBe(shown);
+      expect(time.newestAt).toBe(shown);
+    }
+    expect(asks).toBeGreaterThan(5);
+  });
+
+  test('is believed at once after our clock was set forward', async () => {
+    const time = await setBack(3 * HOUR + DAY);
+    now += DAY;
+    expect(await time.upToDate()).toBe(START - 3 * HOUR);
+  });
+
+  test('is believed a minute after our clock was set back', async () => {
+    const time = await setBack(3 * HOUR);
+    now -= HOUR;
+    expect(await time.upToDate()).toBe(START);
+    now += MINUTE + 1;
+    expect(await time.upToDate()).toBe(now - 3 * HOUR);
+  });
+
+  test('never leaves a time that was neither shown in the last 60 s nor the head', async () => {
+    const seconds = fc.integer({ min: 0, max: 100 });
+    const step = fc.record({ passS: seconds, shows: fc.constantFrom('head', 'answer'), agoS: fc.nat(1000) });
+    const steps = fc.array(step, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (story) => {
+        now = START;
+        const time = chainTime();
+        const shown: { at: number; chainAt: number }[] = [];
+        for (const { passS, shows, agoS } of story) {
+          now += passS * SECOND;
+          behindMs = agoS * SECOND;
+          const chainAt = now - behindMs;
+          const before = asks;
+          if (shows === 'answer') time.learn(chainAt);
+          else await time.upToDate();
+          if (shows === 'answer' || asks > before) shown.push({ at: now, chainAt });
+          if (asks === before) continue;
+          const recent = shown.filter(({ at }) => now - at <= MINUTE).map((one) => one.chainAt);
+          expect(time.newestAt).toBeLessThanOrEqual(Math.max(...recent));
+          expect(time.newestAt).toBeGreaterThanOrEqual(chainAt);
+        }
+      }),
+    );
   });
 });
 
@@ -193,37 +288,37 @@ describe('with other instances', () => {
   });
 
   test('the head is not asked for when one of them has just asked', async () => {
-    merged = { newestAt: START - HOUR, headSeenAt: START - 5 * SECOND, mayAsk: false };
+    merged = { newestAt: START - HOUR, shownAt: START - 5 * SECOND, headSeenAt: START - 5 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - HOUR);
     expect(asks).toBe(0);
   });
 
   test('only one at a time asks, and the others look for its answer a second later', async () => {
-    merged = { newestAt: START - DAY, headSeenAt: START - HOUR, mayAsk: false };
+    merged = { newestAt: START - DAY, shownAt: START - HOUR, headSeenAt: START - HOUR, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START - DAY);
     await time.upToDate();
     expect(given).toHaveLength(1);
     now += SECOND;
-    merged = { newestAt: START, headSeenAt: START + 200, mayAsk: false };
+    merged = { newestAt: START, shownAt: START + 200, headSeenAt: START + 200, mayAsk: false };
     expect(await time.upToDate()).toBe(START);
     expect(asks).toBe(0);
   });
 
   test('the answer is shared with the others', async () => {
-    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
+    merged = { newestAt: 0, shownAt: 0, headSeenAt: 0, mayAsk: true };
     behindMs = MINUTE;
     await chainTime(shared).upToDate();
     expect(asks).toBe(1);
-    expect(given.map(({ newestAt, headSeenAt, askEveryMs }) => [newestAt, headSeenAt, askEveryMs])).toEqual([
-      [0, 0, 10 * SECOND],
-      [START - MINUTE, START, 0],
+    expect(given).toMatchObject([
+      { newestAt: 0, shownAt: 0, headSeenAt: 0, askEveryMs: 10 * SECOND },
+      { newestAt: START - MINUTE, shownAt: START, headSeenAt: START, askEveryMs: 0 },
     ]);
   });
 
   test('times in answers are shared with the others, at most once in 10 s', async () => {
-    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
+    merged = { newestAt: 0, shownAt: 0, headSeenAt: 0, mayAsk: true };
     const time = chainTime(shared);
     await time.upToDate();
     given = [];
@@ -239,7 +334,7 @@ describe('with other instances', () => {
   });
 
   test('a clock that is ahead of ours does no harm', async () => {
-    merged = { newestAt: START, headSeenAt: START + 30 * SECOND, mayAsk: false };
+    merged = { newestAt: START, shownAt: START + 30 * SECOND, headSeenAt: START + 30 * SECOND, mayAsk: false };
     const time = chainTime(shared);
     expect(await time.upToDate()).toBe(START);
   });
