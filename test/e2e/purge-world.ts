@@ -64,11 +64,12 @@ export class PurgeWorld implements AsyncDisposable {
   /**
    * A proxy whose clock is by default that of Redis itself.
    */
-  async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
+  async addProxy(now: () => number = Date.now, monotonic = () => performance.now()): Promise<RunningProxy> {
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       env: { REDIS_URL: this.redis.url },
       now,
+      monotonic,
       overrides: {
         redis: PATIENT_REDIS,
         // On a busy machine the requests for one key can come more than the default of 1 s apart.

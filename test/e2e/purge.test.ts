@@ -204,6 +204,24 @@ describe('a purge over two instances', () => {
     expect(world.indexer.requests.total).toBe(4);
   });
 
+  it('that comes when a load has used up nearly all its time gives it the whole time again', async () => {
+    let passedMs = 0;
+    const slow = await world.addProxy(Date.now, () => performance.now() + passedMs);
+    const target = world.blockSet();
+    let gate = world.indexer.hold();
+    const { answer } = await slow.sendIn(target);
+    await gate.arrived(1);
+    await purged(slow, { seqno: world.seqno });
+    // A lease lasts for `UPSTREAM_TIMEOUT`, 5 s, and 1 s more, of which 0.25 s are for the store.
+    passedMs = 5750;
+    gate.release();
+    gate = world.indexer.hold();
+    await gate.arrived(1);
+    gate.release();
+    expect((await answer).status).toBe(200);
+    expect((await ask(slow, target)).cache).toMatchObject({ hit: true });
+  });
+
   it('holds for an instance that is started afterwards', async () => {
     const target = world.blockSet();
     await known(target);
