@@ -6,9 +6,6 @@ export type Precedence = 'replaces' | 'older' | 'regressed';
 /** After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. */
 export const REGRESSION_GUARD_MS = 10 * 60_000;
 
-/** So at least five regressed answers have come before the indexer is believed, however long the answer lives. */
-const LONGEST_EXTENSION_MS = REGRESSION_GUARD_MS / 5;
-
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
  * there was an answer, fewer children) is taken for a regression of a replica that lags. Of equally complete answers
@@ -30,11 +27,10 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
 }
 
 /**
- * Gives the kept answer one more lifetime, or two minutes of it, because a regressed one came at `now`. Its age still
- * counts from `askedAt`.
+ * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
  */
 export function extended(kept: Entry, now: number): Entry {
-  const freshUntil = Math.max(kept.freshUntil, now + Math.min(kept.lifetime, LONGEST_EXTENSION_MS));
+  const freshUntil = Math.max(kept.freshUntil, now + kept.lifetime);
   return { ...kept, freshUntil, regressedSince: kept.regressedSince ?? now };
 }
 

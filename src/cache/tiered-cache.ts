@@ -124,7 +124,7 @@ export class TieredCache {
     await this.#dependencies.redis?.delete(key);
   }
 
-  /** Whether a purge that covers the entry, hard or soft, came after it was asked for. */
+  /** Whether a purge, hard or soft, covers the entry: by the instant at which it was asked for. */
   isPurged(entry: Entry): boolean {
     return entry.askedAt <= this.#dependencies.purges.purgedUntil(entry);
   }

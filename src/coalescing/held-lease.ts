@@ -1,10 +1,15 @@
 import type { RedisScripting } from '../redis/connect.ts';
 import { FAIL, RELEASE, RENEW, SETTLE } from './lease-scripts.ts';
 
-/** The right to load a key for all instances. Must be ended exactly once, by one of its three methods. */
+/** The right to load a key for all instances. Must be ended exactly once: settled, failed or released. */
 export interface Lease {
   /** Milliseconds, above 0, in which the load has to end: soon after, the lease is no longer renewed. */
   readonly remainingMs: number;
+  /**
+   * The holder asks the indexer again: the load has all its time once more, and other instances may join it as a new
+   * one. They learn of it by the next renewal.
+   */
+  restart(): void;
   /** Redis holds the answer: wakes all waiters, which read it. */
   settle(): void;
   /** The indexer failed: gives this failure to all waiters. */
@@ -70,18 +75,25 @@ export class HeldLease implements Lease {
   readonly #options: HeldLeaseOptions;
   readonly #identity: LeaseIdentity;
   readonly #renewals: NodeJS.Timeout;
+  /** When the load began that the lease is for, monotonic milliseconds. */
+  #beganAt: number;
   #expiresAt: number;
 
   constructor(dependencies: HeldLeaseDependencies, options: HeldLeaseOptions, identity: LeaseIdentity) {
     this.#dependencies = dependencies;
     this.#options = options;
     this.#identity = identity;
+    this.#beganAt = identity.acquiredAt;
     this.#expiresAt = identity.acquiredAt + options.leaseMs;
     this.#renewals = setInterval(() => void this.#renew(), options.renewEveryMs).unref();
   }
 
   get remainingMs(): number {
     return Math.max(1, Math.floor(this.#options.longestMs - MARGIN_MS - this.#ageMs));
+  }
+
+  restart(): void {
+    this.#beganAt = this.#dependencies.now();
   }
 
   settle(): void {
@@ -100,7 +112,7 @@ export class HeldLease implements Lease {
   }
 
   get #ageMs(): number {
-    return this.#dependencies.now() - this.#identity.acquiredAt;
+    return this.#dependencies.now() - this.#beganAt;
   }
 
   async #renew(): Promise<void> {

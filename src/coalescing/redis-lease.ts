@@ -59,6 +59,9 @@ const POLLS_MS = [25, 50, 100];
  * - Slow renewal. 1. A's event loop stalls for longer than a lease. 2. The lease expires, C takes it. 3. A renews: the
  *   lease is not A's, and A renews no more. If nobody has taken it, A does not take it back either: A's query may be
  *   about to time out because of the stall alone, and that timeout must not become the answer to all.
+ * - Asked again. 1. A's load is nearly at its timeout. 2. A purge covers its answer, and A asks the indexer again. 3. A
+ *   restarts the lease and renews it. A new flight of B sees the age of the new request and waits for it. B takes the lease
+ *   over if it comes before the renewal, and then both ask.
  * - Renewal lost. 1. A's renewal is lost with its connection. 2. A renews again one interval later, before the lease
  *   expires. Where the connection stays away for longer, this is a slow renewal.
  * - Renewal after the end. 1. A renews. 2. A ends the lease. 3. The renewal arrives last and does nothing: it renews

@@ -105,13 +105,17 @@ export class EntryFetcher {
     }
   }
 
-  /** The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it. */
+  /**
+   * The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it, and again
+   * if a purge covers the answer, each time with the whole timeout.
+   */
   async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
-    const { call, request } = fetch;
+    const { call, request, lease } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     for (let asks = 1, unreachable = 0; ; asks++) {
       if (ticket instanceof ProxyError) return ticket;
+      if (asks > 1) lease?.restart();
       // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
       const again = lookups.lookInMemory(call, request.key);
       if (again.state === 'fresh') {

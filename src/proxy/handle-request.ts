@@ -240,7 +240,7 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
   masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
 };
 
-/** Whether a purge came after the answer of a load was asked for. */
+/** Whether a purge covers the answer of a load. */
 function isPurged(load: Load, cache: CallCache): boolean {
   return load.from !== 'nowhere' && cache.isPurged(load.entry);
 }

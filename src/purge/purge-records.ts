@@ -8,7 +8,8 @@ export const FURTHEST_AHEAD_MS = 60_000;
 
 /**
  * One purge, kept as a ban in the sense of Varnish: it deletes nothing itself. Entries that were asked for up to `at`
- * (epoch ms) are gone when they are looked up, or stale if the purge was soft.
+ * (epoch ms) are gone when they are looked up, or stale if the purge was soft. Redis dates it a few milliseconds after
+ * the purge, for clocks that differ: see `CLOCK_MARGIN_MS` in `purge-script.ts`.
  */
 export interface PurgeRecord {
   /** The tag of the entries that the purge covers, such as `seqno:7`; see {@link EVERY_ENTRY}. */
@@ -106,7 +107,7 @@ export class PurgeRecords {
 
   /**
    * What the bans leave of an entry: `undefined` after a hard purge; after a soft purge, a copy whose lifetime ended at
-   * the purge (its stale windows keep their length and begin there); else the entry itself.
+   * its instant (its stale windows keep their length and begin there); else the entry itself.
    */
   applyBans<E extends Purgeable>(entry: E): E | undefined {
     if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
@@ -117,8 +118,8 @@ export class PurgeRecords {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    // The instant of a purge is in Redis' time, which this clock only estimates. If it lies in the future here, the
-    // lifetime ends now.
+    // The instant of a purge lies in the future here for the first milliseconds, by the margin for clocks that differ. The
+    // lifetime ends now meanwhile.
     const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#dependencies.now());
     if (endsAt < entry.freshUntil) return { ...entry, freshUntil: endsAt };
     this.#untouched.add(entry);

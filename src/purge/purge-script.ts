@@ -3,15 +3,23 @@ import { EVERY_ENTRY, FURTHEST_AHEAD_MS, type PurgeRecord } from './purge-record
 const EPOCH = memberOf({ tag: EVERY_ENTRY, soft: false });
 
 /**
- * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time) at
- * which Redis accepted them. KEYS: the sorted set. ARGV: how long records are kept (ms), how far back they are counted
- * (ms), from which instant on they are returned, then three words for each record: `new` or `known`, member, instant.
- * Returns: the time, the number of counted records, why one could not be written (or nothing), the epoch, and a list of
- * the written records and those from that instant on.
+ * How far the clock of an instance may be ahead of Redis' time, in milliseconds: an entry that it asks for just before a
+ * purge is dated so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next
+ * sample (1 ms in 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
+ */
+const CLOCK_MARGIN_MS = 5;
+
+/**
+ * One exchange with the bans in Redis, a sorted set of `hard TAG` and `soft TAG` by the instant (Redis server time) up to
+ * which they cover entries: when Redis accepted them, and {@link CLOCK_MARGIN_MS} more. KEYS: the sorted set. ARGV: how
+ * long records are kept (ms), how far back they are counted (ms), from which instant on they are returned, then three
+ * words for each record: `new` or `known`, member, instant. Returns: the time, the number of counted records, why one
+ * could not be written (or nothing), the epoch, and a list of the written records and those from that instant on.
  *
- * A record that Redis lacks, because it was unreachable, lost it or was flushed, is dated now, because the other
- * instances only look for new records. The epoch is returned each time and keeps its instant, because a new one would
- * purge everything again; one that is far ahead, because Redis' clock was wrong, is dated now once for all instances.
+ * A record that Redis lacks, because it was unreachable, lost it or was flushed, is dated like a new one, because the
+ * other instances only look for new records. The epoch is returned each time and keeps its instant, because a new one
+ * would purge everything again; one that is far ahead, because Redis' clock was wrong, is dated now once for all
+ * instances. The epoch needs no margin: it covers entries by their keys, whenever they were asked for.
  */
 export const EXCHANGE = `
 local key, epoch = KEYS[1], '${EPOCH}'
@@ -41,7 +49,8 @@ for i = 4, #ARGV, 3 do
   local kept = tonumber(redis.call('ZSCORE', key, member) or '-1')
   if member == epoch and not is_new and tonumber(ARGV[i + 2]) > latest then at = kept > 0 and kept or now end
   if is_new or kept < math.min(at, now) then
-    if is_new or member ~= epoch then at = math.max(at, now, kept + 1) end
+    local newest = member == epoch and now or now + ${CLOCK_MARGIN_MS}
+    if is_new or member ~= epoch then at = math.max(at, newest, kept + 1) end
     try('ZADD', key, whole(at), member)
     if failure == '' then sent[#sent + 1], sent[#sent + 2] = member, whole(at) end
   end

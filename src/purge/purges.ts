@@ -15,6 +15,12 @@ export interface AskedPurge {
   readonly soft: boolean;
 }
 
+/** A purge that is dated further in the future than this, in milliseconds, was dated by a wrong clock. */
+const LONGEST_WAIT_MS = 1000;
+
+/** Timers may end a wait early, by a millisecond or two. */
+const MOST_WAITS = 3;
+
 export type PurgesDependencies = PurgeRecordsDependencies & Omit<PurgeLogDependencies, 'records'>;
 
 /**
@@ -25,11 +31,13 @@ export class Purges {
   readonly #records: PurgeRecords;
   readonly #log: PurgeLog;
   readonly #report: (event: PurgeEvent) => void;
+  readonly #now: () => number;
 
   constructor(dependencies: PurgesDependencies, options: PurgeLogOptions) {
     this.#records = new PurgeRecords(dependencies);
     this.#log = new PurgeLog({ ...dependencies, records: this.#records }, options);
     this.#report = dependencies.report;
+    this.#now = dependencies.now;
   }
 
   /** See {@link PurgeRecords.epoch}: part of every key. */
@@ -46,10 +54,14 @@ export class Purges {
     return this.#log.isCurrent;
   }
 
-  /** Purges here at once, then everywhere. Never rejects. */
+  /**
+   * Purges here at once, then everywhere. Resolves when this clock has passed the instant of the purge: what this process
+   * asks for from then on is not covered, so it is stored without being asked for again. Never rejects.
+   */
   readonly purge = async ({ selector, value, tag, soft }: AskedPurge): Promise<PurgeOutcome> => {
     const outcome = await this.#log.purge({ tag, soft });
     this.#report({ name: 'purged', selector, value, soft, notReached: outcome.notReached });
+    await this.#untilPassed(outcome.at);
     return outcome;
   };
 
@@ -71,5 +83,13 @@ export class Purges {
 
   close(): void {
     this.#log.close();
+  }
+
+  async #untilPassed(at: number): Promise<void> {
+    for (let waits = 0; waits < MOST_WAITS; waits++) {
+      const aheadMs = at - this.#now();
+      if (aheadMs < 0 || aheadMs > LONGEST_WAIT_MS) return;
+      await new Promise((resolve) => setTimeout(resolve, Math.floor(aheadMs) + 1));
+    }
   }
 }

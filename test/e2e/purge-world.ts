@@ -35,14 +35,6 @@ export async function purged(
   return JSON.parse(text);
 }
 
-/**
- * Until the millisecond of a purge has passed: an answer that is asked for within it is covered by the purge, and is
- * asked for again.
- */
-export async function untilPassed(at: number): Promise<void> {
-  await expect.poll(Date.now, { interval: 1 }).toBeGreaterThan(at);
-}
-
 /** Until an instance has followed so many records. */
 export async function untilFollowed(proxy: RunningProxy, records = 1): Promise<void> {
   await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(records);
@@ -70,14 +62,14 @@ export class PurgeWorld implements AsyncDisposable {
   }
 
   /**
-   * A proxy whose clock is by default that of Redis itself. An estimate of it is off by half a round trip: an answer
-   * that is asked for just after a purge could be dated before it, and would be asked for again.
+   * A proxy whose clock is by default that of Redis itself.
    */
-  async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
+  async addProxy(now: () => number = Date.now, monotonic = () => performance.now()): Promise<RunningProxy> {
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       env: { REDIS_URL: this.redis.url },
       now,
+      monotonic,
       overrides: {
         redis: PATIENT_REDIS,
         // On a busy machine the requests for one key can come more than the default of 1 s apart.

@@ -3,7 +3,7 @@ import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.t
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { parseCacheStatus } from './cache-status.ts';
-import { ask, PurgeWorld, purged, untilFollowed, untilPassed } from './purge-world.ts';
+import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';
 import { targetOf } from './questions.ts';
 
 let world: PurgeWorld;
@@ -63,7 +63,7 @@ describe('a purge over two instances', () => {
       await ask(one, target, { headers });
       expect([target, (await ask(one, target, { headers })).cache['hit']]).toEqual([target, true]);
       const before = world.indexer.requests.total;
-      await untilPassed((await purged(one, body)).at);
+      await purged(one, body);
       expect([target, (await ask(one, target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
       expect(world.indexer.requests.total).toBe(before + 1);
     }
@@ -143,6 +143,22 @@ describe('a purge over two instances', () => {
     },
   );
 
+  it.each([-3, 0, 3])(
+    'is answered when its instant has passed, so what is requested then is asked for once, by a clock %i ms ahead',
+    async (aheadMs) => {
+      const skewed = await world.addProxy(() => Date.now() + aheadMs);
+      for (const soft of [false, true]) {
+        await ask(skewed, world.blockSet());
+        const { at } = await purged(skewed, { seqno: world.seqno, soft });
+        expect(Date.now() + aheadMs).toBeGreaterThan(at);
+        world.indexer.requests.reset();
+        expect((await ask(skewed, world.blockSet())).cache).toMatchObject(soft ? { hit: true } : { stored: true });
+        await expect.poll(async () => (await ask(skewed, world.blockSet())).cache['ttl']).toBeGreaterThan(0);
+        expect(world.indexer.requests.total).toBe(1);
+      }
+    },
+  );
+
   it('leaves nothing to fall back on when the indexer fails', async () => {
     const target = world.blockSet();
     await known(target);
@@ -179,13 +195,31 @@ describe('a purge over two instances', () => {
       gate = world.indexer.hold();
     }
     await gate.arrived(1);
-    await untilPassed((await purged(one, { seqno: world.seqno })).at);
+    await purged(one, { seqno: world.seqno });
     const { answer: late } = await one.sendIn(target);
     gate.release();
     expect((await early).status).toBe(200);
     expect(parseCacheStatus((await early).headers['cache-status'])).toMatchObject({ detail: 'purged' });
     expect(parseCacheStatus((await late).headers['cache-status'])).toMatchObject({ fwd: 'miss', stored: true });
     expect(world.indexer.requests.total).toBe(4);
+  });
+
+  it('that comes when a load has used up nearly all its time gives it the whole time again', async () => {
+    let passedMs = 0;
+    const slow = await world.addProxy(Date.now, () => performance.now() + passedMs);
+    const target = world.blockSet();
+    let gate = world.indexer.hold();
+    const { answer } = await slow.sendIn(target);
+    await gate.arrived(1);
+    await purged(slow, { seqno: world.seqno });
+    // A lease lasts for `UPSTREAM_TIMEOUT`, 5 s, and 1 s more, of which 0.25 s are for the store.
+    passedMs = 5750;
+    gate.release();
+    gate = world.indexer.hold();
+    await gate.arrived(1);
+    gate.release();
+    expect((await answer).status).toBe(200);
+    expect((await ask(slow, target)).cache).toMatchObject({ hit: true });
   });
 
   it('holds for an instance that is started afterwards', async () => {

@@ -111,19 +111,6 @@ describe('a kept answer that is extended', () => {
     expect(freshnessOf(again, later)).toBe('fresh');
   });
 
-  test('is fresh for two minutes at most, so that no two regressed answers alone are believed', () => {
-    let again = anEntry({ askedAt: NOW, lifetime: 86_400_000 });
-    const regressed = { ...again, completeness: { ...again.completeness, rank: 0 } };
-    const verdicts = Array.from({ length: 6 }, () => {
-      const now = again.freshUntil;
-      const verdict = precedenceOver(again, { ...regressed, askedAt: now }, now);
-      again = extended(again, now);
-      expect(again.freshUntil).toBe(now + 120_000);
-      return verdict;
-    });
-    expect(verdicts).toEqual([...Array(5).fill('regressed'), 'replaces']);
-  });
-
   test('keeps its age and its bytes', () => {
     const { askedAt, forms, head } = extended(kept, later);
     expect({ askedAt, forms, head }).toEqual({ askedAt: kept.askedAt, forms: kept.forms, head: kept.head });

@@ -88,6 +88,14 @@ describe('a lease', () => {
     expect((await held()).remainingMs).toBe(LONGEST_MS - 250 - 40);
   });
 
+  test('that is restarted gives its load the whole time again', async () => {
+    const lease = await held();
+    vi.advanceTimersByTime(LONGEST_MS - 300);
+    expect(lease.remainingMs).toBe(50);
+    lease.restart();
+    expect(lease.remainingMs).toBe(LONGEST_MS - 250);
+  });
+
   test('is ended with the id that acquired it, whatever Redis answers', async () => {
     const [first, second] = [await held(), await held()];
     redis.otherwise = () => Promise.reject(new Error('lost'));
@@ -165,6 +173,22 @@ describe('the renewal of a lease', () => {
       [5000, token(), 5000, 1000],
       [5500, token(), 5500, 500],
     ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('sends the age of the load since its last restart', async () => {
+    const lease = await held();
+    renews();
+    await vi.advanceTimersByTimeAsync(5100);
+    lease.restart();
+    await vi.advanceTimersByTimeAsync(10 * LONGEST_MS);
+    const renewed = redis.renewals.map(([at, , ageMs, extensionMs]) => [at, ageMs, extensionMs]);
+    expect(renewed.slice(9, 12)).toEqual([
+      [5000, 5000, 1000],
+      [5500, 400, LEASE_MS],
+      [6000, 900, LEASE_MS],
+    ]);
+    expect(renewed.at(-1)).toEqual([11_000, 5900, 100]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { listSettings, loadSettings } from '../../../src/config/load.ts';
 import { unitEntries } from '../../support/deploy-files.ts';
 
-const SETTINGS = new Set([...listSettings().map(({ env }) => env), 'CONFIG_FILE']);
+const SETTINGS = new Set([...listSettings().map(({ env }) => env), 'CONFIG_FILE', 'NODE_OPTIONS']);
 
 describe.each(['systemd/toncache.service', 'systemd/toncache@.service'])('%s', (file) => {
   const entries = unitEntries(file);
   const value = (wanted: string) => entries.find(([name]) => name === wanted)?.[1] ?? '';
   const environment = Object.fromEntries(
-    value('Environment')
-      .replaceAll('%i', '9465')
-      .split(' ')
-      .map((pair) => pair.split('=', 2)),
+    entries
+      .filter(([name]) => name === 'Environment')
+      .flatMap(([, pairs]) => pairs.replaceAll('%i', '9465').split(' '))
+      .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
   );
 
   it('sets no variable that is not a setting, and values that toncache accepts', () => {

@@ -47,20 +47,27 @@ describe('whatever is purged,', () => {
     );
   });
 
-  test('no entry lives longer, and none is fresh after a purge of it', () => {
+  test('no entry lives longer, none is fresh that a purge covers, and none becomes better again with time', () => {
     const worth = { fresh: 3, 'stale-while-revalidate': 2, 'stale-if-error': 1, expired: 0 };
     fc.assert(
-      fc.property(fc.array(record), entries, fc.integer({ min: 1, max: 150 }), (given, entry, now) => {
-        const remaining = withAll(given).applyBans(entry);
-        const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
-        expect(left).toBeLessThanOrEqual(worth[freshnessOf(entry, now)]);
+      fc.property(fc.array(record), entries, fc.nat(150), fc.nat(20), (given, entry, first, later) => {
+        // Instants of purges may lie ahead of the clock: they include a margin for clocks that differ.
+        let now = first;
+        const records = withAll(given, () => now);
         const named = given.filter(
           ({ tag, soft }) => entry.key.split(' ').includes(tag) || (tag === EVERY_ENTRY && soft),
         );
         const purged = named.filter(({ at }) => at >= entry.askedAt);
-        if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
-        else if (purged.length === 0) expect(remaining).toBe(entry);
-        else if (purged.every(({ at }) => at <= now)) expect(left).toBeLessThan(3);
+        let most = 3;
+        for (now of [first, first + later]) {
+          const remaining = records.applyBans(entry);
+          const left = remaining === undefined ? 0 : worth[freshnessOf(remaining, now)];
+          expect(left).toBeLessThanOrEqual(Math.min(most, worth[freshnessOf(entry, now)]));
+          if (purged.some((one) => !one.soft)) expect(remaining).toBeUndefined();
+          else if (purged.length === 0) expect(remaining).toBe(entry);
+          else expect(left).toBeLessThan(3);
+          most = left;
+        }
       }),
       RUNS,
     );

@@ -6,8 +6,8 @@ export function someRecords({ tagsOf = (key: string) => key.split(' '), onEpoch 
 }
 
 /** Records after these purges, in their order. */
-export function withAll(given: readonly PurgeRecord[]): PurgeRecords {
-  const records = someRecords();
+export function withAll(given: readonly PurgeRecord[], now = Date.now): PurgeRecords {
+  const records = someRecords({ now });
   for (const record of given) records.apply(record);
   return records;
 }
