@@ -137,7 +137,10 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   return { handler, explain: explainWith({ epoch, cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
 }
 
-/** Each indexer has its own key: of two indexers of one chain, one may be hours behind. */
+/**
+ * Each indexer has its own key: of two indexers of one chain, one may be hours behind. `v2`: instances that know no
+ * `shownAt` use the key without it and store maxima there.
+ */
 function chainTimeKey(network: string, upstreamUrl: string): string {
-  return `toncache:chain-time:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
+  return `toncache:chain-time:v2:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
 }

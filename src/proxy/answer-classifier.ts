@@ -37,10 +37,10 @@ export class AnswerClassifier {
 
   /** The entry of an answer to `call`, whose key is `key`, or the failure that clients get. */
   classify(call: Call, key: string, answer: ReadAnswer): Classified | ProxyError {
-    const { random, chainTime, report } = this.#dependencies;
+    const { chainTime, report } = this.#dependencies;
     const operation = call.operation.name;
     const chainAt = chainTime.newestAt;
-    const classified = classifyAnswer(keyOf(call, key, answer), answer, { policies: this.#policies, chainAt }, random);
+    const classified = this.#classifyBy(chainAt, call, key, answer);
     if (!(classified instanceof ProxyError)) {
       chainTime.learn(classified.showsChainAt);
       this.#learnSeqno(call, answer);
@@ -62,8 +62,13 @@ export class AnswerClassifier {
   async upToDate(call: Call, key: string, { entry, answer, chainAt }: Classified): Promise<Entry> {
     const newestAt = await this.#dependencies.chainTime.upToDate();
     if (newestAt === chainAt) return entry;
-    const again = this.classify(call, key, answer);
+    const again = this.#classifyBy(newestAt, call, key, answer);
     return again instanceof ProxyError ? entry : again.entry;
+  }
+
+  #classifyBy(chainAt: number | undefined, call: Call, key: string, answer: ReadAnswer): ClassifiedAnswer | ProxyError {
+    const options = { policies: this.#policies, chainAt };
+    return classifyAnswer(keyOf(call, key, answer), answer, options, this.#dependencies.random);
   }
 
   #learnSeqno(call: Call, { status, facts }: ReadAnswer): void {

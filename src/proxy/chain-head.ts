@@ -22,9 +22,10 @@ const MARGIN_BLOCKS = 1000;
 const MARGIN_BLOCKS_PER_SECOND = 300;
 
 /**
- * For so long a block that an answer has shown counts, even if `masterchainInfo` names a lower head: replicas differ.
+ * For so long a block or a chain time that was shown counts, even if `masterchainInfo` names a lower head: replicas
+ * differ.
  */
-const SHOWN_HOLDS_MS = 60_000;
+export const SHOWN_HOLDS_MS = 60_000;
 
 /**
  * The head is asked for at most once in this time, in milliseconds. With each failure the time doubles, up to the

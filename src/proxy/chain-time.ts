@@ -1,3 +1,4 @@
+import { isHeld, type KnownChainTime, mergeKnown, NOTHING_KNOWN, shownBy } from './known-chain-time.ts';
 import { settledWithin } from './settled-within.ts';
 import type { SharedChainTime } from './shared-chain-time.ts';
 
@@ -28,17 +29,21 @@ const PAUSE_AFTER_ANOTHER_MS = 1000;
 /** The longest that an answer waits for the head, in milliseconds. */
 const LONGEST_WAIT_MS = 1000;
 
-/** A chain time further ahead of our clock is garbage. It must not be taken: no later one would ever replace it. */
+/** A chain time further ahead of our clock is garbage. */
 const FURTHEST_AHEAD_MS = 60 * 60_000;
 
 /**
  * The chain time: the newest time that the chain in the indexer is known to have reached. The age of transactions
- * counts from it, because an indexer that catches up commits hour-old transactions now. It only moves forward. If it is
- * older than the head, ages come out too small and lifetimes too short, but no answer is wrong.
+ * counts from it, because an indexer that catches up commits hour-old transactions now. If it is older than the head,
+ * ages come out too small and lifetimes too short, but no answer is wrong.
+ *
+ * Answers move it only forward, because most are about old transactions. The head moves it back if for 60 s nothing
+ * showed a time that is not older: then the indexer was set back to an older state. Replicas behind one address differ,
+ * so a time counts for 60 s after it was last shown.
  */
 export class ChainTime {
   readonly #dependencies: ChainTimeDependencies;
-  #newestAt = 0;
+  #known = NOTHING_KNOWN;
   /** When an answer last showed the head of the chain, by our clock. */
   #headSeenAt = 0;
   /** How far the head was behind our clock then. */
@@ -54,9 +59,13 @@ export class ChainTime {
     this.#dependencies = dependencies;
   }
 
-  /** Epoch milliseconds; `undefined` while nothing is known. */
+  /**
+   * Epoch milliseconds; `undefined` while nothing is known, or if the known time was not shown in the last 60 s: it may
+   * be too late, so {@link upToDate} is to be asked.
+   */
   get newestAt(): number | undefined {
-    return this.#newestAt === 0 ? undefined : this.#newestAt;
+    const now = this.#dependencies.now();
+    return isHeld(this.#knownBy(now), now) ? this.#known.newestAt || undefined : undefined;
   }
 
   /**
@@ -65,8 +74,8 @@ export class ChainTime {
    */
   learn(chainAt: number | undefined): void {
     const now = this.#dependencies.now();
-    if (chainAt === undefined || chainAt <= this.#newestAt || chainAt > now + FURTHEST_AHEAD_MS) return;
-    this.#newestAt = chainAt;
+    if (chainAt === undefined || chainAt < this.#known.newestAt || chainAt > now + FURTHEST_AHEAD_MS) return;
+    this.#merge({ newestAt: chainAt, shownAt: now });
     const lagMs = now - chainAt;
     if (this.#lagMs === undefined || lagMs > this.#lagMs + HEAD_HOLDS_MS) return;
     // Keep the smallest lag: an indexer that falls behind little by little must not go on counting as being at the head.
@@ -76,14 +85,15 @@ export class ChainTime {
 
   /**
    * The chain time, after asking for the head if no answer of the last 10 s showed it. Waits a second at most and never
-   * rejects: if nothing new is learned, it returns what was known before.
+   * rejects: if nothing new is learned, it returns what was known before, however long ago that was shown; `undefined`
+   * while nothing is known.
    */
   async upToDate(): Promise<number | undefined> {
     if (!this.#isHeadKnown()) {
       this.#update ??= this.#begin();
       await this.#update;
     }
-    return this.newestAt;
+    return this.#known.newestAt || undefined;
   }
 
   #begin(): Promise<unknown> {
@@ -94,25 +104,25 @@ export class ChainTime {
   }
 
   async #bringUpToDate(): Promise<void> {
-    const { now, askHead } = this.#dependencies;
-    if (isWithin(now() - this.#updated.at, this.#updated.pauseMs)) return;
-    this.#updated = { at: now(), pauseMs: HEAD_HOLDS_MS };
+    if (isWithin(this.#dependencies.now() - this.#updated.at, this.#updated.pauseMs)) return;
+    this.#updated = { at: this.#dependencies.now(), pauseMs: HEAD_HOLDS_MS };
     const mayAsk = await this.#share(true);
     if (this.#isHeadKnown()) return;
     if (!mayAsk) {
       // Another instance is asking: its answer will soon be in Redis.
-      this.#updated = { at: now(), pauseMs: PAUSE_AFTER_ANOTHER_MS };
+      this.#updated = { at: this.#dependencies.now(), pauseMs: PAUSE_AFTER_ANOTHER_MS };
       return;
     }
-    const headAt = await askHead();
-    if (headAt === undefined || headAt > now() + FURTHEST_AHEAD_MS) {
+    const headAt = await this.#dependencies.askHead();
+    const now = this.#dependencies.now();
+    if (headAt === undefined || headAt > now + FURTHEST_AHEAD_MS) {
       const pauseMs = Math.min(HEAD_HOLDS_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS);
-      this.#updated = { at: now(), pauseMs };
+      this.#updated = { at: now, pauseMs };
       return;
     }
     this.#failures = 0;
-    this.#newestAt = Math.max(this.#newestAt, headAt);
-    this.#learnHead(now(), now() - headAt);
+    this.#merge({ newestAt: headAt, shownAt: now });
+    this.#learnHead(now, now - headAt);
     void this.#share(false);
   }
 
@@ -125,24 +135,36 @@ export class ChainTime {
     this.#lagMs = lagMs;
   }
 
+  /** What is known, corrected if our clock was set back since. */
+  #knownBy(now: number): KnownChainTime {
+    this.#known = shownBy(now, this.#known);
+    return this.#known;
+  }
+
+  #merge({ newestAt, shownAt }: KnownChainTime): void {
+    const now = this.#dependencies.now();
+    this.#known = mergeKnown(this.#knownBy(now), shownBy(now, { newestAt, shownAt }));
+  }
+
   /**
    * Exchanges the chain time with the other instances. Returns whether this instance may ask the indexer, if it wants
    * to.
    */
   async #share(wantsToAsk: boolean): Promise<boolean> {
-    const { shared, now } = this.#dependencies;
+    const { shared } = this.#dependencies;
     if (shared === undefined) return true;
-    this.#sharedAt = now();
+    const now = this.#dependencies.now();
+    this.#sharedAt = now;
     const merged = await shared.exchange({
-      newestAt: this.#newestAt,
-      headSeenAt: this.#headSeenAt,
-      now: now(),
-      latestNewestAt: now() + FURTHEST_AHEAD_MS,
+      ...this.#knownBy(now),
+      headSeenAt: Math.min(this.#headSeenAt, now),
+      now,
+      latestNewestAt: now + FURTHEST_AHEAD_MS,
       askEveryMs: wantsToAsk ? HEAD_HOLDS_MS : 0,
     });
     if (merged === undefined) return true;
-    this.#newestAt = Math.max(this.#newestAt, merged.newestAt);
-    const headSeenAt = Math.min(merged.headSeenAt, now());
+    this.#merge(merged);
+    const headSeenAt = Math.min(merged.headSeenAt, this.#dependencies.now());
     if (headSeenAt > this.#headSeenAt) this.#learnHead(headSeenAt, headSeenAt - merged.newestAt);
     return merged.mayAsk;
   }

@@ -70,13 +70,13 @@ describe('the head of the chain', () => {
   const row = (ageMs: number) => ({ hash: 'x', now: Math.floor((world.now - ageMs) / 1000), mc_block_seqno: 7 });
 
   /** The children of ever another transaction. */
-  async function askForChildren(ageMs = HOUR_MS): Promise<Reply> {
+  async function askForChildren(ageMs = HOUR_MS, proxy = world.proxy): Promise<Reply> {
     const body = JSON.stringify({ transactions: [row(ageMs)] });
     const operation = 'adjacentTransactions';
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { operation, times: 1 });
     const target = old(someHash());
-    await world.ask(target);
-    return world.ask(target);
+    await world.ask(target, {}, proxy);
+    return world.ask(target, {}, proxy);
   }
 
   it('is asked for at most once in 10 s', async () => {
@@ -101,6 +101,10 @@ describe('the head of the chain', () => {
     // Old enough for the longest lifetime, by the known chain time.
     await askForChildren(20 * HOUR_MS);
     expect(world.headsAsked).toBe(1);
+    // Nothing has shown that chain time for more than a minute: the indexer may have been set back.
+    world.advance(1);
+    await askForChildren(20 * HOUR_MS);
+    expect(world.headsAsked).toBe(2);
   });
 
   it.each(DIALECTS)('is not asked for while clients ask for the newest masterchain blocks (%s)', async (dialect) => {
@@ -137,6 +141,8 @@ describe('the head of the chain', () => {
     await askForChildren(HOUR_MS - 100_000);
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 10 });
     expect(world.headsAsked).toBe(1);
+    world.advance(60_001);
+    expect((await askForChildren(HOUR_MS + 60_001)).cache).toMatchObject({ hit: true, ttl: 10 });
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
@@ -149,7 +155,7 @@ describe('the head of the chain', () => {
     const redis = new Redis(inject('redisUrl'));
     const isShared = async () => {
       const [key = ''] = await redis.keys(`toncache:chain-time:*:${world.network}`);
-      return Number(await redis.hget(key, 'toldAt')) > 0;
+      return Number(await redis.hget(key, 'headSeenAt')) > 0;
     };
     await expect.poll(isShared, { timeout: 20_000 }).toBe(true);
     redis.disconnect();
@@ -159,5 +165,25 @@ describe('the head of the chain', () => {
       expect((await world.ask(target, {}, proxy)).cache).toMatchObject({ hit: true, ttl: 360 });
     }
     expect(world.headsAsked).toBe(1);
+  });
+
+  it.each([
+    ['memory alone', 1],
+    ['memory alone', 12],
+    ['memory and Redis', 1],
+    ['memory and Redis', 12],
+  ] as const)('is believed a minute after the indexer was set back (%s, by %i h)', async (tiers, hours) => {
+    world = await World.start({ dialect: '1.3', tiers });
+    expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: expect.closeTo(360, -1) });
+    world.advance(60_001);
+    const behindMs = hours * HOUR_MS;
+    const last = { workchain: -1, seqno: 1, gen_utime: String(Math.floor((world.now - behindMs) / 1000)) };
+    const head: Fault = { kind: 'answer', status: 200, body: JSON.stringify({ last }) };
+    world.indexer.faults.inject(head, { operation: 'masterchainInfo' });
+    // What this chain has just committed is hours old by the clock.
+    for (const proxy of tiers === 'memory alone' ? [world.proxy] : [world.proxy, await world.addProxy(), world.proxy]) {
+      expect((await askForChildren(behindMs, proxy)).cache).toMatchObject({ hit: true, ttl: 1 });
+      world.advance(10_000);
+    }
   });
 });

@@ -1,35 +1,21 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { ChainTime } from '../../../src/proxy/chain-time.ts';
-import type { GivenChainTime, MergedChainTime, SharedChainTime } from '../../../src/proxy/shared-chain-time.ts';
+import { ScriptedChain } from '../../support/scripted-chain.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const START = 1_800_000_000_000;
+const { START } = ScriptedChain;
 
-let now: number;
-/** How far the indexer is behind our clock; `undefined`: it does not say. */
-let behindMs: number | undefined;
-let asks: number;
+let chain: ScriptedChain;
 
 beforeEach(() => {
-  now = START;
-  behindMs = 0;
-  asks = 0;
+  chain = new ScriptedChain();
 });
-
-function chainTime(shared?: SharedChainTime, askHead?: () => Promise<number | undefined>): ChainTime {
-  const head = async () => {
-    asks++;
-    return behindMs === undefined ? undefined : now - behindMs;
-  };
-  return new ChainTime({ askHead: askHead ?? head, shared, now: () => now });
-}
 
 describe('the newest chain time', () => {
   test('is unknown at first, and then the newest that any answer showed', () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     expect(time.newestAt).toBeUndefined();
     for (const [shown, newest] of [
       [undefined, undefined],
@@ -44,119 +30,119 @@ describe('the newest chain time', () => {
   });
 
   test('is never a time that no chain can have reached', async () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     time.learn(START - HOUR);
     for (const absurd of [START + DAY, 1e300, Number.POSITIVE_INFINITY]) time.learn(absurd);
     expect(time.newestAt).toBe(START - HOUR);
-    behindMs = -DAY;
+    chain.behindMs = -DAY;
     expect(await time.upToDate()).toBe(START - HOUR);
   });
 
   test('may be a little ahead of our clock, because our clock can be slow', () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     time.learn(START + 10 * MINUTE);
     expect(time.newestAt).toBe(START + 10 * MINUTE);
   });
 
   test('does not go back when the head does, as with replicas behind one address', async () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     time.learn(START - MINUTE);
-    behindMs = HOUR;
+    chain.behindMs = HOUR;
     expect(await time.upToDate()).toBe(START - MINUTE);
   });
 });
 
 describe('the head is asked for', () => {
   test('when no chain time is known', async () => {
-    const time = chainTime();
-    behindMs = HOUR;
+    const time = chain.chainTime();
+    chain.behindMs = HOUR;
     expect(await time.upToDate()).toBe(START - HOUR);
-    expect(asks).toBe(1);
+    expect(chain.asks).toBe(1);
   });
 
   test('at most once in 10 s', async () => {
-    const time = chainTime();
-    for (now = START; now < START + 30 * SECOND; now += 100) await time.upToDate();
-    expect(asks).toBe(3);
+    const time = chain.chainTime();
+    for (chain.now = START; chain.now < START + 30 * SECOND; chain.now += 100) await time.upToDate();
+    expect(chain.asks).toBe(3);
   });
 
   test('once for all requests that need it at the same time', async () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     expect(await Promise.all(Array.from({ length: 50 }, () => time.upToDate()))).toEqual(Array(50).fill(START));
-    expect(asks).toBe(1);
+    expect(chain.asks).toBe(1);
   });
 
   test('not while answers show it, however far the indexer is behind', async () => {
-    const time = chainTime();
-    behindMs = HOUR;
+    const time = chain.chainTime();
+    chain.behindMs = HOUR;
     await time.upToDate();
-    for (; now < START + 10 * MINUTE; now += SECOND) {
-      time.learn(now - HOUR);
-      expect(await time.upToDate()).toBe(now - HOUR);
+    for (; chain.now < START + 10 * MINUTE; chain.now += SECOND) {
+      time.learn(chain.now - HOUR);
+      expect(await time.upToDate()).toBe(chain.now - HOUR);
     }
-    expect(asks).toBe(1);
+    expect(chain.asks).toBe(1);
   });
 
   test('not while answers show that the indexer catches up', async () => {
-    const time = chainTime();
-    behindMs = HOUR;
+    const time = chain.chainTime();
+    chain.behindMs = HOUR;
     await time.upToDate();
-    for (; now < START + 5 * MINUTE; now += SECOND) {
-      time.learn(START - HOUR + (now - START) * 10);
+    for (; chain.now < START + 5 * MINUTE; chain.now += SECOND) {
+      time.learn(START - HOUR + (chain.now - START) * 10);
       await time.upToDate();
     }
-    expect(asks).toBe(1);
+    expect(chain.asks).toBe(1);
   });
 
   test('although answers show newer and newer times, when those are far in the past', async () => {
-    const time = chainTime();
-    for (; now < START + MINUTE; now += SECOND) {
-      time.learn(START - 300 * DAY + (now - START) * 100);
+    const time = chain.chainTime();
+    for (; chain.now < START + MINUTE; chain.now += SECOND) {
+      time.learn(START - 300 * DAY + (chain.now - START) * 100);
       await time.upToDate();
     }
-    expect(asks).toBe(6);
+    expect(chain.asks).toBe(6);
   });
 
   test('although answers show newer and newer times, when they fall behind little by little', async () => {
-    const time = chainTime();
-    for (; now < START + 10 * MINUTE; now += SECOND) {
-      time.learn(START + (now - START) / 2);
-      expect(now - ((await time.upToDate()) ?? 0)).toBeLessThanOrEqual(20 * SECOND);
+    const time = chain.chainTime();
+    for (; chain.now < START + 10 * MINUTE; chain.now += SECOND) {
+      time.learn(START + (chain.now - START) / 2);
+      expect(chain.now - ((await time.upToDate()) ?? 0)).toBeLessThanOrEqual(20 * SECOND);
     }
   });
 
   test('less and less often when the indexer cannot say it, down to once a minute', async () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     time.learn(START - DAY);
-    behindMs = undefined;
+    chain.behindMs = undefined;
     const askedAt: number[] = [];
-    for (; now < START + 4 * MINUTE; now += 500) {
-      const before = asks;
+    for (; chain.now < START + 4 * MINUTE; chain.now += 500) {
+      const before = chain.asks;
       expect(await time.upToDate()).toBe(START - DAY);
-      if (asks > before) askedAt.push((now - START) / SECOND);
+      if (chain.asks > before) askedAt.push((chain.now - START) / SECOND);
     }
     expect(askedAt).toEqual([0, 10, 30, 70, 130, 190]);
-    behindMs = 0;
-    for (const until = now + 75 * SECOND; now < until; now += 500) await time.upToDate();
-    behindMs = undefined;
-    asks = 0;
-    for (const until = now + 25 * SECOND; now < until; now += 500) await time.upToDate();
-    expect(asks).toBe(2);
+    chain.behindMs = 0;
+    for (const until = chain.now + 75 * SECOND; chain.now < until; chain.now += 500) await time.upToDate();
+    chain.behindMs = undefined;
+    chain.asks = 0;
+    for (const until = chain.now + 25 * SECOND; chain.now < until; chain.now += 500) await time.upToDate();
+    expect(chain.asks).toBe(2);
   });
 
   test('again when our clock was set back', async () => {
-    const time = chainTime();
+    const time = chain.chainTime();
     await time.upToDate();
-    now -= DAY;
+    chain.now -= DAY;
     await time.upToDate();
-    expect(asks).toBe(2);
+    expect(chain.asks).toBe(2);
   });
 
   test('and waited for no longer than a second; a later answer is used then', async () => {
     vi.useFakeTimers();
     try {
       const { promise, resolve } = Promise.withResolvers<number>();
-      const time = chainTime(undefined, () => promise);
+      const time = chain.chainTime(undefined, () => promise);
       time.learn(START - DAY);
       const waiting = time.upToDate();
       await vi.advanceTimersByTimeAsync(999);
@@ -174,73 +160,5 @@ describe('the head is asked for', () => {
     } finally {
       vi.useRealTimers();
     }
-  });
-});
-
-describe('with other instances', () => {
-  let given: GivenChainTime[];
-  let merged: MergedChainTime | undefined;
-  const shared: SharedChainTime = {
-    exchange: async (known) => {
-      given.push(known);
-      return merged;
-    },
-  };
-
-  beforeEach(() => {
-    given = [];
-    merged = undefined;
-  });
-
-  test('the head is not asked for when one of them has just asked', async () => {
-    merged = { newestAt: START - HOUR, headSeenAt: START - 5 * SECOND, mayAsk: false };
-    const time = chainTime(shared);
-    expect(await time.upToDate()).toBe(START - HOUR);
-    expect(asks).toBe(0);
-  });
-
-  test('only one at a time asks, and the others look for its answer a second later', async () => {
-    merged = { newestAt: START - DAY, headSeenAt: START - HOUR, mayAsk: false };
-    const time = chainTime(shared);
-    expect(await time.upToDate()).toBe(START - DAY);
-    await time.upToDate();
-    expect(given).toHaveLength(1);
-    now += SECOND;
-    merged = { newestAt: START, headSeenAt: START + 200, mayAsk: false };
-    expect(await time.upToDate()).toBe(START);
-    expect(asks).toBe(0);
-  });
-
-  test('the answer is shared with the others', async () => {
-    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
-    behindMs = MINUTE;
-    await chainTime(shared).upToDate();
-    expect(asks).toBe(1);
-    expect(given.map(({ newestAt, headSeenAt, askEveryMs }) => [newestAt, headSeenAt, askEveryMs])).toEqual([
-      [0, 0, 10 * SECOND],
-      [START - MINUTE, START, 0],
-    ]);
-  });
-
-  test('times in answers are shared with the others, at most once in 10 s', async () => {
-    merged = { newestAt: 0, headSeenAt: 0, mayAsk: true };
-    const time = chainTime(shared);
-    await time.upToDate();
-    given = [];
-    for (; now < START + 35 * SECOND; now += 400) time.learn(now);
-    expect(given).toHaveLength(3);
-    expect(given.every(({ askEveryMs }) => askEveryMs === 0)).toBe(true);
-  });
-
-  test('each asks by itself without Redis', async () => {
-    const time = chainTime(shared);
-    expect(await time.upToDate()).toBe(START);
-    expect(asks).toBe(1);
-  });
-
-  test('a clock that is ahead of ours does no harm', async () => {
-    merged = { newestAt: START, headSeenAt: START + 30 * SECOND, mayAsk: false };
-    const time = chainTime(shared);
-    expect(await time.upToDate()).toBe(START);
   });
 });
