@@ -24,6 +24,6 @@ USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
   CMD ["node", "dist/healthcheck.js"]
-# Without the option V8's young generation takes up to 100 MiB more, for no gain (docs/benchmarks.md).
+# Without the option V8's young generation takes up to 100 MiB more (docs/benchmarks.md).
 ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/cli/main.js"]
 CMD ["start"]
