@@ -38,8 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run truth': 'a step of .ci/run',
   'npm run truth -- --minutes 10 --faults all': 'takes ten minutes; .ci/run runs it with fewer',
   'npm run truth -- --stream': 'takes 20 s; .ci/run runs it with a fault of the stream',
-  'npm run truth -- --minutes 2 --seed 14 --faults redis-killed': 'takes two minutes; .ci/run runs it with fewer',
-  'npm run truth -- --minutes 8 --seed 14': 'takes eight minutes; .ci/run runs it with fewer',
+  'npm run truth -- --minutes 10 --seed 14 --stream --faults redis-killed':
+    'takes ten minutes; .ci/run runs it with fewer',
   'npm run truth -- --minutes 1 --seed 14': 'takes a minute; .ci/run runs it with fewer',
   'npm test -- test/e2e/stream.test.ts': 'one of the tests that this test is run with',
   'npm run bench:workload': 'takes minutes of the whole machine',
