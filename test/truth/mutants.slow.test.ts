@@ -42,8 +42,8 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'a stale answer is served as a fresh one',
     finding: 'lie',
     file: 'instants.ts',
-    from: "if (now < instants.freshUntil) return 'fresh';",
-    to: "if (now < usableUntil(instants)) return 'fresh';",
+    from: "if (now < freshUntil) return 'fresh';",
+    to: "if (now < freshUntil + Math.max(staleWhileRevalidate, staleIfError)) return 'fresh';",
   },
   {
     rule: 'one spelling of a hash gets the key of another hash',
