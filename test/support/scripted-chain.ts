@@ -1,6 +1,12 @@
 import { ChainTime } from '../../src/proxy/chain-time.ts';
 import type { SharedChainTime } from '../../src/proxy/shared-chain-time.ts';
 
+/** In milliseconds, as all times of a chain are. */
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
 /** An indexer's head and a clock, both moved by the test alone, for a `ChainTime`. */
 export class ScriptedChain {
   /** When `now` begins, epoch milliseconds. */

@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ChainTime } from '../../../src/proxy/chain-time.ts';
-import { ScriptedChain } from '../../support/scripted-chain.ts';
+import { DAY, HOUR, MINUTE, ScriptedChain, SECOND } from '../../support/scripted-chain.ts';
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const { START } = ScriptedChain;
 
 let chain: ScriptedChain;

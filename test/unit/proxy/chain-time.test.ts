@@ -1,10 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { ScriptedChain } from '../../support/scripted-chain.ts';
+import { DAY, HOUR, MINUTE, ScriptedChain, SECOND } from '../../support/scripted-chain.ts';
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const { START } = ScriptedChain;
 
 let chain: ScriptedChain;
