@@ -45,6 +45,19 @@ describe('an answer is stretched to 2 s', () => {
   });
 
   test.each([
+    ['without an event', () => {}],
+    ['after an event', () => stream.event(account(1))],
+  ])('and is a fallback until the instant at which it would be none without the stream, %s', (_, happens) => {
+    const kept = stretched();
+    vi.advanceTimersByTime(100);
+    happens();
+    vi.advanceTimersByTime(2299);
+    expect(stream.freshness(kept)).toBe('stale-if-error');
+    vi.advanceTimersByTime(1);
+    expect(stream.freshness(kept)).toBe('expired');
+  });
+
+  test.each([
     ['some of its changes are not announced', { isAnnounced: false }],
     ['it lists what is not acknowledged', { accounts: [account(7)] }],
   ])('but not when %s', (_, said) => {
