@@ -3,7 +3,7 @@ import type { Entry } from '../../../src/cache/entry.ts';
 import type { Purges } from '../../../src/cache/tiered-cache.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { EventHub } from '../../../src/event-hub.ts';
-import { freshnessOf } from '../../../src/instants.ts';
+import { freshnessOf, usableUntil } from '../../../src/instants.ts';
 import { openStream } from '../../../src/open-stream.ts';
 import type { StreamEvent } from '../../../src/stream/events.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
@@ -144,6 +144,12 @@ export class StreamUnderTest implements Disposable {
   freshMs(entry: Entry): number {
     const left = this.#bans.applyBans(entry);
     return left === undefined ? 0 : left.freshUntil - left.askedAt;
+  }
+
+  /** For how long an entry is of use if nothing happens, as a fallback at the end. */
+  usableMs(entry: Entry): number {
+    const left = this.#bans.applyBans(entry);
+    return left === undefined ? 0 : usableUntil(left) - left.askedAt;
   }
 
   event(...names: readonly string[]): void {
