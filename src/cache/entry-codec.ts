@@ -135,7 +135,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     answerClass: String(answerClass),
     maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
   };
-  // V8 keeps a whole number in place if it was rounded, whatever it was read as.
+  // Rounded, because V8 allocates memory for a number that was read as a double, even if it is whole.
   const duration = (at: number) => Math.round(bytes.readDoubleBE(at));
   const fields = {
     key,

@@ -118,8 +118,8 @@ export class PurgeRecords {
       if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;
       softAt = Math.min(softAt, this.#softAtOf(tag, entry.askedAt));
     }
-    // The instant of a purge lies in the future here for the first milliseconds, by the margin for clocks that differ. The
-    // lifetime ends now meanwhile.
+    // The instant of a purge lies in the future for some milliseconds, because of the margin for clocks that differ. Until
+    // then the lifetime ends now.
     const endsAt = softAt === Number.POSITIVE_INFINITY ? softAt : Math.min(softAt, this.#dependencies.now());
     if (endsAt < entry.freshUntil) return { ...entry, freshUntil: endsAt };
     this.#untouched.add(entry);
