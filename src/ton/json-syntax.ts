@@ -92,6 +92,19 @@ export function passColon(text: Uint8Array, start: number): number {
 
 /** Passes one value with all that it contains, at any depth. */
 export function passValue(text: Uint8Array, start: number): number {
+  const at = toNext(text, start);
+  const first = text[at];
+  return first === LIST || first === OBJECT ? passNested(text, at) : passScalar(text, at, first);
+}
+
+/** Passes a string, a number or a word. */
+function passScalar(text: Uint8Array, start: number, first: number | undefined): number {
+  if (first === QUOTE) return passString(text, start);
+  return first === T || first === F || first === N ? passWord(text, start, first) : passNumber(text, start);
+}
+
+/** Passes a list or an object. Not by recursion, because the sender decides how deep it is. */
+function passNested(text: Uint8Array, start: number): number {
   /** The open lists (`false`) and objects (`true`), the innermost last. */
   const open: boolean[] = [];
   let isObject = false;
@@ -99,9 +112,7 @@ export function passValue(text: Uint8Array, start: number): number {
   for (;;) {
     at = toNext(text, at);
     const first = text[at];
-    if (first === QUOTE) {
-      at = passString(text, at);
-    } else if (first === LIST || first === OBJECT) {
+    if (first === LIST || first === OBJECT) {
       at = toNext(text, at + 1);
       if (text[at] !== (first === LIST ? LIST_END : OBJECT_END)) {
         isObject = first === OBJECT;
@@ -111,7 +122,7 @@ export function passValue(text: Uint8Array, start: number): number {
       }
       at++;
     } else {
-      at = first === T || first === F || first === N ? passWord(text, at, first) : passNumber(text, at);
+      at = passScalar(text, at, first);
     }
     // Pass what follows a value: the ends of the lists and objects that end with it, then a comma.
     for (;;) {
@@ -121,7 +132,8 @@ export function passValue(text: Uint8Array, start: number): number {
       if (byte === COMMA) break;
       if (byte !== (isObject ? OBJECT_END : LIST_END)) throw NOT_JSON;
       open.pop();
-      isObject = open[open.length - 1] === true;
+      // An index of -1 would cost more than all the rest of this.
+      isObject = open.length > 0 && open[open.length - 1] === true;
     }
     if (isObject) at = passName(text, at);
   }
