@@ -2,7 +2,12 @@ import type { Backlog, Waiter } from './backlog.ts';
 import type { EntryRequest, Pass } from './guard.ts';
 import { HeldSlots } from './held-slots.ts';
 import { isAnswer, isGivenUp, type Outcome, type Refusal } from './outcome.ts';
-import { SendingGuards, type SendingGuardsDependencies, type SendingGuardsOptions } from './sending-guards.ts';
+import {
+  type Passed,
+  SendingGuards,
+  type SendingGuardsDependencies,
+  type SendingGuardsOptions,
+} from './sending-guards.ts';
 import type { Slots } from './slots.ts';
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
@@ -11,10 +16,15 @@ export interface Ticket {
    * To be awaited right before the request is sent: waits for the rate limit and asks memory and guards once more. With
    * any result but `go`, the ticket has ended.
    */
-  send(): Promise<'go' | 'abandoned' | Refusal>;
+  send(): Sent | Promise<Sent>;
   /** `retryAfter`: the header that came with `rate-limited`. */
   end(outcome: Outcome, retryAfter?: string): void;
 }
+
+/** What came of a request to enter. */
+export type Entered = Ticket | Refusal | 'abandoned';
+
+type Sent = 'go' | 'abandoned' | Refusal;
 
 export interface AdmissionDependencies extends SendingGuardsDependencies {
   readonly slots: Slots;
@@ -90,7 +100,7 @@ export class Admission {
   }
 
   /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
-  async enter(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
+  enter(request: EntryRequest): Entered | Promise<Entered> {
     const { slots } = this.#dependencies;
     const { operation, signal } = request;
     if (signal.aborted) return 'abandoned';
@@ -115,11 +125,11 @@ export class Admission {
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
   }
 
-  #wait(request: EntryRequest): Promise<Ticket | Refusal | 'abandoned'> {
+  #wait(request: EntryRequest): Promise<Entered> {
     const { backlog } = this.#dependencies;
     const { operation, priority, signal } = request;
     return new Promise((resolve) => {
-      const leave = (outcome: Ticket | Refusal | 'abandoned') => {
+      const leave = (outcome: Entered) => {
         this.#waiters.delete(request);
         signal.removeEventListener('abort', onAbort);
         resolve(outcome);
@@ -158,8 +168,7 @@ export class Admission {
         this.#release(operation);
       }
     };
-    const send: Ticket['send'] = async () => {
-      const passes = await this.#sendingGuards.pass(request);
+    const begin = (passes: Passed): Sent => {
       if (passes === 'abandoned' || 'reason' in passes) {
         end('unsent');
         return passes;
@@ -172,6 +181,10 @@ export class Admission {
       sent = { passes, at: now() };
       this.#inFlight++;
       return 'go';
+    };
+    const send: Ticket['send'] = () => {
+      const passes = this.#sendingGuards.pass(request);
+      return passes instanceof Promise ? passes.then(begin) : begin(passes);
     };
     return { send, end };
   }

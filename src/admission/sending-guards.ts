@@ -16,6 +16,9 @@ export interface SendingGuardsOptions {
   readonly patienceMs: number;
 }
 
+/** The passes to be ended with the request, or why it is not sent. */
+export type Passed = readonly Pass[] | 'abandoned' | Refusal;
+
 /**
  * What may keep a request from being sent, beside the slots: memory, pause, circuit breaker and rate limit. They are
  * asked twice: on arrival, without taking anything, and right before the request is sent.
@@ -42,11 +45,17 @@ export class SendingGuards {
     return waitMs > this.#patienceMs ? { reason: 'rate-limit', retryAfterMs: waitMs } : undefined;
   }
 
-  /** Waits for the rate limit, and returns the passes of the other guards. Nothing is taken when it is refused. */
-  async pass(request: EntryRequest): Promise<readonly Pass[] | 'abandoned' | Refusal> {
+  /**
+   * The passes of the guards, once the rate limit lets the request go; at once where the rate is not limited. Nothing is
+   * taken when it is refused.
+   */
+  pass(request: EntryRequest): Passed | Promise<Passed> {
     if (request.signal.aborted) return 'abandoned';
     const rate = this.#rateFor(request);
-    if (rate === undefined) return this.#takePasses(request);
+    return rate === undefined ? this.#takePasses(request) : this.#passInTurn(request, rate);
+  }
+
+  async #passInTurn(request: EntryRequest, rate: RateLimit): Promise<Passed> {
     const closed = this.refusal(request);
     if (closed !== undefined) return closed;
     const taken = await rate.take(request.signal, this.#patienceMs);

@@ -84,10 +84,14 @@ export class TieredCache {
     return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
-  /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. */
-  async lookUp(key: string): Promise<Lookup> {
-    const { redis, purges } = this.#dependencies;
-    if (redis === undefined) return this.lookInMemory(key);
+  /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
+  lookUp(key: string): Lookup | Promise<Lookup> {
+    const { redis } = this.#dependencies;
+    return redis === undefined ? this.lookInMemory(key) : this.#lookUpBoth(redis, key);
+  }
+
+  async #lookUpBoth(redis: SharedTier, key: string): Promise<Lookup> {
+    const { purges } = this.#dependencies;
     // A purge of all only changes the epoch in the keys. This key has the epoch from before the read, so purges had to
     // be known then.
     const wasCurrent = purges.isCurrent;

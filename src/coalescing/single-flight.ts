@@ -142,8 +142,7 @@ export class SingleFlight<T> {
       outcome: undefined,
     };
     this.#active.set(key, flight);
-    // Called in the executor, so that a synchronous throw becomes a rejection.
-    new Promise<T>((resolve) => resolve(load(own))).then(
+    settled(() => load(own)).then(
       (value) => this.#land(key, flight, { value }, this.#dependencies.failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
@@ -169,6 +168,15 @@ export class SingleFlight<T> {
   /** Removes a flight, unless a newer flight of the key has taken its place. */
   #forget(key: string, flight: Active<T>): void {
     if (this.#active.get(key) === flight) this.#active.delete(key);
+  }
+}
+
+/** What was promised. A synchronous throw becomes a rejection; `Promise.try` would make a second promise. */
+function settled<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return load();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -73,9 +73,17 @@ export class OperationAnswers {
     };
     const answer = this.#dependencies.handle({ ...asked, openWait });
     if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
-    return answer
-      .finally(() => this.closeWait(wait, client))
-      .then((landed) => this.#message(landed, asked, client, mayAskAgain));
+    // Not `finally` and `then`, which make four promises more.
+    return answer.then(
+      (landed) => {
+        this.closeWait(wait, client);
+        return this.#message(landed, asked, client, mayAskAgain);
+      },
+      (error: unknown) => {
+        this.closeWait(wait, client);
+        throw error;
+      },
+    );
   }
 
   /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */

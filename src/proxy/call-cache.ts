@@ -32,11 +32,14 @@ export class CallCache {
    * See {@link TieredCache.lookUp}: asks for both keys at once. The stamp is that of the call's own key, because the
    * lease is for that key.
    */
-  async lookUp(call: Call, key: string): Promise<Lookup> {
+  lookUp(call: Call, key: string): Lookup | Promise<Lookup> {
+    const own = this.#cache.lookUp(key);
     const shortKey = this.#shortKeyOf(call, key);
-    if (shortKey === undefined) return this.#cache.lookUp(key);
-    const [found, list] = await Promise.all([this.#cache.lookUp(key), this.#cache.lookUp(shortKey)]);
-    return { ...better(found, list), stamp: found.stamp };
+    if (shortKey === undefined) return own;
+    const list = this.#cache.lookUp(shortKey);
+    // Without Redis, where there are no stamps.
+    if (!(own instanceof Promise || list instanceof Promise)) return better(own, list);
+    return Promise.all([own, list]).then(([found, other]) => ({ ...better(found, other), stamp: found.stamp }));
   }
 
   /** See {@link TieredCache.lookForFallback}. */

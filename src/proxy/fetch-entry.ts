@@ -1,6 +1,5 @@
-import type { Admission, Ticket } from '../admission/admission.ts';
+import type { Admission, Entered, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
-import type { Outcome } from '../admission/outcome.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/held-lease.ts';
@@ -63,8 +62,10 @@ export type Fetched =
       readonly stored: StoreOutcome['outcome'];
     };
 
-/** An answer that may be cached. */
+/** An answer that may be cached, whose ticket has not ended. */
 interface Obtained extends Classified {
+  /** Ends the ticket; further calls do nothing. */
+  readonly endTicket: () => void;
   /** See {@link PushedFreshness.mark}. */
   readonly mark: number;
 }
@@ -96,9 +97,9 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      // Store in the turn in which the ticket ended, if possible: whoever gets the slot looks into memory then.
-      const entry = result.gainsByChainTime ? await classifier.upToDate(call, request.key, result) : result.entry;
-      return this.#store(fetch, { ...result, entry });
+      if (!result.gainsByChainTime) return this.#storeFirst(fetch, result);
+      result.endTicket();
+      return this.#store(fetch, { ...result, entry: await classifier.upToDate(call, request.key, result) });
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -126,6 +127,7 @@ export class EntryFetcher {
       if (!(result instanceof ProxyError)) {
         // A request that came after the purge must not get an answer that was asked for before it.
         if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
+        result.endTicket();
       } else if (result.code === 'upstream-rate-limited') {
         return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
       } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
@@ -135,12 +137,12 @@ export class EntryFetcher {
     }
   }
 
-  #ticket(call: Call, entered: Awaited<ReturnType<Admission['enter']>>): Ticket | ProxyError {
+  #ticket(call: Call, entered: Entered): Ticket | ProxyError {
     if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
     return 'reason' in entered ? this.#shed(call, entered) : entered;
   }
 
-  /** One request to the indexer; ends the ticket. */
+  /** One request to the indexer; ends the ticket if there is no answer that may be cached. */
   async #ask(
     { call, request, flight, lease, traceparent }: Fetch,
     ticket: Ticket,
@@ -155,23 +157,34 @@ export class EntryFetcher {
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
     const mark = this.#dependencies.pushed?.mark() ?? 0;
-    let outcome: Outcome = 'abandoned';
-    let retryAfter: string | undefined;
     try {
       const answer = await fetchTraced(this.#dependencies, call, traceparent, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      retryAfter = answer.retryAfter;
       const result = classifier.classify(call, request.key, await bodies.read(call, answer));
-      outcome = result instanceof ProxyError ? outcomeOf(result) : answer.status === 200 ? 'answered' : 'client-error';
-      return result instanceof ProxyError ? result : { ...result, mark };
+      if (result instanceof ProxyError) {
+        ticket.end(outcomeOf(result), answer.retryAfter);
+        return result;
+      }
+      const outcome = answer.status === 200 ? 'answered' : 'client-error';
+      return { ...result, mark, endTicket: () => ticket.end(outcome) };
     } catch (error) {
-      if (!(error instanceof ProxyError)) throw error;
+      if (!(error instanceof ProxyError)) {
+        ticket.end('abandoned');
+        throw error;
+      }
       const { code, cause } = error;
       report({ name: 'upstream-failed', operation, code, ms: monotonic() - startedAt, cause });
-      outcome = outcomeOf(error);
+      ticket.end(outcomeOf(error));
       return error;
+    }
+  }
+
+  /** Stores the answer before its slot goes to the next request, which looks into memory then. */
+  #storeFirst(fetch: Fetch, obtained: Obtained): Fetched {
+    try {
+      return this.#store(fetch, obtained);
     } finally {
-      ticket.end(outcome, retryAfter);
+      obtained.endTicket();
     }
   }
 

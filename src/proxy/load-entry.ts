@@ -125,18 +125,19 @@ export class EntryLoader {
     return acquired.landed();
   }
 
-  async #acquire(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Acquisition | undefined> {
+  #acquire(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Acquisition> | undefined {
     const { leases } = this.#dependencies;
     if (leases === undefined || found.stamp === undefined || budgetLeftMs <= 0) return undefined;
     return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
-  async #lookUp(call: Call, key: string): Promise<Look> {
+  #lookUp(call: Call, key: string): Look | Promise<Look> {
     const { cache, monotonic } = this.#dependencies;
     const { redisBudgetMs } = this.#options;
     const startedAt = monotonic();
-    const found = await cache.lookUp(call, key);
-    return { found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) };
+    const looked = cache.lookUp(call, key);
+    if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };
+    return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
   #failed(call: Call, key: string, error: ProxyError, found: Lookup): Load {

@@ -1,4 +1,5 @@
 import { isFinal } from './finality.ts';
+import { listedRows } from './listed-rows.ts';
 import { isSeqno } from './masterchain-seqno.ts';
 import type { Call } from './parse-call.ts';
 
@@ -12,9 +13,8 @@ const LONGEST_HEAD_BYTES = 64 * 1024;
  */
 export function chainTimeIn({ operation }: Call, body: unknown): number | undefined {
   if (operation.name === 'pendingTraces' || !isObject(body)) return undefined;
-  const rows = operation.lists.flatMap((list) => (Array.isArray(body[list]) ? (body[list] as unknown[]) : []));
   let newest: number | undefined;
-  for (const row of rows) {
+  for (const row of listedRows(operation, body)) {
     const at = isFinal(row) ? timeOf(row['now']) : isObject(row) ? timeOf(row['gen_utime']) : undefined;
     if (at !== undefined && at > (newest ?? 0)) newest = at;
   }

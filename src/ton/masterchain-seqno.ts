@@ -1,4 +1,5 @@
 import { isFinal } from './finality.ts';
+import { listedRows } from './listed-rows.ts';
 import type { Call } from './parse-call.ts';
 
 /** The body of the 404 that every version of the indexer sends for a seqno without a block. */
@@ -17,9 +18,8 @@ export function askedSeqno({ operation, request }: Call): number | undefined {
  */
 export function highestSeqnoIn({ operation }: Call, body: unknown): number | undefined {
   if (operation.name === 'pendingTraces' || !isObject(body)) return undefined;
-  const rows = operation.lists.flatMap((list) => (Array.isArray(body[list]) ? (body[list] as unknown[]) : []));
   let highest: number | undefined;
-  for (const row of rows) {
+  for (const row of listedRows(operation, body)) {
     const seqno = isFinal(row)
       ? row['mc_block_seqno']
       : isObject(row) && row['workchain'] === -1

@@ -125,7 +125,13 @@ export class UpstreamClient {
     const askedAt = this.#dependencies.now();
     const timeoutMs = Math.min(this.#options.timeoutMs, atMostMs);
     const endsAt = performance.now() + timeoutMs;
-    const answer = await this.#read(request, timeoutMs);
+    let answer: RawAnswer;
+    try {
+      answer = await this.#send(request, timeoutMs);
+    } catch (error) {
+      if (!this.#closed || (error instanceof ProxyError && error.code === 'upstream-timeout')) throw error;
+      throw shuttingDown(error);
+    }
     const encoding = header(answer, 'content-encoding');
     const body = encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#options.maxBodyBytes);
     // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
@@ -190,15 +196,10 @@ export class UpstreamClient {
     });
   }
 
-  async #read(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {
+  #send(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {
     const { maxBodyBytes } = this.#options;
     const sent = { path: this.#path(request), headers: this.#headers(request) };
-    try {
-      return await readAnswer({ dispatcher: this.#pool, onBytes: this.#onBytes }, sent, { timeoutMs, maxBodyBytes });
-    } catch (error) {
-      if (!this.#closed || (error instanceof ProxyError && error.code === 'upstream-timeout')) throw error;
-      throw shuttingDown(error);
-    }
+    return readAnswer({ dispatcher: this.#pool, onBytes: this.#onBytes }, sent, { timeoutMs, maxBodyBytes });
   }
 
   readonly #onBytes = (change: number): void => {

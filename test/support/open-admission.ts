@@ -67,7 +67,7 @@ export class Client {
 
   constructor(admission: Admission, { operation = 'any', priority = 'miss', key = 'key' }: ClientOptions = {}) {
     this.request = { operation, priority, key, signal: this.#leaving.signal };
-    void admission.enter(this.request).then((entered) => {
+    void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });
   }
@@ -87,7 +87,7 @@ export class Client {
   /** Waits until it may be sent, or is refused. */
   send(): void {
     this.isSending = true;
-    void this.ticket.send().then((sent) => {
+    void Promise.resolve(this.ticket.send()).then((sent) => {
       this.sent = sent;
     });
   }
