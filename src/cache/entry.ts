@@ -38,8 +38,8 @@ export interface Entry extends Instants {
 }
 
 /**
- * A new entry. One literal names all fields, because V8 then keeps them in the object itself: made by spreading, an
- * entry takes 28 bytes more (measured).
+ * A new entry, of these fields alone. One literal names all of them, because V8 then keeps them in the object itself: made
+ * by spreading, an entry takes 28 bytes more (measured).
  */
 export function newEntry(fields: Omit<Entry, 'watched'>): Entry {
   return {

@@ -14,18 +14,16 @@ type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback' |
  */
 export class CallCache {
   readonly #cache: Lookups;
-  /** What {@link shortListKey} gave for a call and its key. Remembered calls are asked for again and again. */
-  readonly #shortKeys = new WeakMap<Call, { readonly key: string; readonly shortKey: string }>();
 
   constructor(cache: Lookups) {
     this.#cache = cache;
   }
 
-  /** See {@link TieredCache.lookInMemory}. */
-  lookInMemory(call: Call, key: string): Lookup {
+  /** See {@link TieredCache.lookInMemory}. `shortKey`: what {@link shortListKey} gives, where it is known already. */
+  lookInMemory(call: Call, key: string, shortKey = shortListKey(call, key)): Lookup {
     const found = this.#cache.lookInMemory(key);
-    const shortKey = found.state === 'fresh' ? undefined : this.#shortKeyOf(call, key);
-    return shortKey === undefined ? found : better(found, this.#cache.lookInMemory(shortKey));
+    const isEnough = found.state === 'fresh' || shortKey === undefined;
+    return isEnough ? found : better(found, this.#cache.lookInMemory(shortKey));
   }
 
   /**
@@ -34,7 +32,7 @@ export class CallCache {
    */
   lookUp(call: Call, key: string): Lookup | Promise<Lookup> {
     const own = this.#cache.lookUp(key);
-    const shortKey = this.#shortKeyOf(call, key);
+    const shortKey = shortListKey(call, key);
     if (shortKey === undefined) return own;
     const list = this.#cache.lookUp(shortKey);
     // Without Redis, where there are no stamps.
@@ -45,22 +43,13 @@ export class CallCache {
   /** See {@link TieredCache.lookForFallback}. */
   lookForFallback(call: Call, key: string): Lookup {
     const found = this.#cache.lookForFallback(key);
-    const shortKey = this.#shortKeyOf(call, key);
+    const shortKey = shortListKey(call, key);
     return shortKey === undefined ? found : better(found, this.#cache.lookForFallback(shortKey));
   }
 
   /** See {@link TieredCache.isPurged}. */
   isPurged(entry: Entry): boolean {
     return this.#cache.isPurged(entry);
-  }
-
-  #shortKeyOf(call: Call, key: string): string | undefined {
-    const known = this.#shortKeys.get(call);
-    // A purge of everything changes the key of a call.
-    if (known?.key === key) return known.shortKey;
-    const shortKey = shortListKey(call, key);
-    if (shortKey !== undefined) this.#shortKeys.set(call, { key, shortKey });
-    return shortKey;
   }
 }
 

@@ -53,19 +53,18 @@ export function classifyAnswer(
   }
   const { askedAt, receivedAt } = answer;
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
-  const { maxAgeSeconds, gainsByChainTime, ...instants } = lifetime;
   const head = sharedHead({
     status,
     contentType: headerText(answer.contentType) ?? 'application/json',
     apiVersion,
     answerClass: finality.answerClass,
-    maxAgeSeconds,
+    maxAgeSeconds: lifetime.maxAgeSeconds,
   });
   const forms = formsOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
   const texts = { key: ownedText(key), etag: ownedText(etag) };
-  const entry = newEntry({ ...texts, head, forms, ...instants, completeness, regressedSince: undefined });
-  return { entry, showsChainAt, gainsByChainTime };
+  const entry = newEntry({ ...lifetime, ...texts, head, forms, completeness, regressedSince: undefined });
+  return { entry, showsChainAt, gainsByChainTime: lifetime.gainsByChainTime };
 }
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */

@@ -2,11 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { cacheKey } from './cache-key.ts';
 import type { Operation } from './operations.ts';
 import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
+import { shortListKey } from './short-list.ts';
 
 /** A call with its key. */
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
+  /** See {@link shortListKey}. */
+  readonly shortKey: string | undefined;
   /** For {@link CallMemo.remember}; `undefined` when the spelling is remembered already, or cannot be. */
   readonly unknownSpelling: string | undefined;
 }
@@ -60,7 +63,8 @@ export class CallMemo {
 
   #parse(operation: Operation, rawQuery: string, headers: RequestHeaders, unknownSpelling?: string): KeyedCall {
     const call = parseCall(operation, rawQuery, headers);
-    return { call, key: cacheKey(this.#network, this.#epoch, call), unknownSpelling };
+    const key = cacheKey(this.#network, this.#epoch, call);
+    return { call, key, shortKey: shortListKey(call, key), unknownSpelling };
   }
 
   #followEpoch(): void {
