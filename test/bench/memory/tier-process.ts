@@ -37,17 +37,22 @@ const forms = new FormMaker(
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: FIRST_SEQNO, historyBlocks: BLOCKS });
 chain.advanceTo(STARTED_AT + BLOCKS * 400);
 
-/** About so many KB of what the indexer lists: blocks where it is little, transactions where it is more. */
+/**
+ * Bodies of so many KB on average, of what the indexer lists: blocks where it is little, transactions where it is more.
+ * Each has the number of rows that brings the average nearest to it.
+ */
 function* bodies(): Generator<Buffer> {
   const rows = sizeKb < 4 ? blocks() : transactions();
   const name = sizeKb < 4 ? 'blocks' : 'transactions';
-  for (let next = 0; ; ) {
+  let next = 0;
+  for (let due = sizeKb * 1000; ; due += sizeKb * 1000) {
     const listed: string[] = [];
-    for (let bytes = 0; bytes < sizeKb * 1000 - 500; next = (next + 1) % rows.length) {
-      const row = rows[next] ?? '';
-      listed.push(row);
-      bytes += row.length + 1;
-    }
+    const left = () => due - `{"${name}":[${listed.join(',')}]}`.length;
+    do {
+      listed.push(rows[next] ?? '');
+      next = (next + 1) % rows.length;
+    } while (left() > (rows[next]?.length ?? 0) / 2);
+    due = left();
     yield Buffer.from(`{"${name}":[${listed.join(',')}]}`);
   }
 }
