@@ -13,8 +13,8 @@ import type { Slots } from './slots.ts';
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
   /**
-   * To be awaited right before the request is sent: waits for the rate limit and asks memory and guards once more. With
-   * any result but `go`, the ticket has ended.
+   * To be awaited right before the request is sent: asks memory and guards once more, after waiting for the rate
+   * limit if there is one. With any result but `go`, the ticket has ended.
    */
   send(): Sent | Promise<Sent>;
   /** `retryAfter`: the header that came with `rate-limited`. */

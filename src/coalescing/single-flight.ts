@@ -142,7 +142,7 @@ export class SingleFlight<T> {
       outcome: undefined,
     };
     this.#active.set(key, flight);
-    settled(() => load(own)).then(
+    begun(() => load(own)).then(
       (value) => this.#land(key, flight, { value }, this.#dependencies.failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
@@ -171,8 +171,8 @@ export class SingleFlight<T> {
   }
 }
 
-/** What was promised. A synchronous throw becomes a rejection; `Promise.try` would make a second promise. */
-function settled<T>(load: () => Promise<T>): Promise<T> {
+/** The promise of a load. A synchronous throw becomes a rejection; `Promise.try` would make a second promise. */
+function begun<T>(load: () => Promise<T>): Promise<T> {
   try {
     return load();
   } catch (error) {

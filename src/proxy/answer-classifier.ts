@@ -55,12 +55,19 @@ export class AnswerClassifier {
   }
 
   /**
-   * The entry of an answer that gains by chain time, by the newest one: the head of the chain is asked for, at most once
-   * in 10 s. To be awaited when the ticket has ended: this wait must neither hold a slot nor count as
-   * the indexer's latency.
+   * The entry of an answer by the newest chain time, if it gains by that. Then the head of the chain is asked for, at
+   * most once in 10 s: this wait must neither hold a slot nor count as the indexer's latency. At once if the head is
+   * known.
    */
-  async upToDate(call: Call, key: string, { entry, answer, chainAt }: Classified): Promise<Entry> {
-    const newestAt = await this.#dependencies.chainTime.upToDate();
+  upToDate(call: Call, key: string, classified: Classified): Entry | Promise<Entry> {
+    if (!classified.gainsByChainTime) return classified.entry;
+    const newestAt = this.#dependencies.chainTime.upToDate();
+    return newestAt instanceof Promise
+      ? newestAt.then((at) => this.#againBy(at, call, key, classified))
+      : this.#againBy(newestAt, call, key, classified);
+  }
+
+  #againBy(newestAt: number | undefined, call: Call, key: string, { entry, answer, chainAt }: Classified): Entry {
     if (newestAt === chainAt) return entry;
     const again = this.#classifyBy(newestAt, call, key, answer);
     return again instanceof ProxyError ? entry : again.entry;

@@ -6,6 +6,12 @@ import { shortListKey } from '../ton/short-list.ts';
 /** From the best to the worst. */
 const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
 
+/** A call's key, and that of the short list that may answer it: see {@link shortListKey}. */
+export interface CallKeys {
+  readonly key: string;
+  readonly shortKey: string | undefined;
+}
+
 type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback' | 'isPurged'>;
 
 /**
@@ -19,8 +25,8 @@ export class CallCache {
     this.#cache = cache;
   }
 
-  /** See {@link TieredCache.lookInMemory}. `shortKey`: what {@link shortListKey} gives, where it is known already. */
-  lookInMemory(call: Call, key: string, shortKey = shortListKey(call, key)): Lookup {
+  /** See {@link TieredCache.lookInMemory}. */
+  lookInMemory({ key, shortKey }: CallKeys): Lookup {
     const found = this.#cache.lookInMemory(key);
     const isEnough = found.state === 'fresh' || shortKey === undefined;
     return isEnough ? found : better(found, this.#cache.lookInMemory(shortKey));
@@ -35,7 +41,7 @@ export class CallCache {
     const shortKey = shortListKey(call, key);
     if (shortKey === undefined) return own;
     const list = this.#cache.lookUp(shortKey);
-    // Without Redis, where there are no stamps.
+    // Without Redis there are no stamps.
     if (!(own instanceof Promise || list instanceof Promise)) return better(own, list);
     return Promise.all([own, list]).then(([found, other]) => ({ ...better(found, other), stamp: found.stamp }));
   }

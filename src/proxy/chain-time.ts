@@ -84,16 +84,15 @@ export class ChainTime {
   }
 
   /**
-   * The chain time, after asking for the head if no answer of the last 10 s showed it. Waits a second at most and never
-   * rejects: if nothing new is learned, it returns what was known before, however long ago that was shown; `undefined`
-   * while nothing is known.
+   * The chain time: at once if an answer of the last 10 s showed the head, else after asking for it. Waits a second at
+   * most and never rejects: if nothing new is learned, it gives what was known before, however long ago that was shown;
+   * `undefined` while nothing is known.
    */
-  async upToDate(): Promise<number | undefined> {
-    if (!this.#isHeadKnown()) {
-      this.#update ??= this.#begin();
-      await this.#update;
-    }
-    return this.#known.newestAt || undefined;
+  upToDate(): number | undefined | Promise<number | undefined> {
+    const known = () => this.#known.newestAt || undefined;
+    if (this.#isHeadKnown()) return known();
+    this.#update ??= this.#begin();
+    return this.#update.then(known);
   }
 
   #begin(): Promise<unknown> {

@@ -7,6 +7,7 @@ import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { PushedFreshness } from '../stream/pushed-freshness.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { AnswerClassifier, Classified } from './answer-classifier.ts';
@@ -83,8 +84,7 @@ export class EntryFetcher {
 
   /** Ends the ticket and the lease in any case. */
   async fetch(fetch: Fetch): Promise<Fetched | ProxyError> {
-    const { classifier } = this.#dependencies;
-    const { call, request, lease } = fetch;
+    const { lease } = fetch;
     try {
       const result = await this.#load(fetch);
       if (result instanceof ProxyError) {
@@ -97,9 +97,7 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      if (!result.gainsByChainTime) return this.#storeFirst(fetch, result);
-      result.endTicket();
-      return this.#store(fetch, { ...result, entry: await classifier.upToDate(call, request.key, result) });
+      return await this.#keep(fetch, result);
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -108,32 +106,37 @@ export class EntryFetcher {
 
   /**
    * The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it, and again
-   * if a purge covers the answer, each time with the whole timeout.
+   * if a purge covers the answer, each time with the whole timeout. Ends every ticket but that of an answer.
    */
   async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
     const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
     const { call, request, lease } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
-    for (let asks = 1, unreachable = 0; ; asks++) {
-      if (ticket instanceof ProxyError) return ticket;
-      if (asks > 1) lease?.restart();
-      // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
-      const again = lookups.lookInMemory(call, request.key);
-      if (again.state === 'fresh') {
-        ticket.end('unsent');
-        return { from: 'memory', entry: again.entry };
+    try {
+      for (let asks = 1, unreachable = 0; ; asks++) {
+        if (ticket instanceof ProxyError) return ticket;
+        if (asks > 1) lease?.restart();
+        // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
+        const again = lookups.lookInMemory({ key: request.key, shortKey: shortListKey(call, request.key) });
+        if (again.state === 'fresh') {
+          ticket.end('unsent');
+          return { from: 'memory', entry: again.entry };
+        }
+        const result = await this.#ask(fetch, ticket, asks === 1);
+        if (!(result instanceof ProxyError)) {
+          // A request that came after the purge must not get an answer that was asked for before it.
+          if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
+          result.endTicket();
+        } else if (result.code === 'upstream-rate-limited') {
+          return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
+        } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
+          return result;
+        }
+        ticket = this.#ticket(call, await admission.enter({ ...request, priority: 'miss' }));
       }
-      const result = await this.#ask(fetch, ticket, asks === 1);
-      if (!(result instanceof ProxyError)) {
-        // A request that came after the purge must not get an answer that was asked for before it.
-        if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
-        result.endTicket();
-      } else if (result.code === 'upstream-rate-limited') {
-        return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
-      } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
-        return result;
-      }
-      ticket = this.#ticket(call, await admission.enter({ ...request, priority: 'miss' }));
+    } catch (bug) {
+      if (!(ticket instanceof ProxyError)) ticket.end('abandoned');
+      throw bug;
     }
   }
 
@@ -168,10 +171,7 @@ export class EntryFetcher {
       const outcome = answer.status === 200 ? 'answered' : 'client-error';
       return { ...result, mark, endTicket: () => ticket.end(outcome) };
     } catch (error) {
-      if (!(error instanceof ProxyError)) {
-        ticket.end('abandoned');
-        throw error;
-      }
+      if (!(error instanceof ProxyError)) throw error;
       const { code, cause } = error;
       report({ name: 'upstream-failed', operation, code, ms: monotonic() - startedAt, cause });
       ticket.end(outcomeOf(error));
@@ -179,10 +179,16 @@ export class EntryFetcher {
     }
   }
 
-  /** Stores the answer before its slot goes to the next request, which looks into memory then. */
-  #storeFirst(fetch: Fetch, obtained: Obtained): Fetched {
+  /**
+   * Stores the answer before its slot goes to the next request, which looks into memory then. Only where the head of the
+   * chain has to be asked for first, the slot is not held meanwhile.
+   */
+  #keep(fetch: Fetch, obtained: Obtained): Fetched | Promise<Fetched> {
+    const { classifier } = this.#dependencies;
     try {
-      return this.#store(fetch, obtained);
+      const entry = classifier.upToDate(fetch.call, fetch.request.key, obtained);
+      if (!(entry instanceof Promise)) return this.#store(fetch, { ...obtained, entry });
+      return entry.then((newer) => this.#store(fetch, { ...obtained, entry: newer }));
     } finally {
       obtained.endTicket();
     }

@@ -95,9 +95,9 @@ export class RequestHandler implements MemoryHits {
   handle(request: ProxyRequest): Answer | Promise<Answer> {
     const { calls, cache, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
-    const { call, key, shortKey } = keyed;
+    const { call, key } = keyed;
     this.#dependencies.onAsked(call, key);
-    const found = cache.lookInMemory(call, key, shortKey);
+    const found = cache.lookInMemory(keyed);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull, answerBeyondHead } = this.#dependencies;
       const beyond = answerBeyondHead(call, key);
@@ -117,7 +117,7 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, formOf } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
-    const found = cache.lookInMemory(keyed.call, keyed.key, keyed.shortKey);
+    const found = cache.lookInMemory(keyed);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const form = formOf(entry, accepted);

@@ -23,11 +23,11 @@ export function isShortList({ rule }: Finality, body: unknown): boolean {
  */
 export function shortListKey({ operation, request }: Call, key: string): string | undefined {
   if (operation.name !== 'masterchainBlockShards') return undefined;
-  let isPage = false;
+  let namesPage = false;
   for (const [name, value] of request.query) {
     if (name !== 'limit' && name !== 'offset') continue;
     if (name === 'limit' ? Number(value) < SHORT_ROWS : Number(value) !== 0) return undefined;
-    isPage = true;
+    namesPage = true;
   }
-  return `${isPage ? key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '') : key}&short`;
+  return `${namesPage ? key.replaceAll(/&(?:limit|offset)=[0-9]+/g, '') : key}&short`;
 }

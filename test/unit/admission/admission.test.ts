@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Ticket } from '../../../src/admission/admission.ts';
 import type { EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { Client, come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
@@ -20,13 +21,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a request gets a ticket in the same turn of the event loop while slots are free', async () => {
+test('a request gets a ticket, and may be sent, at once while slots are free', () => {
   const admission = openAdmission({ max: 2 });
-  let turns = 0;
-  setImmediate(() => turns++);
-  const entered = await admission.enter(request());
-  expect([turns, entered]).toEqual([0, { send: expect.any(Function), end: expect.any(Function) }]);
-  expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 0, 0, 2]);
+  const entered = admission.enter(request());
+  expect(entered).toEqual({ send: expect.any(Function), end: expect.any(Function) });
+  expect((entered as Ticket).send()).toBe('go');
+  expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 1, 0, 2]);
 });
 
 test('a request whose client has left gets no ticket and takes no slot', async () => {

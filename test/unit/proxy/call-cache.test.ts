@@ -55,7 +55,14 @@ test('a 404 for all limits counts only where the own key holds nothing: a replic
 test('after a purge of everything a call is looked up under its new keys', () => {
   const lookUp = vi.fn((_: string): Lookup => ({ state: 'miss' }));
   const cache = lookedUpBy(lookUp);
-  for (const epoch of [0, 1, 1]) cache.lookInMemory(CALL, cacheKey('mainnet', epoch, CALL));
+  for (const epoch of [0, 1, 1]) cache.lookForFallback(CALL, cacheKey('mainnet', epoch, CALL));
   const keys = [0, 1, 1].map((epoch) => `mainnet ${epoch} masterchainBlockShards?seqno=7`);
   expect(lookUp.mock.calls.flat()).toEqual(keys.flatMap((key) => [`${key}&limit=50`, `${key}&short`]));
+});
+
+test('without Redis a look-up has its result at once, the better of the two', () => {
+  const better = found('fresh', LIST_STAMP);
+  const lookUp = (key: string) => (key === KEY ? found('stale-if-error', OWN_STAMP) : better);
+  const cache = new CallCache({ lookInMemory: lookUp, lookForFallback: lookUp, lookUp, isPurged: () => false });
+  expect(cache.lookUp(CALL, KEY)).toBe(better);
 });

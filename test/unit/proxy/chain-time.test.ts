@@ -64,7 +64,7 @@ describe('the head is asked for', () => {
 
   test('once for all requests that need it at the same time', async () => {
     const time = chain.chainTime();
-    expect(await Promise.all(Array.from({ length: 50 }, () => time.upToDate()))).toEqual(Array(50).fill(START));
+    expect(await Promise.all(Array.from({ length: 50 }, async () => time.upToDate()))).toEqual(Array(50).fill(START));
     expect(chain.asks).toBe(1);
   });
 
@@ -143,7 +143,7 @@ describe('the head is asked for', () => {
       const waiting = time.upToDate();
       await vi.advanceTimersByTimeAsync(999);
       const settled = vi.fn();
-      void waiting.then(settled);
+      void Promise.resolve(waiting).then(settled);
       await vi.advanceTimersByTimeAsync(0);
       expect(settled).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);

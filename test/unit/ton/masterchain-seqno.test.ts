@@ -35,6 +35,12 @@ describe('the highest seqno in an answer', () => {
     expect(highestSeqnoIn(SHARDS, { blocks: [{ workchain: -1, seqno }] })).toBeUndefined();
   });
 
+  test('is looked for in all lists of an operation', () => {
+    const lower = { blocks: [{ workchain: -1, seqno: 7 }], transactions: [{ mc_block_seqno: 6, emulated: false }] };
+    const higher = { ...lower, transactions: [{ mc_block_seqno: 9, emulated: false }] };
+    expect([lower, higher].map((body) => highestSeqnoIn(SHARDS, body))).toEqual([7, 9]);
+  });
+
   test('is looked for in any JSON without a throw', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void highestSeqnoIn(SHARDS, { blocks: body, transactions: body })));
   });

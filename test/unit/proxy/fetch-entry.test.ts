@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Admission, Ticket } from '../../../src/admission/admission.ts';
+import type { EntryRequest } from '../../../src/admission/guard.ts';
+import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { ProxyError } from '../../../src/errors.ts';
+import { AnswerBodyReader } from '../../../src/proxy/answer-body-reader.ts';
+import { AnswerClassifier } from '../../../src/proxy/answer-classifier.ts';
+import { CallCache } from '../../../src/proxy/call-cache.ts';
+import { ChainHead } from '../../../src/proxy/chain-head.ts';
+import { ChainTime } from '../../../src/proxy/chain-time.ts';
+import type { Report } from '../../../src/proxy/events.ts';
+import { EntryFetcher, type Fetched } from '../../../src/proxy/fetch-entry.ts';
+import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
+import type { UpstreamAnswer, UpstreamClient } from '../../../src/upstream/upstream-client.ts';
+import { HOLD_MS, openAdmission, settle } from '../../support/open-admission.ts';
+import { TABLE } from '../ton/table-of-lifetimes.ts';
+import { BLOCK_SET, OUT, SHARDS } from './classified.ts';
+
+const NOW = 1_780_000_000_000;
+const HOUR_AGO = NOW / 1000 - 3600;
+const CHILDREN = `{"transactions":[{"hash":"a","now":${HOUR_AGO},"mc_block_seqno":7,"emulated":false,"account":"x"}]}`;
+const BUG = new Error('a bug');
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A fetcher with one slot, whose indexer answers when told to. */
+class OneSlot {
+  readonly admission: Admission = openAdmission({ max: 1 });
+  readonly chainTime = new ChainTime({ askHead: async () => Date.now(), shared: undefined, now: Date.now });
+  readonly asked: PromiseWithResolvers<UpstreamAnswer>[] = [];
+  readonly purges: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
+  report: Report = () => {};
+  readonly #body: string;
+  readonly #fetcher: EntryFetcher;
+
+  constructor(body: string) {
+    this.#body = body;
+    const report: Report = (event) => this.report(event);
+    const memory = new MemoryTier({ now: Date.now }, { maxSizeBytes: 1e6, maxEntries: 10 });
+    const cache = new TieredCache(
+      { memory, redis: undefined, purges: this.purges, now: Date.now },
+      { retryRedisMs: 0 },
+    );
+    const monotonic = () => performance.now();
+    const chainHead = new ChainHead({ askHead: async () => undefined, monotonic, onNewest: () => {} });
+    this.#fetcher = new EntryFetcher({
+      cache,
+      lookups: new CallCache(cache),
+      admission: this.admission,
+      bodies: new AnswerBodyReader(() => {}),
+      classifier: new AnswerClassifier({ chainTime: this.chainTime, chainHead, random: () => 0, report }, TABLE),
+      retries: new RetryBudget(monotonic),
+      pushed: undefined,
+      upstream: { fetch: this.#ask } as unknown as UpstreamClient,
+      tracing: undefined,
+      pauseMs: () => 0,
+      random: () => 0,
+      monotonic,
+      report,
+    });
+  }
+
+  async fetch(call: typeof OUT): Promise<Fetched | ProxyError> {
+    const request: EntryRequest = {
+      ...{ operation: call.operation.name, key: 'the key', priority: 'miss' },
+      signal: new AbortController().signal,
+    };
+    const ticket = (await this.admission.enter(request)) as Ticket;
+    const flight = { signal: request.signal, isFollowed: false, depart: () => {} };
+    return this.#fetcher.fetch({
+      call,
+      request,
+      flight,
+      traceparent: undefined,
+      ticket,
+      lease: undefined,
+      known: undefined,
+    });
+  }
+
+  answer(): void {
+    const instants = { askedAt: Date.now() - 50, receivedAt: Date.now() };
+    const head = { status: 200, contentType: 'application/json', apiVersion: undefined, retryAfter: undefined };
+    this.asked.at(-1)?.resolve({ ...head, ...instants, body: Buffer.from(this.#body) });
+  }
+
+  readonly #ask = (): Promise<UpstreamAnswer> => {
+    const asked = Promise.withResolvers<UpstreamAnswer>();
+    this.asked.push(asked);
+    return asked.promise;
+  };
+}
+
+test.each([
+  ['final', SHARDS, BLOCK_SET],
+  ['growing', OUT, CHILDREN],
+])('a request that waited for the slot finds the %s answer of the one before it', async (_, call, body) => {
+  const world = new OneSlot(body);
+  await world.chainTime.upToDate();
+  const first = world.fetch(call);
+  const second = world.fetch(call);
+  await settle();
+  expect([world.asked.length, world.admission.waiting]).toEqual([1, 1]);
+  world.answer();
+  expect([(await first) as Fetched, (await second) as Fetched].map(({ from }) => from)).toEqual(['upstream', 'memory']);
+  expect([world.asked.length, world.admission.slotsInUse]).toEqual([1, 0]);
+});
+
+test('while the head of the chain is asked for, no slot is held', async () => {
+  const world = new OneSlot(CHILDREN);
+  const head = Promise.withResolvers<undefined>();
+  vi.spyOn(world.chainTime, 'upToDate').mockReturnValue(head.promise);
+  const fetched = world.fetch(OUT);
+  await settle();
+  world.answer();
+  await settle();
+  expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
+  head.resolve(undefined);
+  expect(await fetched).toMatchObject({ from: 'upstream', stored: 'stored' });
+});
+
+describe('the slot is free again after a bug', () => {
+  const fail = (): never => {
+    throw BUG;
+  };
+
+  test.each<[string, (world: OneSlot) => void]>([
+    ['in what hears of an answer', (world) => Object.assign(world, { report: fail })],
+    ['in the chain time', (world) => vi.spyOn(world.chainTime, 'upToDate').mockImplementation(fail)],
+    ['in the purges that are known', (world) => vi.spyOn(world.purges, 'purgedUntil').mockImplementation(fail)],
+    ['in the bans of the store', (world) => vi.spyOn(world.purges, 'applyBans').mockImplementation(fail)],
+  ])('%s', async (_, breakIt) => {
+    const world = new OneSlot(CHILDREN);
+    breakIt(world);
+    const fetched = expect(world.fetch(OUT)).rejects.toBe(BUG);
+    await settle();
+    world.answer();
+    await fetched;
+    await vi.advanceTimersByTimeAsync(HOLD_MS);
+    expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
+  });
+
+  test('in what hears of a failure', async () => {
+    const world = new OneSlot(CHILDREN);
+    world.report = fail;
+    const fetched = expect(world.fetch(OUT)).rejects.toBe(BUG);
+    await settle();
+    world.asked[0]?.reject(new ProxyError('upstream-timeout', 'no answer'));
+    await fetched;
+    await vi.advanceTimersByTimeAsync(HOLD_MS);
+    expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
+  });
+});
