@@ -31,8 +31,8 @@ const MOST_SEEN = 200;
 export class Checker {
   readonly #options: CheckerOptions;
   readonly #random: SeededRandom;
-  /** The beginning of the newest state that it saw, by call. */
-  readonly #seen = new Map<string, number>();
+  /** The beginning of the newest state that it saw, and when it was answered, by call. */
+  readonly #seen = new Map<string, { readonly fromAt: number; readonly answeredAt: number }>();
   #place: number;
   #instance: Instance | undefined;
 
@@ -95,7 +95,7 @@ export class Checker {
         stretchedMs: world.streams ? TABLE.pendingWatched : 0,
         losesEvents: excuses.losesEvents === true,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
-        seenFrom: this.#seenFrom(call, name, excuses),
+        seenFrom: this.#seenFrom(call, name, excuses, machineDelayMs),
       },
     );
     if (verdict.verdict !== 'true') {
@@ -103,19 +103,25 @@ export class Checker {
       return false;
     }
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
-    this.#remember(name, verdict.fromAt);
+    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt });
     return verdict.isOver;
   }
 
-  /** Replicas that differ make pending traces go back and forth: a trace that is over leaves, so nothing can guard them. */
-  #seenFrom({ operation }: Call, name: string, { lagMs }: Excuses): number {
-    const isUnguarded = operation === 'pendingTraces' && lagMs !== undefined;
-    return isUnguarded ? Number.NEGATIVE_INFINITY : (this.#seen.get(name) ?? Number.NEGATIVE_INFINITY);
+  /**
+   * Replicas that differ make pending traces go back and forth: a trace that is over leaves, so nothing can guard them.
+   * Nor can anything guard what was purged.
+   */
+  #seenFrom(call: Call, name: string, { lagMs }: Excuses, machineDelayMs: number): number {
+    const seen = this.#seen.get(name);
+    if (seen === undefined) return Number.NEGATIVE_INFINITY;
+    const isGuarded =
+      call.operation !== 'pendingTraces' && !this.#options.purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
+    return lagMs === undefined || isGuarded ? seen.fromAt : Number.NEGATIVE_INFINITY;
   }
 
-  #remember(name: string, fromAt: number): void {
+  #remember(name: string, seen: { readonly fromAt: number; readonly answeredAt: number }): void {
     this.#seen.delete(name);
-    this.#seen.set(name, fromAt);
+    this.#seen.set(name, seen);
     const [oldest] = this.#seen.keys();
     if (this.#seen.size > MOST_SEEN && oldest !== undefined) this.#seen.delete(oldest);
   }

@@ -17,6 +17,8 @@ interface Purge {
 /** The purges of the checker, and what they mean for answers after them. Instants are epoch ms. */
 export class Purges {
   readonly #byTag = new Map<string, Purge[]>();
+  /** When the last purge of a tag began, whatever came of it. */
+  readonly #begunAt = new Map<string, number>();
   #lastAt = 0;
 
   /** Purges what a call names, unless that was done for another call a moment ago. False when nothing came of it. */
@@ -26,12 +28,22 @@ export class Purges {
     if (tag === undefined || at - this.#lastAt < EVERY_MS) return false;
     this.#lastAt = at;
     const [selector = '', value = ''] = tag;
+    this.#begunAt.set(String(tag), at);
     const reached = await instance.purge({ [selector]: value });
     if (instance.isKilled || reached === 'nowhere') return false;
     const purges = this.#byTag.get(String(tag)) ?? [];
     purges.push({ at, instance, doneAt: Date.now(), isShared: reached === 'everywhere' });
     this.#byTag.set(String(tag), purges);
     return true;
+  }
+
+  /**
+   * Whether a purge may have deleted what a client got at this instant. Then nothing is left to compare the answer of a
+   * lagging replica with.
+   */
+  mayHaveDeleted(call: Call, answeredAt: number, machineDelayMs: number): boolean {
+    const begunAt = tagsOf(call).map((tag) => this.#begunAt.get(String(tag)) ?? Number.NEGATIVE_INFINITY);
+    return answeredAt <= Math.max(Number.NEGATIVE_INFINITY, ...begunAt) + EVERYWHERE_MS + machineDelayMs;
   }
 
   /** What was true only before this instant must not be the answer of an instance any more. */
