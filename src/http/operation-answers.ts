@@ -73,7 +73,7 @@ export class OperationAnswers {
     };
     const answer = this.#dependencies.handle({ ...asked, openWait });
     if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
-    // Not `finally` and `then`, which make four promises more.
+    // Not `.finally(...).then(...)`, which makes four promises more.
     return answer.then(
       (landed) => {
         this.closeWait(wait, client);

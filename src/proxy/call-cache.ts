@@ -1,16 +1,11 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { KeyedCall } from '../ton/call-memo.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { shortListKey } from '../ton/short-list.ts';
 
 /** From the best to the worst. */
 const STATES: readonly Lookup['state'][] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'miss'];
-
-/** A call's key, and that of the short list that may answer it: see {@link shortListKey}. */
-export interface CallKeys {
-  readonly key: string;
-  readonly shortKey: string | undefined;
-}
 
 type Lookups = Pick<TieredCache, 'lookInMemory' | 'lookUp' | 'lookForFallback' | 'isPurged'>;
 
@@ -26,7 +21,7 @@ export class CallCache {
   }
 
   /** See {@link TieredCache.lookInMemory}. */
-  lookInMemory({ key, shortKey }: CallKeys): Lookup {
+  lookInMemory({ key, shortKey }: Pick<KeyedCall, 'key' | 'shortKey'>): Lookup {
     const found = this.#cache.lookInMemory(key);
     const isEnough = found.state === 'fresh' || shortKey === undefined;
     return isEnough ? found : better(found, this.#cache.lookInMemory(shortKey));

@@ -180,8 +180,8 @@ export class EntryFetcher {
   }
 
   /**
-   * Stores the answer before its slot goes to the next request, which looks into memory then. Only where the head of the
-   * chain has to be asked for first, the slot is not held meanwhile.
+   * Stores the answer before its slot goes to the next request, which looks into memory then. Where the head of the chain
+   * has to be asked for first, the slot goes to the next request before that wait.
    */
   #keep(fetch: Fetch, obtained: Obtained): Fetched | Promise<Fetched> {
     const { classifier } = this.#dependencies;

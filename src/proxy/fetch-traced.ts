@@ -4,7 +4,7 @@ import type { UpstreamAnswer, UpstreamClient } from '../upstream/upstream-client
 import type { Tracing, UpstreamSpan } from './tracing.ts';
 
 export interface FetchTracedDependencies {
-  readonly upstream: UpstreamClient;
+  readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Absent where no traces are exported. */
   readonly tracing: Tracing | undefined;
 }

@@ -4,11 +4,11 @@ import type { Operation } from './operations.ts';
 import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
 import { shortListKey } from './short-list.ts';
 
-/** A call with its key. */
+/** A call with its keys. */
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
-  /** See {@link shortListKey}. */
+  /** The key of the short list that may answer it: see {@link shortListKey}. */
   readonly shortKey: string | undefined;
   /** For {@link CallMemo.remember}; `undefined` when the spelling is remembered already, or cannot be. */
   readonly unknownSpelling: string | undefined;

@@ -132,7 +132,7 @@ function passNested(text: Uint8Array, start: number): number {
       if (byte === COMMA) break;
       if (byte !== (isObject ? OBJECT_END : LIST_END)) throw NOT_JSON;
       open.pop();
-      // An index of -1 would cost more than all the rest of this.
+      // An index of -1 is looked up like the name of a property: that took 2.7 % of a miss of 200 KB.
       isObject = open.length > 0 && open[open.length - 1] === true;
     }
     if (isObject) at = passName(text, at);

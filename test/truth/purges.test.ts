@@ -1,17 +1,16 @@
 import { expect, test, vi } from 'vitest';
 import type { Call } from './call.ts';
-import type { Instance } from './instance.ts';
 import { Purges } from './purges.ts';
 
-const CALL = { operation: 'adjacentTransactions', hashes: ['a'] } as unknown as Call;
-const OTHER = { operation: 'adjacentTransactions', hashes: ['b'] } as unknown as Call;
+const CALL: Call = { operation: 'adjacentTransactions', hashes: ['a'] };
+const OTHER: Call = { operation: 'adjacentTransactions', hashes: ['b'] };
 
 test('a purge may have deleted what was answered before it, and in the second in which instances hear of it', async () => {
   const startedAt = vi.getRealSystemTime();
   vi.useFakeTimers({ now: startedAt });
   try {
     const purges = new Purges();
-    const instance = { isKilled: false, purge: async () => 'everywhere' } as unknown as Instance;
+    const instance = { isKilled: false, purge: async () => 'everywhere' as const };
     expect(purges.mayHaveDeleted(CALL, startedAt, 0)).toBe(false);
     expect(await purges.purge(CALL, instance)).toBe(true);
     const answeredAfterMs = [-60_000, 0, 1000, 1001, 1500, 1501];

@@ -6,9 +6,12 @@ const EVERYWHERE_MS = 1000;
 
 const EVERY_MS = 300;
 
+/** The part of an instance that a purge needs. */
+type Purgeable = Pick<Instance, 'isKilled' | 'purge'>;
+
 interface Purge {
   readonly at: number;
-  readonly instance: Instance;
+  readonly instance: Purgeable;
   /** When the instance said that it was done; other instances hear of it only through Redis. */
   readonly doneAt: number;
   readonly isShared: boolean;
@@ -22,7 +25,7 @@ export class Purges {
   #lastAt = 0;
 
   /** Purges what a call names, unless that was done for another call a moment ago. False when nothing came of it. */
-  async purge(call: Call, instance: Instance): Promise<boolean> {
+  async purge(call: Call, instance: Purgeable): Promise<boolean> {
     const at = Date.now();
     const [tag] = tagsOf(call);
     if (tag === undefined || at - this.#lastAt < EVERY_MS) return false;
@@ -47,7 +50,7 @@ export class Purges {
   }
 
   /** What was true only before this instant must not be the answer of an instance any more. */
-  notBefore(call: Call, instance: Instance, sentAt: number, isCutOff: boolean, machineDelayMs: number): number {
+  notBefore(call: Call, instance: Purgeable, sentAt: number, isCutOff: boolean, machineDelayMs: number): number {
     const purges = tagsOf(call).flatMap((tag) => this.#byTag.get(String(tag)) ?? []);
     const known = purges.filter((purge) =>
       purge.instance === instance

@@ -12,7 +12,7 @@ import { ChainTime } from '../../../src/proxy/chain-time.ts';
 import type { Report } from '../../../src/proxy/events.ts';
 import { EntryFetcher, type Fetched } from '../../../src/proxy/fetch-entry.ts';
 import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
-import type { UpstreamAnswer, UpstreamClient } from '../../../src/upstream/upstream-client.ts';
+import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { HOLD_MS, openAdmission, settle } from '../../support/open-admission.ts';
 import { TABLE } from '../ton/table-of-lifetimes.ts';
 import { BLOCK_SET, OUT, SHARDS } from './classified.ts';
@@ -58,7 +58,7 @@ class OneSlot {
       classifier: new AnswerClassifier({ chainTime: this.chainTime, chainHead, random: () => 0, report }, TABLE),
       retries: new RetryBudget(monotonic),
       pushed: undefined,
-      upstream: { fetch: this.#ask } as unknown as UpstreamClient,
+      upstream: { fetch: this.#ask },
       tracing: undefined,
       pauseMs: () => 0,
       random: () => 0,
