@@ -33,7 +33,8 @@ afterEach(() => {
 /** A fetcher with one slot, whose indexer answers when told to. */
 class OneSlot {
   readonly admission: Admission = openAdmission({ max: 1 });
-  readonly chainTime = new ChainTime({ askHead: async () => Date.now(), shared: undefined, now: Date.now });
+  /** Some seconds behind, so that growing answers gain by a later chain time. */
+  readonly chainTime = new ChainTime({ askHead: async () => Date.now() - 5000, shared: undefined, now: Date.now });
   readonly asked: PromiseWithResolvers<UpstreamAnswer>[] = [];
   readonly purges: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
   report: Report = () => {};
@@ -113,17 +114,32 @@ test.each([
   expect([world.asked.length, world.admission.slotsInUse]).toEqual([1, 0]);
 });
 
-test('while the head of the chain is asked for, no slot is held', async () => {
+test('while the head of the chain is asked for, no slot is held, and then the answer lives by it', async () => {
   const world = new OneSlot(CHILDREN);
-  const head = Promise.withResolvers<undefined>();
+  const head = Promise.withResolvers<number>();
   vi.spyOn(world.chainTime, 'upToDate').mockReturnValue(head.promise);
   const fetched = world.fetch(OUT);
   await settle();
   world.answer();
   await settle();
   expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
-  head.resolve(undefined);
+  head.resolve(NOW);
+  const lifetime = 3_600_000 / TABLE.adjacentGrowing.ageDivisor;
+  expect(await fetched).toMatchObject({ stored: 'stored', entry: { lifetime } });
+});
+
+test('an answer that a purge covers gives its slot back before the indexer is asked again', async () => {
+  const world = new OneSlot(BLOCK_SET);
+  const fetched = world.fetch(SHARDS);
+  await settle();
+  const purgedUntil = vi.spyOn(world.purges, 'purgedUntil').mockReturnValue(Date.now());
+  world.answer();
+  await settle();
+  expect([world.asked.length, world.admission.slotsInUse]).toEqual([2, 1]);
+  purgedUntil.mockReturnValue(0);
+  world.answer();
   expect(await fetched).toMatchObject({ from: 'upstream', stored: 'stored' });
+  expect(world.admission.slotsInUse).toBe(0);
 });
 
 describe('the slot is free again after a bug', () => {
