@@ -20,15 +20,12 @@ import { StatusPages } from './status/status-pages.ts';
 import { TopKeys } from './status/top-keys.ts';
 import { EventLog } from './telemetry/log-events.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { tagsOf } from './ton/purge-selector.ts';
 
 /** What an app is made of. */
 export interface AppDependencies {
   readonly logger: Logger;
-  /** Closed with the app; without it no spans are made. */
-  readonly tracing?: OpenTelemetry | undefined;
   /** Epoch milliseconds, instead of {@link Clock}: then neither the wall clock nor the time of Redis is followed. */
   readonly now?: () => number;
   /** Milliseconds that only go forward, by which durations are measured. */
@@ -61,7 +58,7 @@ export interface App {
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(dependencies: AppDependencies, settings: Settings): App {
   const { logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = dependencies;
-  const { logLinesDropped = () => 0, tracing } = dependencies;
+  const { logLinesDropped = () => 0 } = dependencies;
   const { http, network } = settings;
 
   const events = new EventHub();
@@ -111,15 +108,12 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy(
     {
-      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream, tracing },
+      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
       ...{ onAsked: topKeys.onAsked, now, monotonic, random },
     },
     settings,
   );
-  const publicServer = openPublicServer(
-    { events, cache, forms, handler, indexer, tracing, now, monotonic, random },
-    settings,
-  );
+  const publicServer = openPublicServer({ events, cache, forms, handler, indexer, now, monotonic, random }, settings);
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -183,7 +177,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       clock.close();
       await indexer.close();
       // Closed after the public port, so that the answers to the last requests still reach Redis.
-      await Promise.all([redis?.close(), tracing?.close()]);
+      await redis?.close();
       adminServer.close();
       adminServer.closeAllConnections();
     },

@@ -2,7 +2,6 @@ import { createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, SettingsError } from './config/load.ts';
 import { LogDestination } from './telemetry/log-destination.ts';
 import { createLogger } from './telemetry/logger.ts';
-import { openTracing } from './telemetry/open-tracing.ts';
 
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
@@ -18,8 +17,7 @@ const { settings, networkIsAssumed, renamed } = readSettings();
 const output = new LogDestination({ fd: process.stdout.fd });
 process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
-const tracing = await openTracing({ ...settings.tracing, upstreamUrl: settings.upstream.url, logger });
-const app = createApp({ logger, tracing, logLinesDropped: () => output.dropped }, settings);
+const app = createApp({ logger, logLinesDropped: () => output.dropped }, settings);
 
 let endingSince: number | undefined;
 process.on('SIGTERM', onSignal);

@@ -20,7 +20,6 @@ import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { shareChainTime } from './proxy/shared-chain-time.ts';
-import type { Tracing } from './proxy/tracing.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
@@ -40,8 +39,6 @@ export interface OpenProxyDependencies {
   readonly stream: OpenStream | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
-  /** Absent where no traces are exported. */
-  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -87,7 +84,6 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     classifier: new AnswerClassifier({ chainTime, chainHead, random, report }, settings.lifetimes),
     retries: new RetryBudget(monotonic),
     pushed: stream?.freshness,
-    tracing: dependencies.tracing,
     pauseMs: indexer.pauseMs,
     random,
     monotonic,

@@ -8,7 +8,6 @@ import { PublicServer } from './http/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
 import { PassThrough } from './proxy/pass-through.ts';
-import type { Tracing } from './proxy/tracing.ts';
 
 export interface OpenPublicServerDependencies {
   readonly events: EventHub;
@@ -17,8 +16,6 @@ export interface OpenPublicServerDependencies {
   readonly handler: RequestHandler;
   /** Used for pass-through alone: its client and its pass-through admission. */
   readonly indexer: OpenIndexer;
-  /** Absent where no traces are exported. */
-  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -37,7 +34,6 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
       formOf: (entry, accepted) => forms.of(entry, accepted),
       moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
-      tracing: dependencies.tracing,
       now,
       onBug: events.reportBug,
     },
@@ -54,7 +50,7 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
 }
 
 function openPassThrough(
-  { events, indexer, tracing, monotonic, random }: OpenPublicServerDependencies,
+  { events, indexer, monotonic, random }: OpenPublicServerDependencies,
   { passThrough, upstream }: Settings,
 ): PassThroughServer {
   return new PassThroughServer(
@@ -63,7 +59,6 @@ function openPassThrough(
         {
           admission: indexer.passThroughAdmission,
           upstream: indexer.client,
-          tracing,
           random,
           monotonic,
           report: events.proxy.report,

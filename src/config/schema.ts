@@ -3,7 +3,6 @@ import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
 import { stream } from './stream-settings.ts';
-import { tracing } from './tracing-settings.ts';
 import { about, duration, encodings, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 const upstream = z.strictObject({
@@ -203,7 +202,6 @@ export const settingsSchema = z.strictObject({
   passThrough,
   coalescing,
   lifetimes,
-  tracing,
 });
 
 /** All settings, validated: durations in milliseconds, sizes in bytes. */

@@ -87,20 +87,6 @@ export const upstreamUrl = z.string().transform((text, ctx): string => {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
 });
 
-/** The address of an OpenTelemetry collector, without the path of a signal. */
-export const collectorUrl = z.string().transform((text, ctx): string => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    ctx.addIssue('must be an http or https URL, like "http://collector:4318"');
-    return z.NEVER;
-  }
-  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
-    ctx.addIssue('must be without userinfo, query and fragment (a key goes into OTEL_EXPORTER_OTLP_HEADERS)');
-    return z.NEVER;
-  }
-  return url.href.replace(/\/+$/, '');
-});
-
 /** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
 export const streamUrl = z.string().transform((text, ctx): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;

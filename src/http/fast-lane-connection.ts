@@ -147,7 +147,7 @@ export class FastLaneConnection {
     if (asked === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
     const send = this.#writer.inTurn();
-    this.#dependencies.answers.answer({ method: 'GET', ...asked, headers }, this.connection.socket, send);
+    this.#dependencies.answers.answer({ ...asked, headers }, this.connection.socket, send);
     return true;
   }
 

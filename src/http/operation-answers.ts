@@ -6,8 +6,6 @@ import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { ProxyRequest } from '../proxy/handle-request.ts';
 import type { OpenWaits, Wait } from '../proxy/open-waits.ts';
-import { traceparentOf } from '../proxy/trace-context.ts';
-import type { RequestSpan, Tracing } from '../proxy/tracing.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 import { acceptedCodings } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
@@ -24,8 +22,6 @@ export interface OperationAnswersDependencies {
   readonly discard: (entry: Entry) => Promise<void>;
   readonly waits: OpenWaits;
   readonly connections: ClientConnections;
-  /** Absent where no traces are exported. */
-  readonly tracing: Tracing | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with errors that should never happen. */
@@ -44,13 +40,8 @@ export class OperationAnswers {
    * Calls `send` with the answer, before it returns if memory has the answer. A wait ends when the client disconnects.
    * When `send` throws, it is called once more, with the failure.
    */
-  answer(received: Received, client: Socket, respond: (message: ResponseMessage) => void): void {
-    const { operation, headers } = received;
-    const { tracing } = this.#dependencies;
-    const span = tracing && this.startSpan(received.method, `/api/v3/${operation.name}`, headers);
-    const asked: Asked = span === undefined ? received : { ...received, span };
-    const send = span === undefined ? respond : endingSpan(span, respond);
-    const fail = (error: unknown) => send(this.failure(error, operation.vary, headers));
+  answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void): void {
+    const fail = (error: unknown) => send(this.failure(error, asked.operation.vary, asked.headers));
     try {
       const message = this.#answer(asked, client, true);
       if (message instanceof Promise) message.then(send).catch(fail);
@@ -58,11 +49,6 @@ export class OperationAnswers {
     } catch (error) {
       fail(error);
     }
-  }
-
-  /** Begins the span of a request; `undefined` where no traces are exported. */
-  startSpan(method: string, route: string, headers: RequestHeaders, path = route): RequestSpan | undefined {
-    return this.#dependencies.tracing?.startRequest({ method, route, path, traceparent: traceparentOf(headers) });
   }
 
   #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
@@ -134,15 +120,3 @@ export class OperationAnswers {
 
 /** A request without its wait. */
 type Asked = Omit<ProxyRequest, 'openWait'>;
-
-/** A request as it came. */
-type Received = Omit<Asked, 'span'> & { readonly method: string };
-
-/** The same, after the span is ended with the message. */
-export function endingSpan(span: RequestSpan, respond: (message: ResponseMessage) => void) {
-  return (message: ResponseMessage): void => {
-    const { status, headers } = message;
-    span.end(status, headers[headers.indexOf('Cache-Status') + 1] ?? '');
-    respond(message);
-  };
-}

@@ -3,12 +3,11 @@ import { pipeline } from 'node:stream/promises';
 import { ProxyError } from '../errors.ts';
 import type { Wait } from '../proxy/open-waits.ts';
 import type { PassThrough } from '../proxy/pass-through.ts';
-import type { RequestSpan } from '../proxy/tracing.ts';
 import { findOperation } from '../ton/operations.ts';
 import type { BodyReader } from './body-reader.ts';
 import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
 import { hasApiKey, isPassable } from './pass-through-target.ts';
-import { commonHeaders, type ResponseContext, renderCacheStatus } from './response-message.ts';
+import { commonHeaders, type ResponseContext } from './response-message.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
@@ -42,10 +41,6 @@ export interface PassedRequest {
    */
   readonly openWait: () => Wait | undefined;
   readonly requestId: string;
-  /**
-   * Absent where no traces are exported. Ended here with the head of the answer; after a failure the caller ends it.
-   */
-  readonly span: RequestSpan | undefined;
 }
 
 /** Passes a request on and streams the answer back. Rejects with a {@link ProxyError} while nothing was sent yet. */
@@ -58,7 +53,7 @@ export class PassThroughServer {
     this.#options = options;
   }
 
-  async serve({ request, response, target, openWait, requestId, span }: PassedRequest): Promise<void> {
+  async serve({ request, response, target, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
     const { passThrough, bodies } = this.#dependencies;
     const key = this.#keyFor(request, target);
@@ -69,16 +64,12 @@ export class PassThroughServer {
     if (wait === undefined) throw passThrough.shed({ reason: 'too-many-waiting', retryAfterMs: 0 });
     const { signal } = wait;
     const headers = [...forwardedHeaders(request.headers), ...key.headers];
-    const answer = await passThrough.open(
-      { target, withClientKey, traceparent: span?.traceparent, signal },
-      { method, target, headers, body, signal },
-    );
+    const answer = await passThrough.open({ target, withClientKey, signal }, { method, target, headers, body, signal });
     // The body has no deadline as a whole: only each pause in it is bounded.
     wait.close();
     try {
       const cacheStatus = { fwd: 'bypass', fwdStatus: answer.status } as const;
       const context: ResponseContext = { cacheStatus, vary: '', requestId };
-      span?.end(answer.status, renderCacheStatus(cacheStatus));
       const cacheControl = answer.headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
       response.writeHead(answer.status, [
         ...returnedHeaders(answer.headers),

@@ -4,13 +4,12 @@ import { ProxyError } from '../errors.ts';
 import type { Answer } from '../proxy/answer.ts';
 import type { MemoryHits, ProxyRequest } from '../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
-import { PASSED_ROUTE } from '../proxy/tracing.ts';
 import { findOperation } from '../ton/operations.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
 import type { HitsInBytesDependencies } from './hit-bytes.ts';
-import { endingSpan, OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
+import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
 import type { PassThroughServer } from './pass-through-server.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
@@ -25,7 +24,6 @@ export interface PublicServerDependencies {
   readonly formOf: OperationAnswersDependencies['formOf'];
   readonly moveBody: HitsInBytesDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
-  readonly tracing?: OperationAnswersDependencies['tracing'];
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with errors that should never happen. */
@@ -71,8 +69,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections(options.maxWaiting);
     this.#connections = connections;
-    const { handle, formOf, discard, tracing } = dependencies;
-    this.#answers = new OperationAnswers({ handle, formOf, discard, tracing, waits, connections, now, onBug });
+    const { handle, formOf, discard } = dependencies;
+    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one without Host.
@@ -180,7 +178,7 @@ export class PublicServer {
       this.#refuse(request, response, operation.vary, error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
-      this.#answers.answer({ method, operation, rawQuery: target.rawQuery, headers }, request.socket, send);
+      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send);
     }
   }
 
@@ -191,12 +189,9 @@ export class PublicServer {
       wait = this.#answers.openWait(socket);
       return wait;
     };
-    const span = this.#answers.startSpan(request.method ?? '', PASSED_ROUTE, headers, target.path);
-    const respond = (message: ResponseMessage) => this.#send(request, response, message);
-    const fail = span === undefined ? respond : endingSpan(span, respond);
     server
-      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers), span })
-      .catch((error: unknown) => fail(this.#answers.failure(error, '', headers)))
+      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers) })
+      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
       .finally(() => this.#answers.closeWait(wait, socket));
   }
 

@@ -64,7 +64,7 @@ export function sendMessage(
 }
 
 /** Renders `Cache-Status` (RFC 9211; a structured field by RFC 8941: all our details are tokens). */
-export function renderCacheStatus(status: CacheStatus): string {
+function renderCacheStatus(status: CacheStatus): string {
   let text = 'toncache';
   if (status.hit === true) text += '; hit';
   if (status.fwd !== undefined) text += `; fwd=${status.fwd}`;

@@ -9,16 +9,17 @@ import type { PushedFreshness } from '../stream/pushed-freshness.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
+import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { AnswerClassifier, Classified } from './answer-classifier.ts';
 import type { CallCache } from './call-cache.ts';
 import type { Report } from './events.ts';
-import { type FetchTracedDependencies, fetchTraced } from './fetch-traced.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
 import { encodeFailure } from './shared-failure.ts';
 
-export interface EntryFetcherDependencies extends FetchTracedDependencies {
+export interface EntryFetcherDependencies {
+  readonly upstream: Pick<UpstreamClient, 'fetch'>;
   readonly cache: TieredCache;
   readonly lookups: CallCache;
   readonly admission: Admission;
@@ -41,7 +42,7 @@ export interface Fetch {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** The span of the client's request that began the flight. */
+  /** That of the client's request that began the flight; sent on to the indexer. */
   readonly traceparent: string | undefined;
   readonly ticket: Ticket;
   readonly lease: Lease | undefined;
@@ -151,7 +152,7 @@ export class EntryFetcher {
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Obtained | ProxyError> {
-    const { bodies, classifier, retries, monotonic, report } = this.#dependencies;
+    const { upstream, bodies, classifier, retries, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
@@ -161,7 +162,8 @@ export class EntryFetcher {
     const startedAt = monotonic();
     const mark = this.#dependencies.pushed?.mark() ?? 0;
     try {
-      const answer = await fetchTraced(this.#dependencies, call, traceparent, lease?.remainingMs);
+      const { query, headers } = call.request;
+      const answer = await upstream.fetch({ operation, query, headers, traceparent }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       const result = classifier.classify(call, request.key, await bodies.read(call, answer));
       if (result instanceof ProxyError) {

@@ -17,7 +17,6 @@ import type { Load } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceparentOf } from './trace-context.ts';
-import type { RequestSpan } from './tracing.ts';
 
 /** A request for one of the operations, not parsed yet. */
 export interface ProxyRequest {
@@ -25,8 +24,6 @@ export interface ProxyRequest {
   /** What follows `?`, as it came. */
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
-  /** Its span, where traces are exported. */
-  readonly span?: RequestSpan | undefined;
   /**
    * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
    * hit in memory, which needs no deadline.
@@ -106,7 +103,7 @@ export class RequestHandler implements MemoryHits {
       const waiter = request.openWait();
       return waiter === undefined
         ? this.#refuse(call, key, 'too-many-waiting')
-        : this.#join(keyed, waiter, request.span?.traceparent ?? traceparentOf(request.headers));
+        : this.#join(keyed, waiter, traceparentOf(request.headers));
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);

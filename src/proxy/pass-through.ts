@@ -6,14 +6,11 @@ import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../upstrea
 import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
-import { PASSED_ROUTE, type Tracing } from './tracing.ts';
 
 export interface PassThroughDependencies {
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
-  /** Absent where no traces are exported. */
-  readonly tracing: Tracing | undefined;
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
@@ -30,8 +27,6 @@ export interface Passing {
   readonly target: string;
   /** Whether it is sent with the client's own API key instead of ours. */
   readonly withClientKey: boolean;
-  /** The span of the client's request, where traces are exported. */
-  readonly traceparent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -76,31 +71,25 @@ export class PassThrough {
     const ticket = await this.#dependencies.admission.enter(requestOf(passing));
     if (ticket === 'abandoned') throw passing.signal.reason;
     if ('reason' in ticket) throw this.shed(ticket);
-    return this.#send(forward, passing.traceparent, ticket);
+    return this.#send(forward, ticket);
   }
 
-  async #send(request: ForwardRequest, traceparent: string | undefined, ticket: Ticket): Promise<OpenedAnswer> {
-    const { upstream, tracing, monotonic, report } = this.#dependencies;
+  async #send(request: ForwardRequest, ticket: Ticket): Promise<OpenedAnswer> {
+    const { upstream, monotonic, report } = this.#dependencies;
     const go = await ticket.send();
     if (go === 'abandoned') throw request.signal.reason;
     if (go !== 'go') throw this.shed(go);
     const startedAt = monotonic();
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
-    const path = request.target.split('?', 1)[0] ?? '';
-    const span = tracing?.startForward({ method: request.method, route: PASSED_ROUTE, path }, traceparent);
-    const sent =
-      span === undefined ? request : { ...request, headers: withTraceparent(request.headers, span.traceparent) };
     try {
-      const answer = await upstream.forward(sent);
+      const answer = await upstream.forward(request);
       const { status, headers } = answer;
-      span?.end(status);
       report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
       retryAfter = [headers['retry-after']].flat()[0];
       outcome = outcomeOfStatus(status);
       return this.#transfer(answer);
     } catch (error) {
-      span?.end(error instanceof ProxyError ? error.code : 'internal');
       // A client that leaves says nothing about the indexer, which is still working on its request.
       if (error instanceof ProxyError && !request.signal.aborted) {
         outcome = outcomeOf(error);
@@ -140,10 +129,4 @@ function outcomeOfStatus(status: number): Outcome {
   if (status === 429) return 'rate-limited';
   if (status >= 500) return 'server-error';
   return status >= 400 ? 'client-error' : 'answered';
-}
-
-/** Headers in the flat form, with the name of our span in place of the client's. */
-function withTraceparent(headers: readonly string[], traceparent: string): readonly string[] {
-  const others = headers.filter((_, at) => headers[at - (at % 2)] !== 'traceparent');
-  return [...others, 'traceparent', traceparent];
 }

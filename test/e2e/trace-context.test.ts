@@ -31,6 +31,14 @@ describe('traceparent', () => {
     expect(forwardedTraces()).toEqual([TRACE]);
   });
 
+  it('of a passed-through request reaches the indexer as it is', async () => {
+    await world[Symbol.asyncDispose]();
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
+    await world.ask('/api/v3/blocks?limit=1', { headers: { traceparent: TRACE } });
+    const sent = world.indexer.requests.recent.find(({ target }) => target.startsWith('/api/v3/blocks'));
+    expect(sent?.headers['traceparent']).toBe(TRACE);
+  });
+
   it.each([
     ['is absent', undefined],
     ['has no version', TRACE.replace('00-', 'ff-')],

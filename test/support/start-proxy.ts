@@ -3,7 +3,6 @@ import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { openTracing } from '../../src/telemetry/open-tracing.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
@@ -37,8 +36,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
-  const tracing = await openTracing({ ...settings.tracing, upstreamUrl, logger });
-  const app = createApp({ logger, tracing, ...clocks, random }, withOverrides(settings, overrides));
+  const app = createApp({ logger, ...clocks, random }, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 

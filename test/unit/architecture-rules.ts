@@ -84,11 +84,6 @@ export const packagePlaces: Record<string, readonly string[]> = {
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
-  // Loaded only where traces are exported, by `telemetry/open-tracing.ts`.
-  '@opentelemetry/api': ['telemetry/open-telemetry.ts'],
-  '@opentelemetry/sdk-trace': ['telemetry/open-telemetry.ts', 'telemetry/span-export.ts'],
-  '@opentelemetry/exporter-trace-otlp-http': ['telemetry/span-export.ts'],
-  '@opentelemetry/resources': ['telemetry/span-export.ts'],
   // Bounded memos add their file here.
   'lru-cache': [
     ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],

@@ -60,7 +60,6 @@ class OneSlot {
       retries: new RetryBudget(monotonic),
       pushed: undefined,
       upstream: { fetch: this.#ask },
-      tracing: undefined,
       pauseMs: () => 0,
       random: () => 0,
       monotonic,
