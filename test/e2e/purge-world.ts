@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { Chain } from '../../src/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
@@ -79,6 +80,31 @@ export class PurgeWorld implements AsyncDisposable {
     });
     this.#proxies.push(proxy);
     return proxy;
+  }
+
+  /** All that Redis holds now, for {@link restoreRedis}. */
+  async copyOfRedis(): Promise<Map<string, Buffer>> {
+    using client = this.#client();
+    const keys = await client.redis.keys('*');
+    const copy = new Map<string, Buffer>();
+    for (const key of keys) {
+      const value = await client.redis.dumpBuffer(key);
+      if (value) copy.set(key, value);
+    }
+    return copy;
+  }
+
+  /** At once: Redis holds what is in the copy and nothing else, and all its connections break. */
+  async restoreRedis(copy: ReadonlyMap<string, Buffer>): Promise<void> {
+    using client = this.#client();
+    const restore = client.redis.multi().flushall();
+    for (const [key, value] of copy) restore.restore(key, 60_000, value);
+    await restore.call('client', 'kill', 'type', 'normal', 'skipme', 'yes').exec();
+  }
+
+  #client(): Disposable & { readonly redis: Redis } {
+    const redis = new Redis(this.redis.url);
+    return { redis, [Symbol.dispose]: () => redis.disconnect() };
   }
 
   /** A target for that block. */
