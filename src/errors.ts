@@ -1,4 +1,4 @@
-/** Every way a request can fail, in one closed list: a new code does not compile until `http/error-message.ts` gives it a status. */
+/** Every way a request can fail, in one closed list: a new code does not compile until `http/public/error-message.ts` gives it a status. */
 export type ErrorCode =
   | 'invalid-request'
   | 'bad-request'

@@ -2,12 +2,12 @@ import type { FormMaker } from './cache/form-maker.ts';
 import type { TieredCache } from './cache/tiered-cache.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
-import { BodyReader } from './http/body-reader.ts';
-import { PassThroughServer } from './http/pass-through-server.ts';
-import { PublicServer } from './http/public-server.ts';
+import { BodyReader } from './http/pass-through/body-reader.ts';
+import { PassThrough } from './http/pass-through/pass-through.ts';
+import { PassThroughServer } from './http/pass-through/pass-through-server.ts';
+import { PublicServer } from './http/public/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
-import { PassThrough } from './proxy/pass-through.ts';
 
 export interface OpenPublicServerDependencies {
   readonly events: EventHub;

@@ -12,7 +12,7 @@ const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
   'upstream-unreachable',
 ]);
 
-/** A longer error body of the indexer is not sent to clients either (`http/error-message`). */
+/** A longer error body of the indexer is not sent to clients either (`http/public/error-message`). */
 const LONGEST_BODY_BYTES = 64 * 1024;
 
 /** A failure as instances share it. The cause is left out: it concerns this process alone. */

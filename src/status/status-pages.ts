@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entry } from '../cache/entry.ts';
-import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin-guard.ts';
-import type { StatusPages as ServedPages } from '../http/admin-server.ts';
-import { sendJson } from '../http/send-json.ts';
+import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin/admin-guard.ts';
+import type { StatusPages as ServedPages } from '../http/admin/admin-server.ts';
+import { sendJson } from '../http/admin/send-json.ts';
 import type { MetricSample } from '../telemetry/samples.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import { StatusFeed } from './feed.ts';

@@ -2,7 +2,7 @@ import type { Entry } from '../../src/cache/entry.ts';
 import type { Form } from '../../src/cache/forms.ts';
 import type { Accepted } from '../../src/content-codings.ts';
 import { ProxyError } from '../../src/errors.ts';
-import { PublicServer } from '../../src/http/public-server.ts';
+import { PublicServer } from '../../src/http/public/public-server.ts';
 import { type Answer, hitStatus } from '../../src/proxy/answer.ts';
 import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { findOperation } from '../../src/ton/operations.ts';

@@ -1,4 +1,4 @@
-import type { PublicServer } from '../../src/http/public-server.ts';
+import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 
 /** What came of a stream. */

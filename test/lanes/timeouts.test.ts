@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { PublicServer } from '../../src/http/public-server.ts';
+import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { startEchoServer } from './echo-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 

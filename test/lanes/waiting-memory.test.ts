@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { PublicServer } from '../../src/http/public-server.ts';
+import { PublicServer } from '../../src/http/public/public-server.ts';
 import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { usedHeapBytes } from '../support/collect-garbage.ts';
 import { MemorySocket } from './memory-socket.ts';

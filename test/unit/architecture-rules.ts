@@ -41,7 +41,10 @@ export const mayImport: Record<string, readonly string[]> = {
     ...['admission', 'coalescing', 'cache', 'ton', 'upstream'],
     'stream (types)',
   ],
-  http: ['errors.ts', 'content-codings.ts', 'owned-text.ts', 'proxy', 'ton', 'cache (types)', 'purge (types)'],
+  http: [
+    ...['errors.ts', 'content-codings.ts', 'owned-text.ts', 'proxy', 'ton'],
+    ...['admission', 'cache', 'purge', 'upstream'].map(typesOf),
+  ],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
@@ -87,7 +90,7 @@ export const packagePlaces: Record<string, readonly string[]> = {
   // Bounded memos add their file here.
   'lru-cache': [
     ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
-    'http/accept-encoding.ts',
+    'http/public/accept-encoding.ts',
   ],
 };
 

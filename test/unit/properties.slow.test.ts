@@ -5,7 +5,7 @@ import { vi } from 'vitest';
 vi.resetModules();
 const { runEveryCase } = await import('../support/property-runs.ts');
 runEveryCase();
-await import('./http/pass-through-target.test.ts');
+await import('./http/passable-target.test.ts');
 await import('./purge/purge-properties.test.ts');
 await import('./ton/cache-key.test.ts');
 await import('./ton/finality.test.ts');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coding, ENCODINGS, IDENTITY_ONLY } from '../../../src/content-codings.ts';
-import { acceptedCodings } from '../../../src/http/accept-encoding.ts';
+import { acceptedCodings } from '../../../src/http/public/accept-encoding.ts';
 import { usedHeapBytes } from '../../support/collect-garbage.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 

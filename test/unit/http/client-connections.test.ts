@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ClientConnection, ClientConnections } from '../../../src/http/client-connections.ts';
+import { type ClientConnection, ClientConnections } from '../../../src/http/public/client-connections.ts';
 import { MemorySocket } from '../../lanes/memory-socket.ts';
 
 const KIB = 1024;

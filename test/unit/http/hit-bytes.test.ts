@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
-import { type HitBytes, HitsInBytes } from '../../../src/http/hit-bytes.ts';
+import { type HitBytes, HitsInBytes } from '../../../src/http/public/hit-bytes.ts';
 import type { MemoryHit } from '../../../src/proxy/handle-request.ts';
 import { aFormMaker, anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { JointWrites } from '../../../src/http/joint-write.ts';
+import { JointWrites } from '../../../src/http/public/joint-write.ts';
 
 /** Two ends of one connection. */
 async function connected(): Promise<{ server: Socket; client: Socket; [Symbol.asyncDispose]: () => Promise<void> }> {

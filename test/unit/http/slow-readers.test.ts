@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { SlowReaders } from '../../../src/http/slow-readers.ts';
+import { SlowReaders } from '../../../src/http/public/slow-readers.ts';
 
 const KIB = 1024;
 const SLOW_READER_MS = 30_000;

@@ -1,8 +1,8 @@
-import type { Entry } from '../cache/entry.ts';
-import type { Form } from '../cache/forms.ts';
-import { ENCODINGS, etagOf } from '../content-codings.ts';
-import type { RequestHeaders } from '../ton/parse-call.ts';
-import { tagsIn } from './parse-request.ts';
+import type { Entry } from '../../cache/entry.ts';
+import type { Form } from '../../cache/forms.ts';
+import { ENCODINGS, etagOf } from '../../content-codings.ts';
+import type { RequestHeaders } from '../../ton/parse-call.ts';
+import { tagsIn } from '../parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /**

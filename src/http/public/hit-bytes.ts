@@ -1,7 +1,7 @@
-import type { Entry } from '../cache/entry.ts';
-import type { Accepted, Coding } from '../content-codings.ts';
-import { hitStatus } from '../proxy/answer.ts';
-import type { MemoryHit, MemoryHits } from '../proxy/handle-request.ts';
+import type { Entry } from '../../cache/entry.ts';
+import type { Accepted, Coding } from '../../content-codings.ts';
+import { hitStatus } from '../../proxy/answer.ts';
+import type { MemoryHit, MemoryHits } from '../../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';
 import { LARGEST_COPIED_BYTES } from './joint-write.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { parseTarget } from '../parse-request.ts';
 import type { AdminExplain } from './admin-explain.ts';
 import type { AdminPurge } from './admin-purge.ts';
-import { parseTarget } from './parse-request.ts';
 import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ProxyError } from '../errors.ts';
+import { ProxyError } from '../../errors.ts';
 
 export interface BodyReaderOptions {
   /** The largest body that is read. */

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ProxyError } from '../errors.ts';
-import type { Answer } from '../proxy/answer.ts';
-import type { MemoryHits, ProxyRequest } from '../proxy/handle-request.ts';
-import { OpenWaits, type Wait } from '../proxy/open-waits.ts';
-import { findOperation } from '../ton/operations.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Answer } from '../../proxy/answer.ts';
+import type { MemoryHits, ProxyRequest } from '../../proxy/handle-request.ts';
+import { OpenWaits, type Wait } from '../../proxy/open-waits.ts';
+import { findOperation } from '../../ton/operations.ts';
+import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
+import type { PassThroughServer } from '../pass-through/pass-through-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { refusedFraming } from './framing.ts';
 import type { HitsInBytesDependencies } from './hit-bytes.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
-import { isOfApi, parseTarget, requestId, type Target } from './parse-request.ts';
-import type { PassThroughServer } from './pass-through-server.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../content-codings.ts';
-import { ownedText } from '../owned-text.ts';
+import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../../content-codings.ts';
+import { ownedText } from '../../owned-text.ts';
 
 /**
  * One member of the list, without the blanks around it: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2).

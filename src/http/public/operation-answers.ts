@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
-import type { Entry } from '../cache/entry.ts';
-import type { Form } from '../cache/forms.ts';
-import type { Accepted } from '../content-codings.ts';
-import { ProxyError } from '../errors.ts';
-import type { Answer } from '../proxy/answer.ts';
-import type { ProxyRequest } from '../proxy/handle-request.ts';
-import type { OpenWaits, Wait } from '../proxy/open-waits.ts';
-import type { RequestHeaders } from '../ton/parse-call.ts';
+import type { Entry } from '../../cache/entry.ts';
+import type { Form } from '../../cache/forms.ts';
+import type { Accepted } from '../../content-codings.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Answer } from '../../proxy/answer.ts';
+import type { ProxyRequest } from '../../proxy/handle-request.ts';
+import type { OpenWaits, Wait } from '../../proxy/open-waits.ts';
+import type { RequestHeaders } from '../../ton/parse-call.ts';
+import { requestId } from '../parse-request.ts';
 import { acceptedCodings } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
 import { errorMessage } from './error-message.ts';
-import { requestId } from './parse-request.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
 export interface OperationAnswersDependencies {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPassable } from '../../../src/http/pass-through-target.ts';
+import { isPassable } from '../../../src/http/pass-through/passable-target.ts';
 import { cases } from '../../support/property-runs.ts';
 
 const PASSED = [

@@ -1,4 +1,4 @@
-import type { ErrorCode, ProxyError } from '../errors.ts';
+import type { ErrorCode, ProxyError } from '../../errors.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /** The status of each failure; `upstream-error` keeps the indexer's own. */

@@ -1,7 +1,7 @@
-import type { Accepted } from '../content-codings.ts';
-import { ownedText } from '../owned-text.ts';
-import { findOperation, OPERATION_NAMES, type Operation } from '../ton/operations.ts';
-import type { RequestHeaders } from '../ton/parse-call.ts';
+import type { Accepted } from '../../content-codings.ts';
+import { ownedText } from '../../owned-text.ts';
+import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
+import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptedCodings } from './accept-encoding.ts';
 
 const BEGINNING = 'GET /api/v3/';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { ownedText } from '../owned-text.ts';
+import { ownedText } from '../../owned-text.ts';
 import type { ClientConnection } from './client-connections.ts';
 import {
   ownedHeaders,

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ProxyError } from '../errors.ts';
-import type { Explanation } from '../proxy/explain.ts';
-import { readHeaderLines } from '../ton/explain-call.ts';
-import type { RequestHeaders } from '../ton/parse-call.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Explanation } from '../../proxy/explain.ts';
+import { readHeaderLines } from '../../ton/explain-call.ts';
+import type { RequestHeaders } from '../../ton/parse-call.ts';
+import { parseTarget } from '../parse-request.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
-import { parseTarget } from './parse-request.ts';
 import { sendJson } from './send-json.ts';
 
 /** Throws or rejects with a {@link ProxyError} for a request that would be refused. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CacheStatus } from '../proxy/answer.ts';
+import type { CacheStatus } from '../../proxy/answer.ts';
 import { writeInSlices } from './send-body.ts';
 
 /** Methods of the public port. */

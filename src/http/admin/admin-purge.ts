@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ProxyError } from '../errors.ts';
-import type { PurgeOutcome } from '../purge/purge-log.ts';
-import { type PurgeRequest, parsePurge } from '../ton/purge-selector.ts';
+import { ProxyError } from '../../errors.ts';
+import type { PurgeOutcome } from '../../purge/purge-log.ts';
+import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { sendJson } from './send-json.ts';
 

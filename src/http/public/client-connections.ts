@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ProxyError } from '../errors.ts';
-import type { Wait } from '../proxy/open-waits.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Wait } from '../../proxy/open-waits.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
 /** A connection is read no further while more of its requests are unanswered. HTTP/1.1 answers them in order anyway. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { ProxyError } from '../errors.ts';
-import type { Wait } from '../proxy/open-waits.ts';
-import type { PassThrough } from '../proxy/pass-through.ts';
-import { findOperation } from '../ton/operations.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Wait } from '../../proxy/open-waits.ts';
+import { findOperation } from '../../ton/operations.ts';
+import { commonHeaders, type ResponseContext } from '../public/response-message.ts';
 import type { BodyReader } from './body-reader.ts';
-import { forwardedHeaders, returnedHeaders } from './pass-through-headers.ts';
-import { hasApiKey, isPassable } from './pass-through-target.ts';
-import { commonHeaders, type ResponseContext } from './response-message.ts';
+import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
+import type { PassThrough } from './pass-through.ts';
+import { hasApiKey, isPassable } from './passable-target.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ProxyError } from '../errors.ts';
+import { ProxyError } from '../../errors.ts';
 
 /**
  * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;

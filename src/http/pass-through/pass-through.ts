@@ -1,11 +1,11 @@
-import type { Admission, Ticket } from '../admission/admission.ts';
-import type { EntryRequest } from '../admission/guard.ts';
-import type { Outcome } from '../admission/outcome.ts';
-import { ProxyError } from '../errors.ts';
-import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../upstream/upstream-client.ts';
-import type { Report } from './events.ts';
-import { outcomeOf } from './outcome-of.ts';
-import { overloaded, type Shed } from './overloaded.ts';
+import type { Admission, Ticket } from '../../admission/admission.ts';
+import type { EntryRequest } from '../../admission/guard.ts';
+import type { Outcome } from '../../admission/outcome.ts';
+import { ProxyError } from '../../errors.ts';
+import type { Report } from '../../proxy/events.ts';
+import { outcomeOf } from '../../proxy/outcome-of.ts';
+import { overloaded, type Shed } from '../../proxy/overloaded.ts';
+import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../upstream/upstream-client.ts';
 
 export interface PassThroughDependencies {
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { forwardedHeaders, returnedHeaders } from '../../../src/http/pass-through-headers.ts';
+import { forwardedHeaders, returnedHeaders } from '../../../src/http/pass-through/forwarded-headers.ts';
 
 /** RFC 9110 7.6.1, and the older one of browsers. */
 const HOP_BY_HOP = [
