@@ -12,7 +12,7 @@ const SAME_SIGNAL_MS = 500;
 /** How long the reader of a full pipe has for the last lines of the log, in milliseconds. */
 const LAST_LINES_MS = 250;
 
-const { settings, networkIsAssumed, renamed } = readSettings();
+const { settings, networkIsAssumed } = readSettings();
 // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
 const output = new LogDestination({ fd: process.stdout.fd });
 process.on('exit', () => output.flush(LAST_LINES_MS));
@@ -25,9 +25,6 @@ process.on('SIGINT', onSignal);
 
 if (settings.redis.url !== undefined && networkIsAssumed) {
   logger.warn('NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it');
-}
-for (const { from, to } of renamed) {
-  logger.warn({ setting: from, renamedTo: to }, 'a setting is given under its old name, which a later version refuses');
 }
 
 try {

@@ -25,9 +25,9 @@ exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
     });
     expectNoMore(positionals);
     try {
-      const { sources, settings, networkIsAssumed, renamed } = loadSettings(env);
+      const { sources, settings, networkIsAssumed } = loadSettings(env);
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
-      const warnings = renamed.map(({ from, to }) => `${from} is an old name: write ${to}`);
+      const warnings: string[] = [];
       if (networkIsAssumed && settings.redis.url !== undefined) {
         warnings.push(
           'NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it',
@@ -51,11 +51,5 @@ exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
 };
 
 function row({ name, value, from, source }: Sourced): string[] {
-  const where = {
-    default: 'default',
-    environment: `environment ${source}`,
-    file: `file ${source}`,
-    'old-name': `file, as ${source}`,
-  };
-  return [name, value === undefined ? 'not set' : String(value), where[from]];
+  return [name, value === undefined ? 'not set' : String(value), source === undefined ? from : `${from} ${source}`];
 }

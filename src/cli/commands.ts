@@ -15,7 +15,6 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
   ],
   ['explain', { summary: 'say how a request is cached', load: async () => (await import('./explain.ts')).explain }],
   ['purge', { summary: 'end stored answers', load: async () => (await import('./purge.ts')).purge }],
-  ['warm', { summary: 'load blocks ahead of their clients', load: async () => (await import('./warm.ts')).warm }],
   ['top', { summary: 'watch a running instance', load: async () => (await import('./top.ts')).top }],
   ['verify', { summary: 'check toncache against an indexer', load: async () => (await import('./verify.ts')).verify }],
   ['demo', { summary: 'see it at work, without an indexer', load: async () => (await import('./demo.ts')).demo }],

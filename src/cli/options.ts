@@ -29,7 +29,7 @@ export function wholeNumber(name: string, text: string | undefined, minimum: num
 }
 
 /** An http(s) address without a path; `undefined` when it is not given. Throws a {@link UsageError} naming the option. */
-export function baseUrl(name: string, text: string | undefined): string | undefined {
+function baseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '') {

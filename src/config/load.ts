@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isNested, type Nested, setAt, valueAt } from './nested.ts';
 import { type Settings, settingsSchema } from './schema.ts';
-import { type Environment, type Renamed, type Setting, type Sourced, sourceOf } from './setting-source.ts';
+import { type Environment, type Setting, type Sourced, sourceOf } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
 
 /** Invalid settings: all problems at once, each with the name of its setting. */
@@ -21,27 +21,9 @@ export interface LoadedSettings {
   readonly settings: Settings;
   /** Whether no network is set, so that the default applies. */
   readonly networkIsAssumed: boolean;
-  /** Settings that the file gives under an old name, each with its present name. */
-  readonly renamed: readonly Renamed[];
   /** Every setting with its value as it was written, in the order of the schema. */
   readonly sources: readonly Sourced[];
 }
-
-/** Old names of settings in the file. A value must mean the same under both names. */
-const RENAMED: readonly Renamed[] = [
-  { from: 'admission.maxHeap', to: 'admission.maxMemory' },
-  { from: 'admission.restAfterTimeout', to: 'admission.holdAfterTimeout' },
-  { from: 'breaker.failureShare', to: 'breaker.failureRate' },
-  { from: 'breaker.leastKeys', to: 'breaker.minimumThroughput' },
-  { from: 'breaker.rest', to: 'breaker.openDuration' },
-  { from: 'breaker.longestRest', to: 'breaker.longestOpenDuration' },
-  { from: 'coalescing.joinable', to: 'coalescing.collapseWindow' },
-  { from: 'coalescing.restAfterFailure', to: 'coalescing.failureTtl' },
-  ...Object.keys(settingsSchema.shape.lifetimes.unwrap().shape).map((rule) => ({
-    from: `lifetimes.${rule}.beforeRedis`,
-    to: `lifetimes.${rule}.memoryTtl`,
-  })),
-];
 
 /**
  * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. The result is
@@ -50,7 +32,6 @@ const RENAMED: readonly Renamed[] = [
 export function loadSettings(environment: Environment): LoadedSettings {
   const problems: string[] = [];
   const given = readFile(environment['CONFIG_FILE'], problems);
-  const renamed = RENAMED.filter((it) => rename(given, it, problems));
   const inFile = structuredClone(given);
   for (const { env, envOnly, path } of listSettings()) {
     if (envOnly && valueAt(given, path) !== undefined) {
@@ -62,20 +43,8 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const parsed = settingsSchema.safeParse(withGroups(given));
   for (const issue of parsed.error?.issues ?? []) problems.push(...describe(issue, given));
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
-  const sources = listSettings().map((setting) => sourceOf(setting, { environment, inFile, renamed }));
-  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, renamed, sources };
-}
-
-/** Moves a value from its old name to its new one. Returns whether there was a value. */
-function rename(given: Nested, { from, to }: Renamed, problems: string[]): boolean {
-  const path = from.split('.');
-  const value = valueAt(given, path);
-  if (value === undefined) return false;
-  const group = valueAt(given, path.slice(0, -1));
-  if (isNested(group)) delete group[path.at(-1) ?? ''];
-  if (valueAt(given, to.split('.')) === undefined) setAt(given, to.split('.'), value);
-  else problems.push(`${from}: is the old name of ${to}, and both are given`);
-  return true;
+  const sources = listSettings().map((setting) => sourceOf(setting, environment, inFile));
+  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, sources };
 }
 
 let listed: readonly Setting[] | undefined;

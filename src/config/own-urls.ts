@@ -6,11 +6,6 @@ export function adminUrlOf({ adminHost, adminPort }: Settings['http']): string {
   return `http://${reachable(adminHost)}:${adminPort}`;
 }
 
-/** The same for the public port. */
-export function publicUrlOf({ host, port }: Settings['http']): string {
-  return `http://${reachable(host)}:${port}`;
-}
-
 /** A wildcard address such as 0.0.0.0 can only be listened on, so loopback is asked instead. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';

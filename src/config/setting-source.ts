@@ -12,33 +12,19 @@ export interface Setting extends SettingMeta {
   readonly schema: z.ZodType;
 }
 
-/** A setting that is still accepted under its old name. */
-export interface Renamed {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** A setting with its value as it was written, and where it was written. */
 export interface Sourced {
   /** Its place in the file, like `http.port`. */
   readonly name: string;
   /** As it was written; `undefined` when it is not set. A secret is not shown. */
   readonly value: unknown;
-  readonly from: 'default' | 'environment' | 'file' | 'old-name';
-  /** The variable, the file, or the old name in the file. */
+  readonly from: 'default' | 'environment' | 'file';
+  /** The variable, or the file. */
   readonly source: string | undefined;
 }
 
-/** The sources that settings are read from. */
-export interface Given {
-  readonly environment: Environment;
-  /** The file, with old names replaced. */
-  readonly inFile: Nested;
-  readonly renamed: readonly Renamed[];
-}
-
 /** Says where a setting comes from: the environment overrides the file, the file overrides the default. */
-export function sourceOf({ path, env, envOnly, schema }: Setting, { environment, inFile, renamed }: Given): Sourced {
+export function sourceOf({ path, env, envOnly, schema }: Setting, environment: Environment, inFile: Nested): Sourced {
   const name = path.join('.');
   const variable = env === undefined ? undefined : environment[env];
   if (variable !== undefined && variable !== '') {
@@ -46,11 +32,7 @@ export function sourceOf({ path, env, envOnly, schema }: Setting, { environment,
   }
   const value = valueAt(inFile, path);
   if (value !== undefined) {
-    const oldName = renamed.find(({ to }) => to === name)?.from;
-    const file = environment['CONFIG_FILE'];
-    return oldName === undefined
-      ? { name, value, from: 'file', source: file }
-      : { name, value, from: 'old-name', source: oldName };
+    return { name, value, from: 'file', source: environment['CONFIG_FILE'] };
   }
   const byDefault = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
   return { name, value: byDefault, from: 'default', source: undefined };

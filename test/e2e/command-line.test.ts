@@ -66,42 +66,6 @@ describe('toncache purge', () => {
   });
 });
 
-describe('toncache warm', () => {
-  it('stores a range of blocks, which cost the indexer nothing the second time', async () => {
-    const { headSeqno } = world.indexer.chain;
-    const args = ['warm', '--from-seqno', `${headSeqno - 9}`, '--to-seqno', `${headSeqno}`, '--rps', '1000', '--json'];
-    const first = await toncache(args);
-    expect(first.code).toBe(0);
-    expect(JSON.parse(first.stdout)).toEqual({ hits: 0, loaded: 10, absent: 0, retries: 0 });
-    expect(first.stderr).toMatch(/^10 blocks in .*: 10 loaded, 0 stored before, 0 not there, 0 asked again$/m);
-    const asked = world.forwarded.length;
-    expect(JSON.parse((await toncache(args)).stdout)).toMatchObject({ hits: 10, loaded: 0 });
-    expect(world.forwarded.length).toBe(asked);
-  });
-
-  it('stops on the signal with the command that goes on, and draws a bar only on a terminal', async () => {
-    const { headSeqno } = world.indexer.chain;
-    const stopping = new AbortController();
-    const args = ['warm', '--from-seqno', `${headSeqno - 9}`, '--to-seqno', `${headSeqno}`, '--rps', '20'];
-    const onOutput = (text: string) => {
-      if (text.includes('a second')) stopping.abort();
-    };
-    const stopped = await toncache(args, { signal: stopping.signal, isTTY: true, onOutput });
-    expect(stopped.code).toBe(75);
-    expect(stopped.stdout).toMatch(/\r\[#+-+\] \d+ %, \d+ of 10 blocks, \d+ a second, .* left/);
-    const [, next] =
-      /^stopped; to go on: toncache warm --from-seqno (\d+) --to-seqno \d+ --rps 20$/m.exec(stopped.stderr) ?? [];
-    expect(Number(next)).toBeGreaterThan(headSeqno - 9);
-    const rest = await toncache(['warm', '--from-seqno', `${next}`, '--to-seqno', `${headSeqno}`, '--rps', '1000']);
-    expect(rest.code).toBe(0);
-    expect(rest.stdout).not.toContain('[');
-    for (let seqno = headSeqno - 9; seqno <= headSeqno; seqno++) {
-      const reply = await world.ask(`/api/v3/masterchainBlockShards?seqno=${seqno}`);
-      expect(reply.cache).toMatchObject({ hit: true });
-    }
-  });
-});
-
 describe('toncache top', () => {
   it('shows counters by label and gauges, one time where there is no terminal', async () => {
     await world.ask(newestBlock(world));

@@ -1,11 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { listen } from '../../src/http/listen.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -41,28 +39,5 @@ describe('the command line tool as a process', () => {
     const { ended, stderr } = toncache(['start']);
     expect((await ended)[0]).toBe(78);
     expect(await stderr).toContain('UPSTREAM_URL');
-  });
-
-  it('warm stops on SIGINT, prints the command that goes on, and exits 75', async () => {
-    const asked: string[] = [];
-    let onFirst = () => {};
-    const server = createServer(({ url = '' }) => {
-      asked.push(url); // Never answered.
-      onFirst();
-    });
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const url = await listen(server, '127.0.0.1', 0);
-    const first = new Promise<void>((resolve) => {
-      onFirst = resolve;
-    });
-    const { child, ended, stderr } = toncache(['warm', '--from-seqno', '5', '--to-seqno', '9', '--url', url]);
-    await first;
-    child.kill('SIGINT');
-    expect((await ended)[0]).toBe(75);
-    expect(await stderr).toBe(`stopped; to go on: toncache warm --from-seqno 5 --to-seqno 9 --rps 10 --url ${url}\n`);
-    expect(asked[0]).toBe('/api/v3/masterchainBlockShards?seqno=5');
   });
 });

@@ -80,15 +80,6 @@ describe('a port in use', () => {
 });
 
 describe('a start', () => {
-  it('warns once about a setting under its old name, and uses it', async () => {
-    const file = world.file('renamed.json');
-    await writeFile(file, '{"admission":{"maxHeap":0.9}}');
-    await using started = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url, CONFIG_FILE: file });
-    expect(started.log.filter(({ level }) => level >= 40)).toMatchObject([
-      { level: 40, setting: 'admission.maxHeap', renamedTo: 'admission.maxMemory' },
-    ]);
-  });
-
   it('needs no indexer', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);

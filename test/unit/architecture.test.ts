@@ -13,8 +13,8 @@ const mostLines = 250;
 
 /** Benches and attacks work in rounds, which are no block sets. */
 const namedFolders = /^(contract|e2e|fault|integration|support|unit)\//;
-/** They hold retired words themselves: the list, its test, and the test of settings under their old names. */
-const exceptFiles = ['support/retired-words.ts', 'unit/architecture.test.ts', 'unit/config/load.test.ts'];
+/** They hold retired words themselves: the list and its test. */
+const exceptFiles = ['support/retired-words.ts', 'unit/architecture.test.ts'];
 
 const root = new URL('../../', import.meta.url);
 const source = readSource(fileURLToPath(new URL('src', root)));

@@ -20,21 +20,19 @@ async function check(env: Readonly<Record<string, string>>, ...args: readonly st
 }
 
 describe('toncache check-config', () => {
-  it('says of each setting where it comes from: environment, file, old name or default', async () => {
-    const file = aFile({ memory: { maxSize: '64MiB' }, breaker: { rest: '3s' }, http: { port: 1 } });
-    const { code, settings, warnings } = await check({ UPSTREAM_URL, CONFIG_FILE: file, PORT: '8081' }, '--all');
+  it('says of each setting where it comes from: environment, file or default', async () => {
+    const file = aFile({ memory: { maxSize: '64MiB' }, http: { port: 1 } });
+    const { code, settings } = await check({ UPSTREAM_URL, CONFIG_FILE: file, PORT: '8081' }, '--all');
     expect(code).toBe(0);
     expect(settings).toEqual(
       expect.arrayContaining([
         { name: 'upstream.url', value: UPSTREAM_URL, from: 'environment', source: 'UPSTREAM_URL' },
         { name: 'http.port', value: '8081', from: 'environment', source: 'PORT' },
         { name: 'memory.maxSize', value: '64MiB', from: 'file', source: file },
-        { name: 'breaker.openDuration', value: '3s', from: 'old-name', source: 'breaker.rest' },
         { name: 'upstream.timeout', value: '5s', from: 'default' },
         { name: 'redis.url', from: 'default' },
       ]),
     );
-    expect(warnings).toEqual(['breaker.rest is an old name: write breaker.openDuration']);
   });
 
   it('shows no secret', async () => {

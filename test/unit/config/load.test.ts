@@ -59,43 +59,6 @@ describe('where a setting comes from', () => {
   });
 });
 
-describe('a setting under its old name', () => {
-  const renamed = [{ from: 'admission.maxHeap', to: 'admission.maxMemory' }];
-
-  test('is used for the new one, and reported', () => {
-    const loaded = load(REQUIRED, { admission: { maxHeap: 0.5, maxQueue: 7 } });
-    expect(loaded.settings.admission).toMatchObject({ maxMemory: 0.5, maxQueue: 7 });
-    expect(loaded.settings.admission).not.toHaveProperty('maxHeap');
-    expect(loaded.renamed).toEqual(renamed);
-    expect(load(REQUIRED, { admission: { maxMemory: 0.5 } }).renamed).toEqual([]);
-  });
-
-  test('is used for the new one in each group of lifetimes too', () => {
-    const { settings, renamed: names } = load(REQUIRED, {
-      coalescing: { joinable: '2s', restAfterFailure: '3s' },
-      lifetimes: { notFound: { beforeRedis: '100ms' }, adjacentGrowing: { beforeRedis: '5s' } },
-    });
-    expect(settings.coalescing).toEqual({ collapseWindow: 2000, failureTtl: 3000 });
-    expect(settings.lifetimes.notFound).toMatchObject({ lifetime: 300, memoryTtl: 100 });
-    expect(settings.lifetimes.adjacentGrowing.memoryTtl).toBe(5000);
-    expect(names).toEqual([
-      { from: 'coalescing.joinable', to: 'coalescing.collapseWindow' },
-      { from: 'coalescing.restAfterFailure', to: 'coalescing.failureTtl' },
-      { from: 'lifetimes.adjacentGrowing.beforeRedis', to: 'lifetimes.adjacentGrowing.memoryTtl' },
-      { from: 'lifetimes.notFound.beforeRedis', to: 'lifetimes.notFound.memoryTtl' },
-    ]);
-  });
-
-  test('is checked like the new one, and refused together with it', () => {
-    expect(problemsOf(REQUIRED, { admission: { maxHeap: 2 } })).toEqual([
-      'admission.maxMemory: must be a number from 0 to 1',
-    ]);
-    expect(problemsOf(REQUIRED, { admission: { maxHeap: 0.5, maxMemory: 0.5 } })).toEqual([
-      'admission.maxHeap: is the old name of admission.maxMemory, and both are given',
-    ]);
-  });
-});
-
 describe('the loaded settings', () => {
   test('are frozen at every depth', () => {
     const walk = (value: unknown, path: string): void => {
