@@ -3,6 +3,8 @@ export type ErrorCode =
   | 'invalid-request'
   | 'bad-request'
   | 'body-too-large'
+  | 'head-too-large'
+  | 'request-timeout'
   | 'unsupported-encoding'
   | 'unsupported-version'
   | 'not-found'

@@ -35,6 +35,7 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
       moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
       now,
+      onRefused: (code) => events.proxy.report({ name: 'refused', code }),
       onBug: events.reportBug,
     },
     {

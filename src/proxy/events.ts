@@ -23,6 +23,8 @@ export type Outcome =
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: Outcome }
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
+  /** Refused before its operation and parameters were read. */
+  | { readonly name: 'refused'; readonly code: ErrorCode }
   | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
   | {
       readonly name: 'upstream-answered';

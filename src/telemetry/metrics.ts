@@ -55,6 +55,8 @@ export class Metrics {
   readonly #answered = this.#tally('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
   /** The requests that failed, which are also counted in `requests_total`. */
   readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
+  /** Not part of `requests_total`: nobody knows which operation they are for. */
+  readonly #refused = this.#tally('refused_requests_total', 'Requests that are none that is served here.', ['code']);
   /** Loads and waits that were refused on the way to the indexer. Their requests may still get a stale answer. */
   readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
   /** Every request that reached the indexer or tried to. */
@@ -144,6 +146,9 @@ export class Metrics {
         break;
       case 'failed':
         this.#failed.add(event.operation, event.code);
+        break;
+      case 'refused':
+        this.#refused.add(event.code);
         break;
       case 'shed':
         this.#shed.add(event.operation, event.reason);

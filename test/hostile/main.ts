@@ -5,6 +5,7 @@ import { markdownTable } from '../bench/markdown-table.ts';
 import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';
 import { damagedEntries } from './damaged-entries.ts';
+import { heads } from './heads.ts';
 import { keys } from './keys.ts';
 import { pipelines } from './pipelines.ts';
 import { smuggling } from './smuggling.ts';
@@ -13,7 +14,7 @@ import { upstreamAnswers } from './upstream-answers.ts';
 
 // `npm run test:hostile`: attacks toncache from outside, each attack a process of its own. Everything on 127.0.0.1.
 
-const ATTACKS: readonly Attack[] = [keys, pipelines, smuggling, damagedEntries, upstreamAnswers, aborts];
+const ATTACKS: readonly Attack[] = [keys, heads, pipelines, smuggling, damagedEntries, upstreamAnswers, aborts];
 const SECONDS = 25;
 
 const { values } = parseArgs({

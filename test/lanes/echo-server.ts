@@ -64,6 +64,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: async () => {},
       now: () => NOW,
+      onRefused: () => {},
       onBug: (error) => {
         throw error;
       },

@@ -3,7 +3,7 @@ import { MemorySocket } from './memory-socket.ts';
 
 /** What came of a stream. */
 export interface Exchanged {
-  /** Without `Date`, ids that the server chose, and Node's bare refusals: those come if nothing else is on its way. */
+  /** Without `Date`, ids that the server chose, and refusals of what cannot be parsed: those come if nothing else is on its way. */
   readonly answers: readonly string[];
   readonly isClosed: boolean;
 }
@@ -58,7 +58,7 @@ async function untilQuiet(socket: MemorySocket): Promise<void> {
 }
 
 const REFUSAL =
-  /HTTP\/1\.1 (?:400 Bad Request|413 Payload Too Large|431 Request Header Fields Too Large)\r\nConnection: close\r\n\r\n$/;
+  /HTTP\/1\.1 (?:[^\r]+\r\n)+\r\n\{"error":"(?:the request is malformed|the extensions of a chunk|the head of the request|HTTP\/2)[^"]*"\}$/;
 
 /** The answers in what came. */
 export function readAnswers(text: string): string[] {

@@ -38,7 +38,7 @@ it('a client that sends nothing is told so and closed after the header timeout',
   expect(socket.isClosed).toBe(false);
   vi.advanceTimersByTime(2000);
   expect(socket.isClosed).toBe(true);
-  expect(socket.text).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+  expect(socket.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n.*Connection: close\r\n\r\n\{"error":"[^"]+"\}$/s);
 });
 
 it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {

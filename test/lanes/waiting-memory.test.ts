@@ -21,6 +21,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,
+      onRefused: () => {},
       onBug: (error) => {
         throw error;
       },

@@ -6,6 +6,8 @@ const STATUS: Record<ErrorCode, number> = {
   'invalid-request': 422,
   'bad-request': 400,
   'body-too-large': 413,
+  'head-too-large': 431,
+  'request-timeout': 408,
   'unsupported-encoding': 501,
   'unsupported-version': 505,
   'not-found': 404,

@@ -20,6 +20,8 @@ const MOST_AT_ONCE = 16;
 export interface FastLaneConnectionDependencies extends FastLaneWriterDependencies {
   readonly answers: OperationAnswers;
   readonly hits: HitsInBytes;
+  /** Answers in place of a request that cannot be read, and closes the connection. */
+  readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
 }
@@ -32,9 +34,6 @@ export interface FastLaneConnectionOptions extends FastLaneWriterOptions {
 const MOST_REMEMBERED = 1024;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
-
-/** What Node's HTTP server answers when a connection ends inside a head. */
-const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n';
 
 /**
  * A connection in the fast lane: its requests are read from the socket and answered in order, until one comes that only
@@ -201,8 +200,7 @@ export class FastLaneConnection {
   #end(): void {
     const { socket } = this.connection;
     if (this.hasPartOfHead) {
-      socket.write(BAD_REQUEST);
-      socket.destroy();
+      this.#dependencies.refuse(socket, 'bad-request');
     } else {
       this.#writer.stop();
       socket.end();

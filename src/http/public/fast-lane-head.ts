@@ -3,6 +3,7 @@ import { ownedText } from '../../owned-text.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptedCodings } from './accept-encoding.ts';
+import { MOST_FIELDS } from './framing.ts';
 
 const BEGINNING = 'GET /api/v3/';
 const VERSION = ' HTTP/1.1\r\n';
@@ -51,9 +52,6 @@ const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
 
 /** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
-
-/** Requests with more fields are left to Node, which drops the fields after the 1000th. */
-const MOST_FIELDS = 200;
 
 /** The head of a request, cut into its parts; neither the target nor the fields have been looked at. */
 export interface RequestHead {

@@ -30,9 +30,6 @@ const LOOK_EVERY_MS = 1000;
 /** Node's HTTP server keeps an idle connection this much longer than `Keep-Alive` says, for requests that are on their way. */
 const KEEP_ALIVE_BUFFER_MS = 1000;
 
-/** How Node's HTTP server answers a client that has sent nothing for too long. */
-const REQUEST_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
-
 /**
  * Answers plain requests for the operations from the socket itself, because Node's HTTP server costs half of the CPU time
  * of a hit. Each connection of the public port begins here. When bytes come that this does not understand completely, the
@@ -50,9 +47,9 @@ export class FastLane {
   constructor(dependencies: FastLaneDependencies, options: FastLaneOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
-    const { hits, moveBody, answers, connections, isDraining, now } = dependencies;
+    const { hits, moveBody, answers, connections, isDraining, refuse, now } = dependencies;
     this.#perConnection = {
-      ...{ answers, connections, isDraining },
+      ...{ answers, connections, isDraining, refuse },
       jointWrites: new JointWrites(),
       hits: new HitsInBytes({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
       coarseNow: () => this.#coarseNow,
@@ -113,8 +110,7 @@ export class FastLane {
       else if (lane.wasUsed) {
         if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
       } else if (idleMs > headerTimeoutMs) {
-        socket.write(REQUEST_TIMEOUT);
-        socket.destroy();
+        this.#dependencies.refuse(socket, 'request-timeout');
       } else if (idleMs > stallMs) socket.destroy();
     }
   }

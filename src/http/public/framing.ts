@@ -2,13 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import { ProxyError } from '../../errors.ts';
 
 /**
+ * The most header fields of a request. Node keeps each of them as two strings until the head is complete: 5000
+ * connections with 940 tiny fields in 7.6 KB each ended a process without this bound.
+ */
+export const MOST_FIELDS = 100;
+
+/**
  * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;
- * `undefined` when it is not. Node's HTTP server would accept these: another version than 1.0 and 1.1, a request line
+ * `undefined` when it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, another version than 1.0 and 1.1, a request line
  * without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding in HTTP/1.0 or other than chunked (RFC
  * 9112 6.1).
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers, headersDistinct } = request;
+  if (request.rawHeaders.length > 2 * MOST_FIELDS) {
+    return new ProxyError('head-too-large', `too many header fields; accepted: at most ${MOST_FIELDS}`);
+  }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new ProxyError(
       'unsupported-version',

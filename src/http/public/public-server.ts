@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ProxyError } from '../../errors.ts';
+import { type ErrorCode, ProxyError } from '../../errors.ts';
 import type { Answer } from '../../proxy/answer.ts';
 import type { MemoryHits, ProxyRequest } from '../../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../../proxy/open-waits.ts';
@@ -9,8 +9,9 @@ import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.t
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
-import { refusedFraming } from './framing.ts';
+import { MOST_FIELDS, refusedFraming } from './framing.ts';
 import type { HitsInBytesDependencies } from './hit-bytes.ts';
+import { CLOSE_END, messageHead } from './message-head.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
@@ -26,6 +27,8 @@ export interface PublicServerDependencies {
   readonly discard: OperationAnswersDependencies['discard'];
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Called with each request that is refused before its operation was looked at. */
+  readonly onRefused: (code: ErrorCode) => void;
   /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
@@ -42,6 +45,35 @@ export interface PublicServerOptions {
   /** A client that takes less than 16 KiB of its answer in this long is cut. */
   readonly slowReaderMs: number;
 }
+
+/** Why a connection is refused on which no request could be read. */
+export type UnparsedCode =
+  | 'bad-request'
+  | 'body-too-large'
+  | 'head-too-large'
+  | 'request-timeout'
+  | 'unsupported-version';
+
+const UNPARSED_MESSAGES: Record<UnparsedCode, string> = {
+  'bad-request': 'the request is malformed; accepted: HTTP/1.1',
+  'body-too-large': 'the extensions of a chunk of the body are too large; accepted: none',
+  'head-too-large': 'the head of the request is larger than http.maxHeaderSize; ask for fewer values at once',
+  'request-timeout': 'the request did not arrive in time',
+  'unsupported-version': 'HTTP/2 is not spoken here; accepted: HTTP/1.1, HTTP/1.0',
+};
+
+/** By what Node's parser reports. */
+const UNPARSED: ReadonlyMap<string | undefined, UnparsedCode> = new Map([
+  ['HPE_HEADER_OVERFLOW', 'head-too-large'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'body-too-large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'request-timeout'],
+  ['HPE_PAUSED_H2_UPGRADE', 'unsupported-version'],
+]);
+
+type ParseError = Error & { readonly code?: string };
+
+/** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
+type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
 /** How long the 503s that end a drain have to leave the process, in milliseconds. */
 const LAST_WORDS_MS = 500;
@@ -89,6 +121,9 @@ export class PublicServer {
       (request, response) => this.#serve(request, response),
     );
     this.server.maxConnections = options.maxConnections;
+    // Node ignores the fields after these, which the refusal must see.
+    this.server.maxHeadersCount = MOST_FIELDS + 1;
+    this.server.on('clientError', (error: ParseError, socket: ParsedSocket) => this.#onUnparsed(error, socket));
     this.#slowReaders = new SlowReaders(connections.sockets, slowReaderMs);
     // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
     // deadline and must not be cut before.
@@ -114,6 +149,7 @@ export class PublicServer {
           for (const listener of listeners) listener.call(this.server, socket);
         },
         answers: this.#answers,
+        refuse: (socket, code) => this.#refuseConnection(socket, code),
         isDraining: () => this.#draining,
       },
       { headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes, stallMs: this.server.timeout },
@@ -204,7 +240,23 @@ export class PublicServer {
     sendMessage(request, response, message);
   }
 
+  /** What Node's parser cannot read. Like Node, answers in place of a response that has not begun. */
+  #onUnparsed({ code }: ParseError, socket: ParsedSocket): void {
+    const hasBegun = socket._httpMessage?.headersSent === true;
+    if (hasBegun || !socket.writable || code === 'ECONNRESET') socket.destroy();
+    else this.#refuseConnection(socket, UNPARSED.get(code) ?? 'bad-request');
+  }
+
+  /** Answers on a connection where nobody can tell which request comes next, and closes it. */
+  #refuseConnection(socket: Socket, code: UnparsedCode): void {
+    this.#dependencies.onRefused(code);
+    const message = this.#answers.failure(new ProxyError(code, UNPARSED_MESSAGES[code]), '', {});
+    socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
+    socket.destroy();
+  }
+
   #refuse(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
+    this.#dependencies.onRefused(error.code);
     this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }
 }
