@@ -14,7 +14,7 @@ const LAST_LINES_MS = 250;
 
 const { settings, networkIsAssumed } = readSettings();
 // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
-const output = new LogDestination({ fd: process.stdout.fd });
+const output = new LogDestination(process.stdout.fd);
 process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
 const app = createApp({ logger, logLinesDropped: () => output.dropped }, settings);

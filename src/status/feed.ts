@@ -16,7 +16,7 @@ interface Viewer {
   readonly isTrusted: boolean;
 }
 
-/** The most open status pages: more than people watch one instance. */
+/** The most open status pages: more than people watch one instance. The next one takes the place of the oldest. */
 const MAX_VIEWERS = 16;
 
 /**
@@ -36,14 +36,19 @@ export class StatusFeed {
     this.#options = options;
   }
 
-  /** Whether one more viewer may be added. */
-  get hasRoom(): boolean {
-    return !this.#closed && this.#viewers.size < MAX_VIEWERS;
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
-  /** Adds a viewer, who gets messages until he leaves or the feed is closed; the first within one interval. */
+  /** Adds a viewer, who gets messages until he leaves or has to make room; the first within one interval. */
   add(response: ServerResponse, isTrusted: boolean, headers: readonly string[]): void {
     const viewer = { response, isTrusted };
+    const [oldest] = this.#viewers;
+    // Not `end`, which waits until a viewer has read what was sent.
+    if (oldest !== undefined && this.#viewers.size >= MAX_VIEWERS) {
+      this.#viewers.delete(oldest);
+      oldest.response.destroy();
+    }
     response.writeHead(200, ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-store', ...headers]);
     response.flushHeaders();
     this.#viewers.add(viewer);

@@ -88,11 +88,8 @@ export class StatusPages implements ServedPages {
       sendJson(response, refused.status, { error: refused.error }, refused.headers);
     } else if (request.method === 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET' }, ['Allow', 'GET']);
-    } else if (!this.#feed.hasRoom) {
-      sendJson(response, 503, { error: 'too many status pages are open, or the process is shutting down' }, [
-        'Retry-After',
-        '5',
-      ]);
+    } else if (this.#feed.isClosed) {
+      sendJson(response, 503, { error: 'the process is shutting down' }, ['Retry-After', '5']);
     } else {
       this.#feed.add(response, this.#refusedKeys(request) === undefined, ['X-Content-Type-Options', 'nosniff']);
     }
