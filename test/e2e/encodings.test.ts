@@ -109,7 +109,7 @@ describe.each([
     if (encoding === undefined && kind === ANY_WORLD) expect(await encoded()).toBe(0);
   });
 
-  it('has an entity tag for each encoding, each of which brings a 304 with it', async () => {
+  it('has an entity tag for each encoding, which brings a 304 to clients that would get that encoding', async () => {
     const target = parentOfSettled(world);
     const replies = [await world.ask(target)];
     for (const encoding of ALL) replies.push(await untilEncoded(target, encoding));
@@ -117,11 +117,12 @@ describe.each([
     expect(new Set(tags).size).toBe(4);
     for (const tag of tags) {
       expect(tag).toMatch(/^"[\x21\x23-\x7e]+"$/);
-      for (const acceptEncoding of ['', 'gzip', 'br']) {
+      for (const [index, acceptEncoding] of ['', ...ALL].entries()) {
         const reply = await world.ask(target, accepting(acceptEncoding, { 'If-None-Match': `"x", W/${tag}` }));
-        expect([reply.status, reply.headers.etag, reply.text]).toEqual([304, tag, '']);
+        const isSame = tag === tags[index];
+        expect([reply.status, reply.headers.etag]).toEqual([isSame ? 304 : 200, tags[index]]);
         expect(reply.headers.vary).toMatch(/^Accept-Encoding/);
-        expect(reply.headers).not.toHaveProperty('content-encoding');
+        if (isSame) expect([reply.text, encodingOf(reply)]).toEqual(['', undefined]);
       }
     }
     const other = await world.ask(target, accepting('gzip', { 'If-None-Match': '"x-gzip"' }));

@@ -1,12 +1,12 @@
 import type { Entry } from '../../cache/entry.ts';
 import type { Form } from '../../cache/forms.ts';
-import { ENCODINGS, etagOf } from '../../content-codings.ts';
+import { etagOf } from '../../content-codings.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { tagsIn } from '../parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /**
- * The answer that sends an entry in one of its forms, or a 304 when the client already holds it in any coding. `now` is
+ * The answer that sends an entry in one of its forms, or a 304 when the client already holds that. `now` is
  * epoch milliseconds. The body is the form's own buffer.
  */
 export function entryMessage(
@@ -20,9 +20,8 @@ export function entryMessage(
   const headers = commonHeaders(varies ? { ...context, vary: withAcceptEncoding(context.vary) } : context);
   const ageSeconds = ageOf(entry, now);
   const etag = etagOf(entry.etag, coding);
-  const held = head.status === 200 ? heldTag(request['if-none-match'], entry, etag) : undefined;
-  headers.push('ETag', held ?? etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
-  if (held !== undefined) return { status: 304, headers, body: undefined };
+  headers.push('ETag', etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
+  if (head.status === 200 && isNamed(etag, request['if-none-match'])) return { status: 304, headers, body: undefined };
   if (coding !== 'identity') headers.push('Content-Encoding', coding);
   headers.push('Content-Type', head.contentType, 'Content-Length', String(body.length));
   if (head.apiVersion !== undefined) headers.push('X-API-Version', head.apiVersion);
@@ -30,15 +29,12 @@ export function entryMessage(
 }
 
 /**
- * The tag of this answer that `If-None-Match` names (RFC 9110 13.1.2), compared weakly: that of the form if it is among them,
- * or that of any other coding, which the client may hold from before.
+ * Whether `If-None-Match` names a tag, compared weakly (RFC 9110 13.1.2). Only the tag of what would be sent counts: a
+ * client may hold another coding that it accepts no longer.
  */
-function heldTag(ifNoneMatch: RequestHeaders[string], entry: Entry, etag: string): string | undefined {
-  if (typeof ifNoneMatch !== 'string') return undefined;
-  if (ifNoneMatch.trim() === '*') return etag;
-  const named = tagsIn(ifNoneMatch);
-  const own = [etag, entry.etag, ...ENCODINGS.map((encoding) => etagOf(entry.etag, encoding))];
-  return own.find((tag) => named.includes(tag));
+function isNamed(etag: string, ifNoneMatch: RequestHeaders[string]): boolean {
+  if (typeof ifNoneMatch !== 'string') return false;
+  return ifNoneMatch.trim() === '*' || tagsIn(ifNoneMatch).includes(etag);
 }
 
 function withAcceptEncoding(vary: string): string {
