@@ -10,6 +10,7 @@ import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { debianProgram } from '../support/apt.ts';
 import { deployFile } from '../support/deploy-files.ts';
+import { ProxyProcess } from '../support/proxy-process.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
@@ -56,27 +57,12 @@ describe('the configuration of Prometheus', () => {
 
 describe('the configuration of nginx', () => {
   it('is accepted by nginx, which then serves toncache over TLS, with limits for each client', async () => {
-    const program = await debianProgram('nginx', 'nginx-light');
     await using indexer = await startedIndexer();
     await using proxy = await startProxy({ upstreamUrl: indexer.url });
     const folder = aFolder();
     const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000));
-    const config = nginxConfig(folder, { port, proxyUrl: proxy.url, indexerUrl: indexer.url });
-    const base = ['-p', folder, '-c', config, '-e', join(folder, 'error.log')];
-    const { stderr } = await run(program, ['-t', ...base]);
-    expect(stderr).toContain('test is successful');
-    expect(stderr).not.toMatch(/\[(warn|error|emerg)\]/);
-
-    const nginx = spawn(program, [...base, '-g', 'daemon off;'], { stdio: 'ignore' });
-    onTestFinished(async () => {
-      const ended = once(nginx, 'exit');
-      nginx.kill('SIGTERM');
-      await ended;
-    });
-    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-    onTestFinished(() => agent.destroy());
-    const ask = (key?: string) => askOverTls(agent, port, '/api/v3/masterchainBlockShards?seqno=1', key);
-    await vi.waitFor(() => ask('change-me-2'), { timeout: 20_000, interval: 50 });
+    const config = nginxConfig(folder, { port, proxyUrls: [proxy.url], indexerUrl: indexer.url });
+    const ask = await startNginx(folder, config, port);
 
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
     const statuses = answers.map(({ status }) => status);
@@ -88,6 +74,41 @@ describe('the configuration of nginx', () => {
     const known = await Promise.all(Array.from({ length: 200 }, () => ask('change-me-1')));
     expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
   });
+
+  it('answers every request while two instances are restarted one after the other', async () => {
+    await using indexer = await startedIndexer();
+    const folder = aFolder();
+    const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000));
+    const ports = [await findFreePort(port + 1), await findFreePort(port + 2, [port + 1])];
+    const proxyUrls = ports.map((each) => `http://127.0.0.1:${each}`);
+    const start = (each: number) => ProxyProcess.start({ UPSTREAM_URL: indexer.url, PORT: String(each) });
+    const instances = await Promise.all(ports.map(start));
+    const config = nginxConfig(folder, { port, proxyUrls, indexerUrl: indexer.url });
+    const ask = await startNginx(folder, config, port);
+
+    const statuses = new Map<number, number>();
+    let restarting = true;
+    let asked = 0;
+    const client = async () => {
+      while (restarting) {
+        const { status } = await ask('change-me-1', `/api/v3/masterchainBlockShards?seqno=${1 + (asked++ % 1000)}`);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    for (const [index, each] of ports.entries()) {
+      await using ending = instances[index] as ProxyProcess;
+      ending.signal('SIGTERM');
+      expect(await ending.ended).toMatchObject({ code: 0 });
+      instances[index] = await start(each);
+      const before = asked;
+      await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 200), { timeout: 60_000 });
+    }
+    restarting = false;
+    await Promise.all(clients);
+    await Promise.all(instances.map((each) => each[Symbol.asyncDispose]()));
+    expect(Object.fromEntries(statuses)).toEqual({ 404: asked });
+  });
 });
 
 async function startedIndexer() {
@@ -95,8 +116,34 @@ async function startedIndexer() {
   return { url: indexer.url, [Symbol.asyncDispose]: () => indexer.close() };
 }
 
+/** Starts nginx, which must accept the configuration without a warning. Resolves with what asks it, once it answers. */
+async function startNginx(folder: string, config: string, port: number) {
+  const program = await debianProgram('nginx', 'nginx-light');
+  const base = ['-p', folder, '-c', config, '-e', join(folder, 'error.log')];
+  const { stderr } = await run(program, ['-t', ...base]);
+  expect(stderr).toContain('test is successful');
+  expect(stderr).not.toMatch(/\[(warn|error|emerg)\]/);
+  const nginx = spawn(program, [...base, '-g', 'daemon off;'], { stdio: 'ignore' });
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  onTestFinished(async () => {
+    const ended = once(nginx, 'exit');
+    nginx.kill('SIGTERM');
+    agent.destroy();
+    await ended;
+  });
+  const ask = (key?: string, path = '/api/v3/masterchainBlockShards?seqno=1') => askOverTls(agent, port, path, key);
+  await vi.waitFor(() => ask('change-me-2'), { timeout: 20_000, interval: 50 });
+  return ask;
+}
+
+interface NginxPlaces {
+  readonly port: number;
+  readonly proxyUrls: readonly string[];
+  readonly indexerUrl: string;
+}
+
 /** The file as it is, with the ports and paths of this test. */
-function nginxConfig(folder: string, at: { port: number; proxyUrl: string; indexerUrl: string }): string {
+function nginxConfig(folder: string, at: NginxPlaces): string {
   const { key, cert } = selfSignedCertificate('ton.example', '127.0.0.1');
   writeFileSync(join(folder, 'ton.example.key'), key);
   writeFileSync(join(folder, 'ton.example.crt'), cert);
@@ -108,7 +155,10 @@ function nginxConfig(folder: string, at: { port: number; proxyUrl: string; index
     .replace('worker_connections 8192;', 'worker_connections 512;')
     .replace('listen 443', `listen 127.0.0.1:${at.port}`)
     .replaceAll('/etc/nginx/tls/', `${folder}/`)
-    .replace('127.0.0.1:8080', new URL(at.proxyUrl).host)
+    .replace(/server 127\.0\.0\.1:8080(.*;)/, (_, options: string) =>
+      at.proxyUrls.map((url) => `server ${new URL(url).host}${options}`).join('\n'),
+    )
+    .replace('rate=500r/s', 'rate=100000r/s')
     .replace('127.0.0.1:8081', new URL(at.indexerUrl).host)
     .replace('http {', `http {\n    access_log off;\n    client_body_temp_path ${folder}/body;\n`);
   const path = join(folder, 'nginx.conf');
