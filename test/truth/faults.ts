@@ -8,7 +8,10 @@ import type { World } from './world.ts';
 export interface Excuses {
   /** The indexer fails or is overloaded: refusals, and stale copies instead of answers. */
   readonly refusals?: boolean;
-  /** A replica of the indexer is so far behind, ms; its pending traces go back and forth, as nothing can guard them. */
+  /**
+   * A replica of the indexer is so far behind, or its answers are so long under way, ms; pending traces go back and
+   * forth, as nothing can guard them.
+   */
   readonly lagMs?: number;
   /** Instances cannot tell each other what was purged. */
   readonly cutOff?: boolean;

@@ -67,6 +67,15 @@ const MUTANTS: readonly Mutant[] = [
     from: 'if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));',
     to: '',
   },
+  {
+    rule: 'an answer counts from its receipt, so that an event during its load is forgotten',
+    finding: 'lie',
+    fault: 'answers-late',
+    streams: true,
+    file: 'proxy/fetch-entry.ts',
+    from: 'pushed?.answered({ mark, ',
+    to: 'pushed?.answered({ mark: pushed.mark(), ',
+  },
 ];
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {

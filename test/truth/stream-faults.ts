@@ -11,6 +11,11 @@ const FLOOD_EVERY_MS = 200;
 
 const VANISH_EVERY_MS = 150;
 
+/** So long an answer is under way: events that come meanwhile announce what it lacks. */
+const LATE_MS = 300;
+/** More than any answer has: each is sent in one piece. */
+const WHOLE_BYTES = 2 ** 30;
+
 /** Ways in which the stream goes wrong, or says nothing. */
 export const FAULTS_OF_STREAM: readonly Fault[] = [
   {
@@ -66,6 +71,18 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
     begin: async ({ indexer: { streaming } }) => {
       Object.assign(streaming.faults, { duplicatedShare: 1, reorderedShare: 0.3 });
       return () => void Object.assign(streaming.faults, { duplicatedShare: 0, reorderedShare: 0 });
+    },
+  },
+  {
+    name: 'answers-late',
+    redis: 'single',
+    streams: true,
+    excuses: { lagMs: LATE_MS },
+    settlesMs: 2 * LATE_MS,
+    begin: async ({ indexer: { faults } }) => {
+      const slow = { kind: 'slow', chunkBytes: WHOLE_BYTES, pauseMs: LATE_MS } as const;
+      const late = faults.inject(slow, { operation: 'pendingTraces' });
+      return () => late.remove();
     },
   },
   {
