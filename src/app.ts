@@ -87,15 +87,14 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const purges = new Purges(
     {
       tagsOf,
-      onEpoch: () => memory.clear(),
+      onAllPurged: () => memory.clear(),
       runScript: redis?.connection.runScript,
       now,
       report: events.purges.report,
     },
-    { key: `toncache:purges:${network}`, usableMs: longestUseMs(settings.lifetimes) },
+    { key: `toncache:bans:${network}`, usableMs: longestUseMs(settings.lifetimes) },
   );
   events.redisTransitions.subscribe(purges.onRedisTransition);
-  events.clockJumps.subscribe(() => purges.onClockJump());
 
   const indexer = openIndexer({ scripting: redis?.connection, now, monotonic, random, events }, settings);
   const stream = openStream({ events, now, monotonic, random }, settings);
@@ -108,7 +107,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy(
     {
-      ...{ events, cache, forms, redis, epoch: purges.epoch, bans, indexer, stream },
+      ...{ events, cache, forms, redis, bans, indexer, stream },
       ...{ onAsked: topKeys.onAsked, now, monotonic, random },
     },
     settings,
@@ -158,7 +157,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   return {
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
-      await Promise.all([redis?.ready().then(() => clock.askServer()), purges.ready(settings.redis.connectTimeout)]);
+      await redis?.ready();
+      await Promise.all([clock.askServer(), purges.follow()]);
       stream?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);

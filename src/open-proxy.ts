@@ -30,8 +30,6 @@ export interface OpenProxyDependencies {
   readonly forms: FormMaker;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  /** Part of every key; see `Purges.epoch`. */
-  readonly epoch: () => number;
   /** Applies bans, and the events of the stream, to an entry. */
   readonly bans: Bans;
   readonly indexer: OpenIndexer;
@@ -54,7 +52,7 @@ export interface OpenProxy {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
-  const { events, cache, forms, redis, epoch, bans, indexer, stream, now, monotonic, random } = dependencies;
+  const { events, cache, forms, redis, bans, indexer, stream, now, monotonic, random } = dependencies;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -113,7 +111,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({
-    calls: new CallMemo(epoch, network),
+    calls: new CallMemo(network),
     cache: lookups,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
@@ -130,7 +128,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     random,
     report,
   });
-  return { handler, explain: explainWith({ epoch, cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
+  return { handler, explain: explainWith({ cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
 }
 
 /**

@@ -27,9 +27,9 @@ export interface Inspected {
 
 /** The bans that purges left behind, applied to entries. */
 export interface Purges {
-  /** The entry, a copy of it that a soft purge made stale, or `undefined` if it is purged. */
+  /** The entry, or `undefined` if it is purged. */
   applyBans(entry: Entry): Entry | undefined;
-  /** Entries of this key that were asked for up to here (epoch ms) are purged, hard or soft; 0 when none are. */
+  /** Entries of this key that were asked for up to here (epoch ms) are purged; 0 when none are. */
   purgedUntil(entry: Pick<Entry, 'key'>): number;
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
@@ -91,14 +91,10 @@ export class TieredCache {
   }
 
   async #lookUpBoth(redis: SharedTier, key: string): Promise<Lookup> {
-    const { purges } = this.#dependencies;
-    // A purge of all only changes the epoch in the keys. This key has the epoch from before the read, so purges had to
-    // be known then.
-    const wasCurrent = purges.isCurrent;
     const copy = this.#sharedCopy(key);
     const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
-    // Check again after the read: the bans that are known by now are applied to the entry.
-    if (read.state === 'failed' || !wasCurrent || !purges.isCurrent) return this.#withoutRedis(key);
+    // Only bans that are known by now are applied to the entry.
+    if (read.state === 'failed' || !this.#dependencies.purges.isCurrent) return this.#withoutRedis(key);
     const entry = read.state === 'unchanged' ? copy?.entry : read.state === 'found' ? read.entry : undefined;
     const found = entry === undefined ? this.#forget(key) : this.#learn(entry, read.stamp);
     return { ...found, stamp: read.stamp };
@@ -128,7 +124,7 @@ export class TieredCache {
     await this.#dependencies.redis?.delete(key);
   }
 
-  /** Whether a purge, hard or soft, covers the entry: by the instant at which it was asked for. */
+  /** Whether a purge covers the entry: by the instant at which it was asked for. */
   isPurged(entry: Entry): boolean {
     return entry.askedAt <= this.#dependencies.purges.purgedUntil(entry);
   }
@@ -169,8 +165,6 @@ export class TieredCache {
     const { memory, purges, now } = this.#dependencies;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
-    // A soft purge made the entry from Redis stale, and the kept entry was asked for after that purge.
-    if (kept !== undefined && this.isPurged(entry)) return this.#lookupOf(kept, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
       memory.set(entry, stamp && checksumOf(stamp));

@@ -48,7 +48,6 @@ function explainOffline(text: string, lines: readonly string[], settings: Settin
   try {
     return explainRequest(readPasted(text), readHeaderLines(lines), {
       network: settings.network,
-      epoch: 0,
       policies: settings.lifetimes,
     });
   } catch (error) {

@@ -5,13 +5,12 @@ import { type Command, EXIT, UsageError } from './command.ts';
 import { adminUrl, expectNoMore, readOptions, readSettings } from './options.ts';
 
 export const purge: Command = {
-  help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--soft] [--admin URL] [--json]
+  help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
 
 Ends every stored answer to requests that named the value, in any spelling and in all instances on the same Redis.
 
   --seqno, --account, --hash   what was named: a masterchain block, an account, or a transaction or message
   --all                        every stored answer
-  --soft                       make answers stale instead of gone: each is served once more while it is refreshed
   --admin                      the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
   --json                       print the answer of the admin port
 
@@ -26,7 +25,6 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
       account: { type: 'string' },
       hash: { type: 'string' },
       all: { type: 'boolean' },
-      soft: { type: 'boolean', default: false },
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
     });

@@ -46,8 +46,6 @@ export interface Explanation extends ExplainedRequest {
 }
 
 export interface ExplainDependencies {
-  /** When everything was last purged, epoch milliseconds, or 0. Part of every key. */
-  readonly epoch: () => number;
   readonly cache: TieredCache;
   readonly lastLoads: LastLoads;
   /** Epoch milliseconds. */
@@ -63,11 +61,11 @@ export interface ExplainOptions {
 export function explainRequest(
   pasted: PastedRequest,
   headers: RequestHeaders,
-  { network, policies, epoch }: ExplainOptions & { readonly epoch: number },
+  { network, policies }: ExplainOptions,
 ): ExplainedRequest {
   const { operation, rawQuery } = pasted;
   const call = parseCall(operation, rawQuery, headers);
-  const key = cacheKey(network, epoch, call);
+  const key = cacheKey(network, call);
   const shortKey = shortListKey(call, key);
   return {
     operation: operation.name,
@@ -90,7 +88,7 @@ export function explainWith(
   dependencies: ExplainDependencies,
   options: ExplainOptions,
 ): (text: string, headers: RequestHeaders) => Promise<Explanation> {
-  const { epoch, cache, lastLoads, now } = dependencies;
+  const { cache, lastLoads, now } = dependencies;
   const describe = (entry: Entry): CachedAnswer => ({
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
@@ -101,7 +99,7 @@ export function explainWith(
     usableForMs: usableUntil(entry) - now(),
   });
   return async (text, headers) => {
-    const explained = explainRequest(readPasted(text), headers, { ...options, epoch: epoch() });
+    const explained = explainRequest(readPasted(text), headers, options);
     const { key, shortListKey: shortKey } = explained;
     const own = await cache.inspect(key);
     const list = shortKey === undefined ? own : await cache.inspect(shortKey);

@@ -72,9 +72,6 @@ interface Obtained extends Classified {
   readonly mark: number;
 }
 
-/** How often the indexer is asked for one answer, if each time a purge covers it while it is under way. */
-const MOST_ASKS = 3;
-
 /** Asks the indexer and stores its answer. Expected failures are values; a throw is a bug. */
 export class EntryFetcher {
   readonly #dependencies: EntryFetcherDependencies;
@@ -106,33 +103,27 @@ export class EntryFetcher {
   }
 
   /**
-   * The indexer's answer. Asks once more if the indexer could not be reached and the retry budget allows it, and again
-   * if a purge covers the answer, each time with the whole timeout. Ends every ticket but that of an answer.
+   * The indexer's answer. Asks once more, with the whole timeout, if the indexer could not be reached and the retry budget
+   * allows it. Ends every ticket but that of an answer.
    */
   async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, cache, lookups, retries, pauseMs } = this.#dependencies;
+    const { admission, lookups, retries, pauseMs } = this.#dependencies;
     const { call, request, lease } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     try {
-      for (let asks = 1, unreachable = 0; ; asks++) {
+      for (let isFirst = true; ; isFirst = false) {
         if (ticket instanceof ProxyError) return ticket;
-        if (asks > 1) lease?.restart();
+        if (!isFirst) lease?.restart();
         // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
         const again = lookups.lookInMemory({ key: request.key, shortKey: shortListKey(call, request.key) });
         if (again.state === 'fresh') {
           ticket.end('unsent');
           return { from: 'memory', entry: again.entry };
         }
-        const result = await this.#ask(fetch, ticket, asks === 1);
-        if (!(result instanceof ProxyError)) {
-          // A request that came after the purge must not get an answer that was asked for before it.
-          if (asks === MOST_ASKS || !cache.isPurged(result.entry)) return result;
-          result.endTicket();
-        } else if (result.code === 'upstream-rate-limited') {
-          return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
-        } else if (result.code !== 'upstream-unreachable' || ++unreachable === 2 || !retries.tryTake()) {
-          return result;
-        }
+        const result = await this.#ask(fetch, ticket, isFirst);
+        if (!(result instanceof ProxyError)) return result;
+        if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
+        if (result.code !== 'upstream-unreachable' || !isFirst || !retries.tryTake()) return result;
         ticket = this.#ticket(call, await admission.enter({ ...request, priority: 'miss' }));
       }
     } catch (bug) {

@@ -1,95 +1,192 @@
-import {
-  type PurgeEvent,
-  PurgeLog,
-  type PurgeLogDependencies,
-  type PurgeLogOptions,
-  type PurgeOutcome,
-} from './purge-log.ts';
-import { type Purgeable, PurgeRecords, type PurgeRecordsDependencies } from './purge-records.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EpochMs, Ms } from '../time-units.ts';
+import { type Bannable, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
+import { exchangeBans, type RunScript } from './exchange-bans.ts';
+
+/** The events of purges, for metrics and log. */
+export type PurgeEvent =
+  /** This instance was asked to purge. `notReached`: why Redis did not accept the ban, if it did not. */
+  | {
+      readonly name: 'purged';
+      readonly selector: string;
+      readonly value: number | string | true;
+      readonly notReached: string | undefined;
+    }
+  /** Other instances have purged: so many bans were new here. */
+  | { readonly name: 'purges-followed'; readonly bans: number }
+  /** Whether the bans of other instances can be read from Redis while it is connected. Reported when it changes. */
+  | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
 
 /** A requested purge: its tag, and what the request named, for metrics and log. */
 export interface AskedPurge {
   readonly selector: string;
   readonly value: number | string | true;
   readonly tag: string;
-  readonly soft: boolean;
 }
 
-/** A purge that is dated further in the future than this, in milliseconds, was dated by a wrong clock. */
+/** The result of a purge. This process is purged in any case. */
+export interface PurgeOutcome {
+  /** Entries that were asked for up to then are purged. */
+  readonly at: EpochMs;
+  /** Why Redis did not accept the ban, which is sent again until it does; `undefined` when it did. */
+  readonly notReached: string | undefined;
+}
+
+export interface PurgesDependencies extends BansDependencies {
+  /** Where instances share their bans. Without Redis a purge only reaches this process. */
+  readonly runScript: RunScript | undefined;
+  /** Called when everything was purged: no entry from before is of use any more. */
+  readonly onAllPurged: () => void;
+  readonly report: (event: PurgeEvent) => void;
+}
+
+export interface PurgesOptions {
+  /** The Redis key of the bans. */
+  readonly key: string;
+  /** The longest time in which an entry can be of use. Bans are kept for an hour longer, and for 25 h at least. */
+  readonly usableMs: Ms;
+}
+
+/** So each purge is known to all instances within a second, including the way to Redis and back. */
+const FOLLOW_EVERY_MS = 500;
+
+/** Instances of one Redis may differ in their lifetimes: bans are kept for longer than this in any case. */
+const SHORTEST_USABLE_MS = 24 * 60 * 60 * 1000;
+
+/** For clocks that differ, and for loads under way. */
+const KEPT_LONGER_MS = 60 * 60 * 1000;
+
+/** A purge that is dated further ahead than this was dated by a wrong clock, and its instant is not waited for. */
 const LONGEST_WAIT_MS = 1000;
 
-/** Timers may end a wait early, by a millisecond or two. */
-const MOST_WAITS = 3;
-
-export type PurgesDependencies = PurgeRecordsDependencies & Omit<PurgeLogDependencies, 'records'>;
+/** No `changed` that Redis can answer with. */
+const NOTHING_SEEN = '-';
 
 /**
- * Purges by tag, kept as bans in the sense of Varnish: shared among instances, and applied to entries when they are
- * used.
+ * Purges by tag, applied to entries when these are used, and shared among instances: every instance sends its purges to
+ * Redis, and reads all bans when they have changed. What it knows and Redis lacks is sent again, so neither a lost reply
+ * nor a Redis that lost its data loses a ban.
  */
 export class Purges {
-  readonly #records: PurgeRecords;
-  readonly #log: PurgeLog;
-  readonly #report: (event: PurgeEvent) => void;
-  readonly #now: () => number;
+  readonly #dependencies: PurgesDependencies;
+  readonly #store: { readonly key: string; readonly keptMs: Ms };
+  readonly #bans: Bans;
+  readonly #timer: NodeJS.Timeout;
+  /** Tags whose bans Redis lacks, as far as this process knows. */
+  readonly #unsent = new Set<string>();
+  #seen = NOTHING_SEEN;
+  #isConnected = false;
+  #isCurrent: boolean;
+  #isAvailable = true;
 
-  constructor(dependencies: PurgesDependencies, options: PurgeLogOptions) {
-    this.#records = new PurgeRecords(dependencies);
-    this.#log = new PurgeLog({ ...dependencies, records: this.#records }, options);
-    this.#report = dependencies.report;
-    this.#now = dependencies.now;
+  constructor(dependencies: PurgesDependencies, { key, usableMs }: PurgesOptions) {
+    this.#dependencies = dependencies;
+    this.#store = { key, keptMs: Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS };
+    this.#bans = new Bans(dependencies);
+    this.#isCurrent = dependencies.runScript === undefined;
+    this.#timer = setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
   }
 
-  /** See {@link PurgeRecords.epoch}: part of every key. */
-  readonly epoch = (): number => this.#records.epoch;
+  /** See {@link Bans.applyBans}. */
+  readonly applyBans = <E extends Bannable>(entry: E): E | undefined => this.#bans.applyBans(entry);
 
-  /** See {@link PurgeRecords.applyBans}. */
-  readonly applyBans = <E extends Purgeable>(entry: E): E | undefined => this.#records.applyBans(entry);
+  /** See {@link Bans.purgedUntil}. */
+  readonly purgedUntil = (entry: Pick<Bannable, 'key'>): EpochMs => this.#bans.purgedUntil(entry);
 
-  /** See {@link PurgeRecords.purgedUntil}. */
-  readonly purgedUntil = (entry: Pick<Purgeable, 'key'>): number => this.#records.purgedUntil(entry);
-
-  /** See {@link PurgeLog.isCurrent}. */
+  /**
+   * Whether all bans are known that Redis had half a second ago. While this is false, Redis may hold entries that are
+   * purged without this process knowing it, and must not be used.
+   */
   get isCurrent(): boolean {
-    return this.#log.isCurrent;
+    return this.#isCurrent;
   }
+
+  /** To be called when Redis was connected, or the connection was lost or could not be made. */
+  readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
+    this.#isConnected = state === 'connected';
+    this.#isCurrent = false;
+    // Perhaps this is another server, or the same one with older data: read all that it holds, and send what it lacks.
+    this.#seen = NOTHING_SEEN;
+    void this.follow();
+  };
 
   /**
    * Purges here at once, then everywhere. Resolves when this clock has passed the instant of the purge: what this process
-   * asks for from then on is not covered, so it is stored without being asked for again. Never rejects.
+   * asks for from then on is not covered, so it is stored. Never rejects.
    */
-  readonly purge = async ({ selector, value, tag, soft }: AskedPurge): Promise<PurgeOutcome> => {
-    const outcome = await this.#log.purge({ tag, soft });
-    this.#report({ name: 'purged', selector, value, soft, notReached: outcome.notReached });
-    await this.#untilPassed(outcome.at);
-    return outcome;
+  readonly purge = async ({ selector, value, tag }: AskedPurge): Promise<PurgeOutcome> => {
+    const { runScript, now, report } = this.#dependencies;
+    this.#raise({ tag, at: this.#bans.nextAt() });
+    const notReached = runScript && (await this.#send(runScript, tag));
+    report({ name: 'purged', selector, value, notReached });
+    const at = this.#bans.atOf(tag);
+    const aheadMs = at - now();
+    // Timers may fire a millisecond early.
+    if (aheadMs >= 0 && aheadMs <= LONGEST_WAIT_MS) await sleep(Math.ceil(aheadMs) + 2);
+    return { at, notReached };
   };
 
-  /** To be called when Redis was connected or disconnected. */
-  readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
-    if (state === 'connected') this.#log.onConnected();
-    else this.#log.onDisconnected();
-  };
-
-  /** See {@link PurgeLog.onClockJump}. */
-  onClockJump(): void {
-    this.#log.onClockJump();
-  }
-
-  /** See {@link PurgeLog.ready}. */
-  ready(limitMs: number): Promise<void> {
-    return this.#log.ready(limitMs);
-  }
-
-  close(): void {
-    this.#log.close();
-  }
-
-  async #untilPassed(at: number): Promise<void> {
-    for (let waits = 0; waits < MOST_WAITS; waits++) {
-      const aheadMs = at - this.#now();
-      if (aheadMs < 0 || aheadMs > LONGEST_WAIT_MS) return;
-      await new Promise((resolve) => setTimeout(resolve, Math.floor(aheadMs) + 1));
+  /** Reads the bans of others, and sends what Redis lacks. Called every half second. Never rejects. */
+  async follow(): Promise<void> {
+    const { runScript, now } = this.#dependencies;
+    if (runScript === undefined) this.#bans.trim(now(), this.#store.keptMs);
+    if (runScript === undefined || !this.#isConnected) return;
+    try {
+      const failure = await this.#exchange(runScript, 'known', this.#unsent);
+      if (failure === undefined && this.#unsent.size > 0) await this.#exchange(runScript, 'known', this.#unsent);
+      this.#isCurrent = this.#isConnected;
+      this.#available(true, undefined);
+    } catch (error) {
+      this.#isCurrent = false;
+      if (this.#isConnected) this.#available(false, reasonOf(error));
     }
   }
+
+  /** Redis is not asked after this. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #raise(ban: { readonly tag: string; readonly at: EpochMs }): boolean {
+    const isNews = this.#bans.raise(ban);
+    if (isNews && ban.tag === EVERY_ENTRY) this.#dependencies.onAllPurged();
+    return isNews;
+  }
+
+  /** Sends a new ban. Returns why Redis did not accept it, if it did not. Never rejects. */
+  #send(runScript: RunScript, tag: string): Promise<string | undefined> {
+    this.#unsent.add(tag);
+    return this.#exchange(runScript, 'new', [tag]).catch(reasonOf);
+  }
+
+  /** Returns why Redis did not accept the sent bans, if it did not. */
+  async #exchange(runScript: RunScript, as: 'new' | 'known', tags: Iterable<string>): Promise<string | undefined> {
+    const sent = Array.from(tags, (tag) => ({ tag, at: this.#bans.atOf(tag) }));
+    const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, this.#seen, sent);
+    // A tag may have been purged once more meanwhile.
+    if (failure === undefined) for (const { tag, at } of sent) if (this.#bans.atOf(tag) <= at) this.#unsent.delete(tag);
+    this.#bans.trim(now, this.#store.keptMs);
+    const own = new Set(sent.map(({ tag }) => tag));
+    const news = bans.filter((ban) => this.#raise(ban) && !own.has(ban.tag));
+    if (news.length > 0) this.#dependencies.report({ name: 'purges-followed', bans: news.length });
+    if (as === 'new') {
+      // If Redis loses this ban at once, it is back at the `changed` that was seen.
+      this.#seen = NOTHING_SEEN;
+    } else if (changed !== this.#seen) {
+      this.#seen = changed;
+      const inRedis = new Map(bans.map(({ tag, at }) => [tag, at]));
+      for (const { tag, at } of this.#bans.all()) if (at > (inRedis.get(tag) ?? 0)) this.#unsent.add(tag);
+    }
+    return failure;
+  }
+
+  #available(available: boolean, reason: string | undefined): void {
+    if (this.#isAvailable === available) return;
+    this.#isAvailable = available;
+    this.#dependencies.report({ name: 'purges-available', available, reason });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -24,7 +24,7 @@ export interface StatusPagesDependencies {
 
 /** One of the most requested keys. */
 interface ShownKey {
-  /** The request: the key without network and epoch. */
+  /** The request: the key without the network. */
   readonly request: string;
   readonly share: number;
   readonly answerClass?: string;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
-import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { PurgeEvent } from '../purge/purges.ts';
 import type { EvictionProblem } from '../redis/ask-server.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { StreamEvent } from '../stream/events.ts';
@@ -106,17 +106,17 @@ export class EventLog {
   readonly onPurgeEvent = (event: PurgeEvent): void => {
     switch (event.name) {
       case 'purged': {
-        const { selector, value, soft, notReached } = event;
-        if (notReached === undefined) this.#logger.info({ [selector]: value, soft }, 'purged');
+        const { selector, value, notReached } = event;
+        if (notReached === undefined) this.#logger.info({ [selector]: value }, 'purged');
         else
           this.#logger.warn(
-            { [selector]: value, soft, reason: notReached },
+            { [selector]: value, reason: notReached },
             'purged in this instance alone: Redis did not accept the purge, which is sent again',
           );
         break;
       }
       case 'purges-followed':
-        this.#logger.info({ records: event.records }, 'applied purges of other instances');
+        this.#logger.info({ purges: event.bans }, 'applied purges of other instances');
         break;
       case 'purges-available':
         if (event.available) this.#logger.info('purges of other instances are followed through Redis again');

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'pr
 import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
-import type { PurgeEvent } from '../purge/purge-log.ts';
+import type { PurgeEvent } from '../purge/purges.ts';
 import type { StreamEvent } from '../stream/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
 import type { MetricSample } from './samples.ts';
@@ -90,7 +90,10 @@ export class Metrics {
 
   /** Purges that this instance was asked for, including those that did not reach Redis. */
   readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
-  readonly #purgesFollowed = this.#counter('purges_followed_total', 'Records of purges that came through Redis.');
+  readonly #purgesFollowed = this.#counter(
+    'purges_followed_total',
+    'Purges that came from other instances through Redis.',
+  );
 
   readonly #breakerOpen = new Gauge({
     name: 'toncache_breaker_open',
@@ -201,7 +204,7 @@ export class Metrics {
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
     if (event.name === 'purged') this.#purges.add(event.selector);
-    else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.records);
+    else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.bans);
   };
 
   readonly onStreamEvent = (event: StreamEvent): void => this.#stream?.onEvent(event);

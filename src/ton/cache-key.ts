@@ -1,19 +1,18 @@
 import type { Call } from './parse-call.ts';
 
 /**
- * The key of a call: equal for all spellings of one call, different for different calls, networks and epochs (the
- * instant at which all was purged, 0 for never). The indexer's address is not part of it, so replicas of one chain
- * share entries. No two requests have the same key: pairs are joined by `&`, which {@link escaped} values do not hold,
+ * The key of a call: equal for all spellings of one call, different for different calls and networks. The indexer's
+ * address is not part of it, so replicas of one chain share entries. No two requests have the same key: pairs are joined by `&`, which {@link escaped} values do not hold,
  * and names hold neither `=` nor `:`. When you change keys, raise `SCHEMA_VERSION` of `cache/entry-codec.ts`.
  */
-export function cacheKey(network: string, epoch: number, { operation, request }: Call): string {
+export function cacheKey(network: string, { operation, request }: Call): string {
   const join =
     (separator: string) =>
     ([name, value]: readonly [string, string]) =>
       name + separator + escaped(value);
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
-  return `${network} ${epoch} ${operation.name}?${[...query, ...headers].join('&')}`;
+  return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
 /** The query of a key's call: names, and values that are percent-encoded as keys hold them. */

@@ -25,20 +25,15 @@ const MAX_LENGTH = 300;
  */
 export class CallMemo {
   readonly #network: string;
-  readonly #epochNow: () => number;
-  #epoch: number;
   readonly #calls = new LRUCache<string, KeyedCall>({ max: MAX_SPELLINGS });
 
-  /** Network and epoch are part of every key. When the epoch changes, all remembered calls are dropped. */
-  constructor(epoch: () => number, network: string) {
+  /** The network is part of every key. */
+  constructor(network: string) {
     this.#network = network;
-    this.#epochNow = epoch;
-    this.#epoch = epoch();
   }
 
   /** Throws what {@link parseCall} throws. */
   read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
-    this.#followEpoch();
     if (rawQuery.length > MAX_LENGTH || hasAny(headers, operation.headerNames)) {
       return this.#parse(operation, rawQuery, headers);
     }
@@ -48,7 +43,6 @@ export class CallMemo {
 
   /** The call of a spelling (`operation?query`) that was remembered and asked for without headers that change the answer. */
   recall(spelling: string): KeyedCall | undefined {
-    this.#followEpoch();
     return this.#calls.get(spelling);
   }
 
@@ -63,15 +57,8 @@ export class CallMemo {
 
   #parse(operation: Operation, rawQuery: string, headers: RequestHeaders, unknownSpelling?: string): KeyedCall {
     const call = parseCall(operation, rawQuery, headers);
-    const key = cacheKey(this.#network, this.#epoch, call);
+    const key = cacheKey(this.#network, call);
     return { call, key, shortKey: shortListKey(call, key), unknownSpelling };
-  }
-
-  #followEpoch(): void {
-    const epoch = this.#epochNow();
-    if (epoch === this.#epoch) return;
-    this.#epoch = epoch;
-    this.#calls.clear();
   }
 }
 

@@ -63,7 +63,7 @@ export function readHeaderLines(lines: readonly string[]): RequestHeaders {
  */
 export function droppedInputs(operation: Operation, rawQuery: string, headers: RequestHeaders): DroppedInput[] {
   const keyOf = (pieces: readonly string[], given: RequestHeaders) =>
-    cacheKey('', 0, parseCall(operation, pieces.join('&'), given));
+    cacheKey('', parseCall(operation, pieces.join('&'), given));
   let pieces = rawQuery.split('&').filter((piece) => piece !== '');
   let given = headers;
   const key = keyOf(pieces, given);

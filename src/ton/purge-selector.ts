@@ -14,14 +14,12 @@ export interface PurgeRequest {
   readonly value: number | string | true;
   /** The tag of the entries that the purge covers. */
   readonly tag: string;
-  /** Whether these entries become stale instead of being removed. */
-  readonly soft: boolean;
 }
 
 /** The tag of everything. */
 const ALL = '*';
 
-const ACCEPTED = 'one of seqno, hash, account, all, and soft';
+const ACCEPTED = 'one of seqno, hash, account, all';
 
 /** The selector that covers each parameter of a request. */
 const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
@@ -32,15 +30,14 @@ const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
 };
 
 /**
- * Reads the body of a purge: exactly one selector with its value in any spelling, and optionally `soft`. Throws a
+ * Reads the body of a purge: exactly one selector with its value in any spelling. Throws a
  * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
  */
 export function parsePurge(body: unknown): PurgeRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
   }
-  const { soft = false, ...selectors }: Record<string, unknown> = { ...body };
-  if (typeof soft !== 'boolean') throw invalid('soft is not valid; accepted: true or false');
+  const selectors: Record<string, unknown> = { ...body };
   const names = Object.keys(selectors);
   const unknown = names.find((name) => !isSelector(name));
   if (unknown !== undefined) throw invalid(`${unknown.slice(0, 64)} is not known; accepted: ${ACCEPTED}`);
@@ -48,7 +45,7 @@ export function parsePurge(body: unknown): PurgeRequest {
   if (selector === undefined) throw invalid(`nothing is named that is to be purged; accepted: ${ACCEPTED}`);
   if (names.length > 1) throw invalid(`${names.join(' and ')} are given together; accepted: ${ACCEPTED}`);
   const value = READERS[selector](selectors[selector]);
-  return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}`, soft };
+  return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}` };
 }
 
 /** The tags of a key's entry, such as `seqno:7`: all that a purge can name of its call. */

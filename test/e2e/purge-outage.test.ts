@@ -52,6 +52,20 @@ describe('while Redis is away', () => {
     expect((await ask(other, target)).cache).toMatchObject({ fwd: 'miss' });
   });
 
+  it('an instance that cannot read the purges uses nothing that Redis holds', async () => {
+    const one = await world.addProxy();
+    const target = world.blockSet();
+    await ask(one, target);
+    await one.untilRedisHasAll();
+    const client = new Redis(world.redis.url);
+    await client.set('toncache:bans:mainnet', 'not a set');
+    const blind = await world.addProxy();
+    expect((await ask(blind, target)).cache).toMatchObject({ fwd: 'miss' });
+    await client.del('toncache:bans:mainnet');
+    client.disconnect();
+    await expect.poll(async () => (await ask(await world.addProxy(), target)).cache).toMatchObject({ detail: 'redis' });
+  });
+
   it('an answer that was requested before a purge and stored after it is not served', async () => {
     const one = await world.addProxy();
     const target = world.blockSet();

@@ -27,18 +27,15 @@ export function purge(proxy: RunningProxy, body: object): Promise<Answered> {
   });
 }
 
-export async function purged(
-  proxy: RunningProxy,
-  body: object,
-): Promise<{ purged: object; soft: boolean; at: number }> {
+export async function purged(proxy: RunningProxy, body: object): Promise<{ purged: object; at: number }> {
   const { status, text } = await purge(proxy, body);
   expect([status, text]).toEqual([200, expect.any(String)]);
   return JSON.parse(text);
 }
 
-/** Until an instance has followed so many records. */
-export async function untilFollowed(proxy: RunningProxy, records = 1): Promise<void> {
-  await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(records);
+/** Until an instance has followed so many purges. */
+export async function untilFollowed(proxy: RunningProxy, purges = 1): Promise<void> {
+  await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBeGreaterThanOrEqual(purges);
 }
 
 /** A Redis, an indexer and proxies before it, all on the real clock. */
@@ -65,12 +62,11 @@ export class PurgeWorld implements AsyncDisposable {
   /**
    * A proxy whose clock is by default that of Redis itself.
    */
-  async addProxy(now: () => number = Date.now, monotonic = () => performance.now()): Promise<RunningProxy> {
+  async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       env: { REDIS_URL: this.redis.url },
       now,
-      monotonic,
       overrides: {
         redis: PATIENT_REDIS,
         // On a busy machine the requests for one key can come more than the default of 1 s apart.

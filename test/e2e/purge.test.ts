@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { parseCacheStatus } from './cache-status.ts';
 import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';
 import { targetOf } from './questions.ts';
 
@@ -35,7 +34,7 @@ describe('a purge over two instances', () => {
     for (const target of [...targets, foreign]) await known(target);
     const before = Date.now();
     const answer = await purged(one, { seqno: String(world.seqno).padStart(12, '0') });
-    expect(answer).toMatchObject({ purged: { seqno: world.seqno }, soft: false });
+    expect(answer).toMatchObject({ purged: { seqno: world.seqno } });
     expect(answer.at).toBeGreaterThanOrEqual(before);
     await untilFollowed(other);
     for (const target of targets) {
@@ -81,64 +80,18 @@ describe('a purge over two instances', () => {
     for (const target of targets) await known(target);
   });
 
-  it('that is soft leaves one stale answer, which is refreshed once', async () => {
-    const target = world.blockSet();
-    await known(target);
-    await purged(one, { seqno: world.seqno, soft: true });
-    await untilFollowed(other);
-    world.indexer.requests.reset();
-    const stale = await ask(other, target);
-    expect(stale.cache).toMatchObject({ hit: true, detail: 'memory' });
-    expect(stale.cache['ttl']).toBeLessThan(0);
-    expect(stale.headers['cache-control']).toBe('public, max-age=0');
-    await world.indexer.requests.arrived(1);
-    await expect.poll(async () => (await ask(other, target)).cache['ttl']).toBeGreaterThan(0);
-    expect(world.indexer.requests.total).toBe(1);
-  });
-
-  it('that is soft holds for a client that joins a load while this asks for the head of the chain', async () => {
-    const { chain } = world.indexer;
-    // Its lifetime is longer if the head of the chain is known.
-    const old = chain
-      .recentTraces(400)
-      .filter(({ goneAt, invalidated }) => !invalidated && goneAt < Date.now() - 20_000);
-    const parent = old.flatMap(({ transactions }) => transactions).find(({ children }) => children.length > 0);
-    const hash = parent?.hash ?? '';
-    const target = targetOf('adjacentTransactions', { hash, direction: 'out' });
-    const head = world.indexer.hold('masterchainInfo');
-    const { answer: early } = await one.sendIn(target);
-    await head.arrived(1);
-    await purged(one, { hash, soft: true });
-    const { answer: late } = await one.sendIn(target);
-    head.release();
-    expect((await early).status).toBe(200);
-    expect((await late).headers['cache-control']).toBe('public, max-age=0');
-    expect(parseCacheStatus((await late).headers['cache-status'])['ttl']).toBeLessThan(0);
-  });
-
-  it('of everything that is soft leaves the answers stale', async () => {
-    await known(world.blockSet());
-    await purged(one, { all: true, soft: true });
-    expect((await ask(one, world.blockSet())).cache['ttl']).toBeLessThan(0);
-  });
-
   it.each([-3000, -40, -1, 0, 1, 40, 3000])(
     'is in force when it is answered, by a clock %i ms ahead',
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
-      for (const [soft, left] of [
-        [true, { hit: true, ttl: expect.not.toSatisfy((ttl) => Number(ttl) >= 0) }],
-        [false, { fwd: 'miss' }],
-      ] as const) {
-        for (const body of [{ all: true }, { seqno: world.seqno }]) {
-          await ask(skewed, world.blockSet());
-          // An answer requested while the clock of Redis shows a time before the purge is not stored.
-          await expect
-            .poll(async () => (await ask(skewed, world.blockSet())).cache['ttl'], { interval: 100 })
-            .toBeGreaterThan(0);
-          await purged(skewed, { ...body, soft });
-          expect((await ask(skewed, world.blockSet())).cache).toMatchObject(left);
-        }
+      for (const body of [{ all: true }, { seqno: world.seqno }]) {
+        await ask(skewed, world.blockSet());
+        // An answer requested while the clock of Redis shows a time before the purge is not stored.
+        await expect
+          .poll(async () => (await ask(skewed, world.blockSet())).cache['ttl'], { interval: 100 })
+          .toBeGreaterThan(0);
+        await purged(skewed, body);
+        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ fwd: 'miss' });
       }
     },
   );
@@ -147,13 +100,13 @@ describe('a purge over two instances', () => {
     'is answered when its instant has passed, so what is requested then is asked for once, by a clock %i ms ahead',
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
-      for (const soft of [false, true]) {
+      for (const body of [{ all: true }, { seqno: world.seqno }]) {
         await ask(skewed, world.blockSet());
-        const { at } = await purged(skewed, { seqno: world.seqno, soft });
+        const { at } = await purged(skewed, body);
         expect(Date.now() + aheadMs).toBeGreaterThan(at);
         world.indexer.requests.reset();
-        expect((await ask(skewed, world.blockSet())).cache).toMatchObject(soft ? { hit: true } : { stored: true });
-        await expect.poll(async () => (await ask(skewed, world.blockSet())).cache['ttl']).toBeGreaterThan(0);
+        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ stored: true });
+        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ hit: true });
         expect(world.indexer.requests.total).toBe(1);
       }
     },
@@ -168,59 +121,24 @@ describe('a purge over two instances', () => {
     for (const proxy of [one, other]) expect((await ask(proxy, target)).status).toBe(502);
   });
 
-  it('is not undone by a flight that was under way: the indexer is asked again', async () => {
-    const target = world.blockSet();
-    const gate = world.indexer.hold();
-    const { answer: early } = await other.sendIn(target);
-    await gate.arrived(1);
-    await purged(one, { seqno: world.seqno });
-    await untilFollowed(other);
-    const { answer: late } = await other.sendIn(target);
-    gate.release();
-    expect([(await early).status, (await late).status]).toEqual([200, 200]);
-    expect(world.indexer.requests.total).toBe(2);
-    expect((await ask(other, target)).cache).toMatchObject({ hit: true });
-    expect(world.indexer.requests.total).toBe(2);
-  });
-
-  it('is not undone by a flight that several purges overtake: a client after the last one starts a new load', async () => {
-    const target = world.blockSet();
-    let gate = world.indexer.hold();
-    const { answer: early } = await one.sendIn(target);
-    // So often a flight asks.
-    for (let asks = 1; asks < 3; asks++) {
+  it.each([{ all: true }, { seqno: true }])(
+    'is not undone by a flight that was under way: the indexer is asked again: %o',
+    async (selector) => {
+      const body = 'all' in selector ? selector : { seqno: world.seqno };
+      const target = world.blockSet();
+      const gate = world.indexer.hold();
+      const { answer: early } = await other.sendIn(target);
       await gate.arrived(1);
-      await purged(one, { seqno: world.seqno });
+      await purged(one, body);
+      await untilFollowed(other);
+      const { answer: late } = await other.sendIn(target);
       gate.release();
-      gate = world.indexer.hold();
-    }
-    await gate.arrived(1);
-    await purged(one, { seqno: world.seqno });
-    const { answer: late } = await one.sendIn(target);
-    gate.release();
-    expect((await early).status).toBe(200);
-    expect(parseCacheStatus((await early).headers['cache-status'])).toMatchObject({ detail: 'purged' });
-    expect(parseCacheStatus((await late).headers['cache-status'])).toMatchObject({ fwd: 'miss', stored: true });
-    expect(world.indexer.requests.total).toBe(4);
-  });
-
-  it('that comes when a load has used up nearly all its time gives it the whole time again', async () => {
-    let passedMs = 0;
-    const slow = await world.addProxy(Date.now, () => performance.now() + passedMs);
-    const target = world.blockSet();
-    let gate = world.indexer.hold();
-    const { answer } = await slow.sendIn(target);
-    await gate.arrived(1);
-    await purged(slow, { seqno: world.seqno });
-    // A lease lasts for `UPSTREAM_TIMEOUT`, 5 s, and 1 s more, of which 0.25 s are for the store.
-    passedMs = 5750;
-    gate.release();
-    gate = world.indexer.hold();
-    await gate.arrived(1);
-    gate.release();
-    expect((await answer).status).toBe(200);
-    expect((await ask(slow, target)).cache).toMatchObject({ hit: true });
-  });
+      expect([(await early).status, (await late).status]).toEqual([200, 200]);
+      expect(world.indexer.requests.total).toBe(2);
+      expect((await ask(other, target)).cache).toMatchObject({ hit: true });
+      expect(world.indexer.requests.total).toBe(2);
+    },
+  );
 
   it('holds for an instance that is started afterwards', async () => {
     const target = world.blockSet();
@@ -236,8 +154,8 @@ describe('a purge over two instances', () => {
   it('is logged once where it was requested, and once where it was applied', async () => {
     await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
-    expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno: world.seqno, soft: false }]);
-    expect(other.log.filter(({ msg }) => msg.includes('purges of other'))).toMatchObject([{ records: 1 }]);
+    expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno: world.seqno }]);
+    expect(other.log.filter(({ msg }) => msg.includes('purges of other'))).toMatchObject([{ purges: 1 }]);
     expect(await one.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
   });
 });

@@ -127,7 +127,6 @@ describe('three instances whose clocks are five seconds apart', () => {
       const followed = () =>
         Promise.all(others.map((name) => metric(processes[name], 'toncache_purges_followed_total')));
       const before = await followed();
-      // By name: a purge of everything changes the keys, whatever the time.
       for (const target of targets) {
         const purge = await ask(processes[purger].adminUrl, '/purge', {
           method: 'POST',

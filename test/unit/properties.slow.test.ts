@@ -6,7 +6,7 @@ vi.resetModules();
 const { runEveryCase } = await import('../support/property-runs.ts');
 runEveryCase();
 await import('./http/passable-target.test.ts');
-await import('./purge/purge-properties.test.ts');
+await import('./purge/bans.test.ts');
 await import('./ton/cache-key.test.ts');
 await import('./ton/finality.test.ts');
 await import('./ton/hostile-requests.test.ts');

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProxyError } from '../../errors.ts';
-import type { PurgeOutcome } from '../../purge/purge-log.ts';
+import type { PurgeOutcome } from '../../purge/purges.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { sendJson } from './send-json.ts';
@@ -34,7 +34,7 @@ export function createAdminPurge(purge: Purge, guard: AdminGuardOptions): AdminP
     }
     const { at, notReached } = await purge(asked);
     if (notReached === undefined) {
-      sendJson(response, 200, { purged: { [asked.selector]: asked.value }, soft: asked.soft, at });
+      sendJson(response, 200, { purged: { [asked.selector]: asked.value }, at });
     } else {
       const error =
         `this instance is purged, but Redis did not accept the purge (${notReached}). It is sent again while this instance ` +

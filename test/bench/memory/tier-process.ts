@@ -78,7 +78,7 @@ function entryOf(number: number, body: Buffer): Entry {
     ...{ askedAt: now, receivedAt: now, body, facts: { ...facts, etag: entityTagOf(body) } },
   };
   const classified = classifyAnswer(
-    cacheKey('mainnet', 0, call),
+    cacheKey('mainnet', call),
     answer,
     { policies: lifetimes, chainAt: undefined },
     () => 0.5,

@@ -42,40 +42,4 @@ describe('a purge', () => {
     purges.isCurrent = true;
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
   });
-
-  test('of all that becomes known during a read from Redis makes that read unused', async () => {
-    const { cache, redis, purges } = cacheAt();
-    redis.kept.set(key, ENTRY);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    redis.hold = promise;
-    purges.isCurrent = false;
-    const found = cache.lookUp(key);
-    purges.isCurrent = true;
-    resolve();
-    expect(await found).toEqual({ state: 'miss' });
-  });
-
-  test('that is soft lets a later answer replace the one in Redis', async () => {
-    const { cache, clock, redis, purges } = cacheAt();
-    const newer = anEntry({
-      askedAt: ASKED_AT + 2,
-      completeness: { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
-    });
-    purges.purgedUntil = () => ASKED_AT + 1;
-    clock.now = ASKED_AT + 2;
-    cache.set(newer);
-    // More complete, and its place was not taken: a write failed, or an instance that knows nothing of the purge wrote it.
-    redis.kept.set(key, ENTRY);
-    clock.now += newer.memoryTtl;
-    expect(await cache.lookUp(key)).toMatchObject({ entry: newer, tier: 'memory' });
-    expect(cache.lookForFallback(key)).toMatchObject({ entry: newer });
-  });
-
-  test('that is soft leaves a stale copy, for which Redis is not asked', async () => {
-    const { cache, clock, purges } = cacheAt();
-    cache.set(ENTRY);
-    clock.now = ASKED_AT + 1;
-    purges.applyBans = (entry) => ({ ...entry, freshUntil: ASKED_AT });
-    expect(cache.lookInMemory(key)).toMatchObject({ state: 'stale-while-revalidate', tier: 'memory' });
-  });
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Lookup } from '../../../src/cache/tiered-cache.ts';
 import { CallCache } from '../../../src/proxy/call-cache.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
@@ -9,7 +9,7 @@ import { anEntry } from '../../support/entry.ts';
 const operation = findOperation('/api/v3/masterchainBlockShards');
 if (operation === undefined) throw new Error('the operation is not served');
 const CALL = parseCall(operation, 'seqno=7&limit=50', {});
-const KEY = cacheKey('mainnet', 0, CALL);
+const KEY = cacheKey('mainnet', CALL);
 
 const OWN_STAMP = Buffer.from('own');
 const LIST_STAMP = Buffer.from('list');
@@ -50,14 +50,6 @@ test('a 404 for all limits counts only where the own key holds nothing: a replic
   expect(await holding({ state: 'miss' }, absent).lookUp(CALL, KEY)).toMatchObject({
     entry: { head: { status: 404 } },
   });
-});
-
-test('after a purge of everything a call is looked up under its new keys', () => {
-  const lookUp = vi.fn((_: string): Lookup => ({ state: 'miss' }));
-  const cache = lookedUpBy(lookUp);
-  for (const epoch of [0, 1, 1]) cache.lookForFallback(CALL, cacheKey('mainnet', epoch, CALL));
-  const keys = [0, 1, 1].map((epoch) => `mainnet ${epoch} masterchainBlockShards?seqno=7`);
-  expect(lookUp.mock.calls.flat()).toEqual(keys.flatMap((key) => [`${key}&limit=50`, `${key}&short`]));
 });
 
 test('without Redis a look-up has its result at once, the better of the two', () => {

@@ -127,20 +127,6 @@ test('while the head of the chain is asked for, no slot is held, and then the an
   expect(await fetched).toMatchObject({ stored: 'stored', entry: { lifetime } });
 });
 
-test('an answer that a purge covers gives its slot back before the indexer is asked again', async () => {
-  const world = new OneSlot(BLOCK_SET);
-  const fetched = world.fetch(SHARDS);
-  await settle();
-  const purgedUntil = vi.spyOn(world.purges, 'purgedUntil').mockReturnValue(Date.now());
-  world.answer();
-  await settle();
-  expect([world.asked.length, world.admission.slotsInUse]).toEqual([2, 1]);
-  purgedUntil.mockReturnValue(0);
-  world.answer();
-  expect(await fetched).toMatchObject({ from: 'upstream', stored: 'stored' });
-  expect(world.admission.slotsInUse).toBe(0);
-});
-
 describe('the slot is free again after a bug', () => {
   const fail = (): never => {
     throw BUG;
@@ -149,7 +135,6 @@ describe('the slot is free again after a bug', () => {
   test.each<[string, (world: OneSlot) => void]>([
     ['in what hears of an answer', (world) => Object.assign(world, { report: fail })],
     ['in the chain time', (world) => vi.spyOn(world.chainTime, 'upToDate').mockImplementation(fail)],
-    ['in the purges that are known', (world) => vi.spyOn(world.purges, 'purgedUntil').mockImplementation(fail)],
     ['in the bans of the store', (world) => vi.spyOn(world.purges, 'applyBans').mockImplementation(fail)],
   ])('%s', async (_, breakIt) => {
     const world = new OneSlot(CHILDREN);

@@ -10,14 +10,14 @@ import { spell } from './spell.ts';
 const RUNS = cases(1000);
 
 /** What a key says, read back without the code that wrote it. */
-function readKey(key: string): { network: string; epoch: string; operation: string } & CanonicalRequest {
-  const [, network = '', epoch = '', operation = '', all = ''] = /^([^ ]+) (\d+) (\w+)\?(.*)$/.exec(key) ?? [];
+function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
+  const [, network = '', operation = '', all = ''] = /^([^ ]+) (\w+)\?(.*)$/.exec(key) ?? [];
   const parts = all.split('&').map((part) => {
     const [, name = '', separator = '', value = ''] = /^([\w-]+)([=:])(.*)$/.exec(part) ?? [];
     return { separator, pair: [name, decodeURIComponent(value)] as const };
   });
   const pairsWith = (separator: string) => parts.filter((part) => part.separator === separator).map(({ pair }) => pair);
-  return { network, epoch, operation, query: pairsWith('='), headers: pairsWith(':') };
+  return { network, operation, query: pairsWith('='), headers: pairsWith(':') };
 }
 
 describe('the key of a call', () => {
@@ -28,7 +28,7 @@ describe('the key of a call', () => {
         const first = callOf(meaning.operation, one.rawQuery, one.headers);
         const second = callOf(meaning.operation, other.rawQuery, other.headers);
         expect(second.request).toEqual(first.request);
-        expect(cacheKey('mainnet', 0, second)).toBe(cacheKey('mainnet', 0, first));
+        expect(cacheKey('mainnet', second)).toBe(cacheKey('mainnet', first));
       }),
       RUNS,
     );
@@ -40,7 +40,7 @@ describe('the key of a call', () => {
       fc.property(meaningPairs, fc.gen(), ([one, other], gen) => {
         const keys = [one, other].map((meaning) => {
           const { rawQuery, headers } = spell(meaning, gen);
-          return cacheKey('mainnet', 0, callOf(meaning.operation, rawQuery, headers));
+          return cacheKey('mainnet', callOf(meaning.operation, rawQuery, headers));
         });
         const isSame = identityOf(one) === identityOf(other);
         same += Number(isSame);
@@ -57,9 +57,8 @@ describe('the key of a call', () => {
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
         const call = callOf(meaning.operation, rawQuery, headers);
-        expect(readKey(cacheKey('testnet', 7, call))).toEqual({
+        expect(readKey(cacheKey('testnet', call))).toEqual({
           network: 'testnet',
-          epoch: '7',
           operation: meaning.operation,
           ...call.request,
         });
@@ -75,17 +74,17 @@ describe('the key of a call', () => {
         fc.pre(one.operation !== other.operation || here !== there);
         const keyOf = (meaning: typeof one, name: string) => {
           const { rawQuery, headers } = spell(meaning, gen);
-          return cacheKey(name, 0, callOf(meaning.operation, rawQuery, headers));
+          return cacheKey(name, callOf(meaning.operation, rawQuery, headers));
         };
         expect(keyOf(one, here)).not.toBe(keyOf(other, there));
       }),
     );
   });
 
-  test('begins with the network and the epoch', () => {
+  test('begins with the network', () => {
     const call = callOf('adjacentTransactions', `hash=${HASH}&direction=in`, { 'x-no-address-book': '1' });
-    expect(cacheKey('mainnet', 0, call)).toBe(
-      `mainnet 0 adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
+    expect(cacheKey('mainnet', call)).toBe(
+      `mainnet adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
     );
   });
 });

@@ -10,7 +10,7 @@ const MIB = 1024 ** 2;
 test.each(['', '&supported_action_types=jetton_transfer'])(
   'remembered spellings keep a few megabytes, not the request targets that they were part of: %j',
   (more) => {
-    const memo = new CallMemo(() => 0, 'mainnet');
+    const memo = new CallMemo('mainnet');
     const operation = operationNamed('pendingTraces');
     const before = usedHeapBytes();
     for (let index = 0; index < 10_000; index++) {

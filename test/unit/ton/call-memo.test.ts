@@ -22,7 +22,7 @@ function readAndRemember(memo: CallMemo, rawQuery: string): KeyedCall {
 
 describe('a remembered spelling', () => {
   test('returns the same call without parsing again', () => {
-    const memo = new CallMemo(() => 0, 'mainnet');
+    const memo = new CallMemo('mainnet');
     const first = readAndRemember(memo, 'seqno=7');
     const known = memo.read(shards, 'seqno=7', {});
     expect(known).toMatchObject({ call: first.call, key: first.key });
@@ -31,28 +31,18 @@ describe('a remembered spelling', () => {
   });
 
   test('is one that was marked as worth remembering', () => {
-    const memo = new CallMemo(() => 0, 'mainnet');
+    const memo = new CallMemo('mainnet');
     expect(memo.read(shards, 'seqno=7', {})).not.toBe(memo.read(shards, 'seqno=7', {}));
   });
 
-  test('is forgotten with its key when the epoch changes', () => {
-    let epoch = 0;
-    const memo = new CallMemo(() => epoch, 'mainnet');
-    const before = readAndRemember(memo, 'seqno=7');
-    epoch = 1_700_000_000_000;
-    const after = readAndRemember(memo, 'seqno=7');
-    expect(after.key).toBe(before.key.replace(' 0 ', ' 1700000000000 '));
-    expect(memo.read(shards, 'seqno=7', {})).toMatchObject({ key: after.key, shortKey: `${after.key}&short` });
-  });
-
   test('counts for one operation only', () => {
-    const memo = new CallMemo(() => 0, 'mainnet');
+    const memo = new CallMemo('mainnet');
     memo.remember(memo.read(traces, `account=${ACCOUNT}`, {}));
     expect(() => memo.read(shards, `account=${ACCOUNT}`, {})).toThrow(ProxyError);
   });
 
   test('never hides a header that changes the answer', () => {
-    const memo = new CallMemo(() => 0, 'mainnet');
+    const memo = new CallMemo('mainnet');
     const plain = memo.read(traces, `account=${ACCOUNT}`, {});
     memo.remember(plain);
     const bare = memo.read(traces, `account=${ACCOUNT}`, { 'x-no-metadata': 'true' });
@@ -63,12 +53,12 @@ describe('a remembered spelling', () => {
 });
 
 test('an invalid request is refused each time', () => {
-  const memo = new CallMemo(() => 0, 'mainnet');
+  const memo = new CallMemo('mainnet');
   for (let time = 0; time < 2; time++) expect(() => memo.read(shards, 'seqno=x', {})).toThrow(/seqno/);
 });
 
 test('a long query is not remembered', () => {
-  const memo = new CallMemo(() => 0, 'mainnet');
+  const memo = new CallMemo('mainnet');
   const query = `seqno=7&${'_'.repeat(300)}=1`;
   const first = readAndRemember(memo, query);
   expect(memo.read(shards, query, {})).not.toBe(memo.read(shards, query, {}));

@@ -52,14 +52,13 @@ function namesOf(meaning: Meaning): Set<string> {
 describe('a purge in any spelling', () => {
   test('covers exactly the calls with its value, in any spelling', () => {
     fc.assert(
-      fc.property(meanings, fc.gen(), fc.boolean(), (meaning, gen, isSoft) => {
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
-        const covered = tagsOf(cacheKey('mainnet', 0, callOf(meaning.operation, rawQuery, headers)));
+        const covered = tagsOf(cacheKey('mainnet', callOf(meaning.operation, rawQuery, headers)));
         const named = namesOf(meaning);
         for (const { name, bodies } of everything) {
-          const { tag, soft } = parsePurge({ ...gen(fc.constantFrom<object[]>, ...bodies), soft: isSoft });
+          const { tag } = parsePurge(gen(fc.constantFrom<object[]>, ...bodies));
           expect([name, covered.includes(tag)]).toEqual([name, named.has(name)]);
-          expect(soft).toBe(isSoft);
         }
       }),
       RUNS,
@@ -71,16 +70,14 @@ describe('a purge in any spelling', () => {
       selector: 'account',
       value: ACCOUNT,
       tag: `account:${ACCOUNT}`,
-      soft: false,
     });
-    expect(parsePurge({ hash: HASH_HEX, soft: true })).toEqual({
+    expect(parsePurge({ hash: HASH_HEX })).toEqual({
       selector: 'hash',
       value: HASH,
       tag: `hash:${HASH}`,
-      soft: true,
     });
     expect(parsePurge({ seqno: '007' })).toMatchObject({ value: 7, tag: 'seqno:7' });
-    expect(parsePurge({ all: true })).toEqual({ selector: 'all', value: true, tag: '*', soft: false });
+    expect(parsePurge({ all: true })).toEqual({ selector: 'all', value: true, tag: '*' });
   });
 });
 
@@ -100,11 +97,10 @@ describe('a body that selects nothing', () => {
     [[{ seqno: 1 }], /^the body/],
     ['all', /^the body/],
     [{}, /^nothing is named/],
-    [{ soft: true }, /^nothing is named/],
+    [{ seqno: 1, soft: true }, /^soft is not known/],
     [{ seqno: 1, hash: HASH }, /^seqno and hash are given together/],
     [{ all: true, account: ACCOUNT }, /^all and account are given together/],
-    [{ seqno: 1, sof: true }, /^sof is not known/],
-    [{ key: 'x' }, /^key is not known; accepted: one of seqno, hash, account, all, and soft$/],
+    [{ key: 'x' }, /^key is not known; accepted: one of seqno, hash, account, all$/],
     [JSON.parse('{"__proto__":1}'), /__proto__ is not known/],
     [{ toString: 1 }, /^toString is not known/],
     [{ seqno: 1.5 }, /^seqno is not valid; accepted: plain digits, 0 to 2147483647$/],
@@ -119,8 +115,6 @@ describe('a body that selects nothing', () => {
     [{ account: `${ACCOUNT}0` }, /^account is not valid; accepted: workchain:64 hex digits/],
     [{ all: false }, /^all is not valid; accepted: true$/],
     [{ all: 'true' }, /^all is not valid/],
-    [{ all: true, soft: 'yes' }, /^soft is not valid; accepted: true or false$/],
-    [{ all: true, soft: null }, /^soft is not valid/],
   ])('is refused with the name of its field: %j', (body, message) => {
     expect(refusal(body)).toMatch(message);
   });

@@ -1,0 +1,98 @@
+import type { Instants } from '../instants.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
+
+/** The tag that every entry has. */
+export const EVERY_ENTRY = '*';
+
+/** Clocks differ by less than this: an instant further ahead comes from a wrong clock. */
+export const FURTHEST_AHEAD_MS = 60_000;
+
+/** What a purge leaves behind: entries with this tag that were asked for up to `at` are purged. */
+export interface Ban {
+  /** Such as `seqno:7`; see {@link EVERY_ENTRY}. */
+  readonly tag: string;
+  readonly at: EpochMs;
+}
+
+/** What bans are compared with: an entry. */
+export interface Bannable extends Pick<Instants, 'askedAt'> {
+  readonly key: string;
+}
+
+export interface BansDependencies {
+  /** The tags of an entry by its key, without {@link EVERY_ENTRY}. */
+  readonly tagsOf: (key: string) => readonly string[];
+  readonly now: () => EpochMs;
+}
+
+/**
+ * The bans that this process knows (Varnish's word): of each tag the latest purge. A purge searches for no keys: an
+ * entry is compared with the bans whenever it is read or stored. Instants are only raised, so bans may be learned
+ * repeatedly and in any order, and all instances come to know the same.
+ */
+export class Bans {
+  readonly #dependencies: BansDependencies;
+  readonly #atByTag = new Map<string, EpochMs>();
+  #newestAt: EpochMs = 0;
+  #latestAskedAt: EpochMs = 0;
+  /** Entries that no ban covers. Without this, each hit on a key of a hundred tags would cost microseconds. */
+  #untouched = new WeakSet<Bannable>();
+
+  constructor(dependencies: BansDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The instant of a new purge: now, but not before the last known entry was asked for, because the clock may have been
+   * set back a little since.
+   */
+  nextAt(): EpochMs {
+    const now = this.#dependencies.now();
+    return Math.ceil(Math.max(now, Math.min(this.#latestAskedAt, now + FURTHEST_AHEAD_MS)));
+  }
+
+  /** The latest purge of a tag; 0 if there is none. */
+  atOf(tag: string): EpochMs {
+    return this.#atByTag.get(tag) ?? 0;
+  }
+
+  /** Learns a ban; returns whether it is later than the known one of its tag. */
+  raise({ tag, at }: Ban): boolean {
+    if (!(at > this.atOf(tag))) return false;
+    this.#atByTag.set(tag, at);
+    this.#newestAt = Math.max(this.#newestAt, at);
+    this.#untouched = new WeakSet();
+    return true;
+  }
+
+  /** The entry, or `undefined` if a ban covers it. */
+  applyBans<E extends Bannable>(entry: E): E | undefined {
+    if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
+    if (entry.askedAt > this.#newestAt || this.#untouched.has(entry)) return entry;
+    if (entry.askedAt <= this.purgedUntil(entry)) return undefined;
+    this.#untouched.add(entry);
+    return entry;
+  }
+
+  /** Entries of this key that were asked for up to here are purged; 0 when none are. */
+  purgedUntil({ key }: Pick<Bannable, 'key'>): EpochMs {
+    if (this.#atByTag.size === 0) return 0;
+    return Math.max(this.atOf(EVERY_ENTRY), ...this.#dependencies.tagsOf(key).map((tag) => this.atOf(tag)));
+  }
+
+  /**
+   * Forgets bans that are older than `keptMs`. Dates those of a clock that was far ahead back to `now`: they would purge
+   * what is asked for long after the purge.
+   */
+  trim(now: EpochMs, keptMs: Ms): void {
+    for (const { tag, at } of this.all()) {
+      if (at < now - keptMs) this.#atByTag.delete(tag);
+      else if (at > now + FURTHEST_AHEAD_MS) this.#atByTag.set(tag, Math.floor(now));
+    }
+    if (this.#latestAskedAt > now + FURTHEST_AHEAD_MS) this.#latestAskedAt = now;
+  }
+
+  *all(): Generator<Ban> {
+    for (const [tag, at] of this.#atByTag) yield { tag, at };
+  }
+}

@@ -1,0 +1,258 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type PurgeEvent, Purges } from '../../src/purge/purges.ts';
+import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
+import { anEntry } from '../support/entry.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+
+const HOUR = 60 * 60 * 1000;
+const KEY = 'toncache:bans:test';
+
+let server: RedisServer;
+let redis: Redis;
+let connection: ConnectedRedis;
+const open: Purges[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
+  await connection.ready();
+});
+afterEach(async () => {
+  for (const purges of open.splice(0)) purges.close();
+  await redis.flushall();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await connection.close();
+  await server.stop();
+});
+
+/** One instance on that Redis. The words of a key are its tags. */
+class Instance {
+  readonly events: PurgeEvent[] = [];
+  /** While false, commands do not reach Redis. */
+  isReached = true;
+  /** While false, the replies of Redis are lost. */
+  isAnswered = true;
+  /** How far its clock is ahead of Redis' time, in milliseconds. */
+  aheadMs = 0;
+  /** The lengths of the lists of bans in the replies of Redis. */
+  readonly received: number[] = [];
+  /** Redis' time at its first reply. */
+  firstReplyAt = 0;
+  readonly purges: Purges;
+
+  constructor(usableMs = 0) {
+    this.purges = new Purges(
+      {
+        tagsOf: (key) => key.split(' '),
+        now: () => Date.now() + this.aheadMs,
+        runScript: (...call) => this.#run(call),
+        onAllPurged: () => {},
+        report: (event) => void this.events.push(event),
+      },
+      { key: KEY, usableMs },
+    );
+    open.push(this.purges);
+  }
+
+  async #run(call: Parameters<ConnectedRedis['runScript']>): Promise<unknown> {
+    if (!this.isReached) throw new Error('away');
+    const reply = await connection.runScript(...call);
+    if (!Array.isArray(reply)) return reply;
+    this.firstReplyAt ||= Number(reply[0]);
+    this.received.push(reply[3].length / 2);
+    if (!this.isAnswered) throw new Error('lost');
+    return reply;
+  }
+
+  async connect(): Promise<void> {
+    this.purges.onRedisTransition({ state: 'disconnected' });
+    expect(this.purges.isCurrent).toBe(false);
+    this.purges.onRedisTransition({ state: 'connected' });
+    expect(this.purges.isCurrent).toBe(false);
+    await expect.poll(() => this.purges.isCurrent).toBe(true);
+  }
+
+  purge(tag: string) {
+    return this.purges.purge({ selector: 'hash', value: tag, tag });
+  }
+
+  until(tag: string): number {
+    return this.purges.purgedUntil({ key: tag });
+  }
+}
+
+async function connected(usableMs?: number): Promise<Instance> {
+  const instance = new Instance(usableMs);
+  await instance.connect();
+  return instance;
+}
+
+describe('a purge', () => {
+  it.each(['a', '*'])('of %s is followed by the other instances, with one instant for all', async (tag) => {
+    const [one, other] = [await connected(), await connected()];
+    const { at, notReached } = await one.purge(tag);
+    expect(notReached).toBeUndefined();
+    await expect.poll(() => other.until(tag)).toBe(at);
+    expect(other.events).toEqual([{ name: 'purges-followed', bans: 1 }]);
+    expect(one.until(tag)).toBe(at);
+  });
+
+  it('covers what was asked for just before it by a clock 4 ms ahead, and nothing from 6 ms after it', async () => {
+    const [right, ahead] = [new Instance(), new Instance()];
+    ahead.aheadMs = 4;
+    const { at } = await right.purge('a');
+    await ahead.connect();
+    expect(at).toBe(right.firstReplyAt + 5);
+    for (const { purges } of [right, ahead]) {
+      expect(purges.applyBans(anEntry({ key: 'a', askedAt: right.firstReplyAt + 4 }))).toBeUndefined();
+      const after = anEntry({ key: 'a', askedAt: right.firstReplyAt + 6 });
+      expect(purges.applyBans(after)).toBe(after);
+    }
+  });
+
+  it('among many sends and receives its own ban alone', async () => {
+    await redis.zadd(KEY, ...Array.from({ length: 500 }, (_, index) => [Date.now() - 1000, `t${index}`]).flat());
+    const one = new Instance();
+    await Promise.all(Array.from({ length: 50 }, (_, index) => one.purge(`mine${index}`)));
+    expect(one.received).toEqual(Array(50).fill(1));
+  });
+
+  it('by a clock far ahead does not cover what is requested long after it', async () => {
+    const [wrong, other] = [new Instance(), new Instance()];
+    wrong.aheadMs = 24 * HOUR;
+    wrong.isReached = false;
+    await wrong.purge('a');
+    wrong.isReached = true;
+    await wrong.connect();
+    await other.connect();
+    for (const { purges } of [wrong, other]) {
+      expect(purges.purgedUntil({ key: 'a' })).toBeLessThanOrEqual(Date.now());
+      expect(purges.purgedUntil({ key: 'a' })).toBeGreaterThan(Date.now() - 60_000);
+    }
+  });
+});
+
+describe('while Redis is away', () => {
+  it('a purge whose reply is lost counts as one', async () => {
+    const [unheard, other] = [await connected(), await connected()];
+    unheard.isAnswered = false;
+    expect((await unheard.purge('a')).notReached).toBe('lost');
+    await expect.poll(() => other.until('a')).toBeGreaterThan(0);
+    const at = other.until('a');
+    unheard.isAnswered = true;
+    await expect.poll(() => unheard.until('a')).toBe(at);
+    await other.connect();
+    expect(other.until('a')).toBe(at);
+  });
+
+  it('entries in Redis are not used, from the first failure on until the next success', async () => {
+    const one = await connected();
+    one.isReached = false;
+    await expect.poll(() => one.purges.isCurrent).toBe(false);
+    one.isReached = true;
+    await expect.poll(() => one.purges.isCurrent).toBe(true);
+    expect(one.events).toEqual([
+      { name: 'purges-available', available: false, reason: 'away' },
+      { name: 'purges-available', available: true, reason: undefined },
+    ]);
+  });
+
+  it('purges of other instances are missed, and known at the next connect, however old they are', async () => {
+    const cut = await connected();
+    cut.isReached = false;
+    const other = await connected();
+    const { at } = await other.purge('a');
+    await redis.zadd(KEY, Date.now() - HOUR, 'late');
+    cut.isReached = true;
+    await cut.connect();
+    expect([cut.until('a'), cut.until('late')]).toEqual([at, expect.toSatisfy((late) => Number(late) > 0)]);
+  });
+});
+
+describe('purges that Redis lost', () => {
+  it.each([
+    ['everything', () => redis.flushall()],
+    ['what was written last', () => redis.zrem(KEY, 'last', 'changed')],
+    ['a later instant', () => redis.zadd(KEY, Date.now() - 1000, 'last', 1, 'changed')],
+  ])('are sent again by any instance, with their instants: %s', async (_, lose) => {
+    const one = await connected();
+    const at = { first: (await one.purge('first')).at, last: (await one.purge('last')).at };
+    await lose();
+    // Without a lost connection too.
+    await expect.poll(() => redis.zscore(KEY, 'last')).toBe(String(at.last));
+    const late = await connected();
+    expect({ first: late.until('first'), last: late.until('last') }).toEqual(at);
+  });
+
+  it('are in Redis again before an instance uses its entries', async () => {
+    const one = await connected();
+    for (let index = 0; index < 2500; index++) one.purges.purge({ selector: 'hash', value: 'x', tag: `t${index}` });
+    await expect.poll(() => redis.zcard(KEY)).toBe(2501);
+    await redis.flushall();
+    await one.connect();
+    expect(await redis.zcard(KEY)).toBe(2501);
+  });
+});
+
+describe('bans in Redis', () => {
+  it('are read only when they have changed', async () => {
+    const one = await connected();
+    await one.purge('a');
+    await expect.poll(() => one.received.slice(-3)).toEqual([0, 0, 0]);
+  });
+
+  it('are kept an hour longer than any entry, and 25 h at least', async () => {
+    const now = Date.now();
+    await redis.zadd(KEY, ...[now - 48.9 * HOUR, 'old', now - 49.1 * HOUR, 'older']);
+    const long = await connected(48 * HOUR);
+    expect([long.until('old') > 0, long.until('older')]).toEqual([true, 0]);
+    await redis.zadd(KEY, now - 24.9 * HOUR, 'young');
+    const short = await connected();
+    expect([short.until('young') > 0, short.until('old')]).toEqual([true, 0]);
+    expect(await redis.zrange(KEY, '0', '-1')).toEqual(['young']);
+  });
+
+  it('from a clock far ahead, and garbage, are ignored', async () => {
+    await redis.zadd(KEY, ...[Date.now() + 24 * HOUR, 'ahead', '+inf', 'infinite', Date.now(), 'garbage']);
+    const one = await connected();
+    expect([one.until('ahead'), one.until('infinite')]).toEqual([0, 0]);
+    expect((await one.purge('ahead')).at).toBeLessThan(Date.now() + 1000);
+  });
+
+  it('are read from a Redis that takes no writes, and a purge is sent when it does', async () => {
+    await redis.zadd(KEY, Date.now(), 'theirs');
+    await redis.config('SET', 'min-replicas-to-write', '1');
+    const one = await connected();
+    expect(one.until('theirs')).toBeGreaterThan(0);
+    expect((await one.purge('a')).notReached).toMatch(/^NOREPLICAS/);
+    await redis.config('SET', 'min-replicas-to-write', '0');
+    await expect.poll(() => redis.zscore(KEY, 'a')).not.toBeNull();
+  });
+
+  it('are not read from a key of another type, and entries in Redis are then not used', async () => {
+    await redis.set(KEY, 'garbage');
+    const one = new Instance();
+    one.purges.onRedisTransition({ state: 'connected' });
+    await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);
+    expect((await one.purge('a')).notReached).toMatch(/WRONGTYPE/);
+    expect(one.purges.isCurrent).toBe(false);
+  });
+});
+
+it.each([null, 'OK', [], [1, '', null, []], ['1', '', '', []], [Number.NaN, '', '', []], [1, '', '', null]])(
+  'a reply that holds no bans is a failure: %j',
+  async (reply) => {
+    const purges = new Purges(
+      { tagsOf: () => [], now: Date.now, runScript: async () => reply, onAllPurged: () => {}, report: () => {} },
+      { key: KEY, usableMs: 0 },
+    );
+    open.push(purges);
+    purges.onRedisTransition({ state: 'connected' });
+    expect((await purges.purge({ selector: 'all', value: true, tag: '*' })).notReached).toMatch(/no bans/);
+    expect(purges.isCurrent).toBe(false);
+  },
+);

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { type Ban, Bans, EVERY_ENTRY } from '../../../src/purge/bans.ts';
+import { anEntry } from '../../support/entry.ts';
+import { cases } from '../../support/property-runs.ts';
+
+const RUNS = cases(1000);
+
+/** Bans that were learned in this order. The words of a key are its tags. */
+function bansOf(given: readonly Ban[], { tagsOf = (key: string) => key.split(' '), now = (): number => 0 } = {}): Bans {
+  const bans = new Bans({ tagsOf, now });
+  for (const ban of given) bans.raise(ban);
+  return bans;
+}
+
+const known = (bans: Bans) => [...bans.all()].toSorted((one, other) => (one.tag < other.tag ? -1 : 1));
+
+const ban = fc.record({ tag: fc.constantFrom('a', 'b', 'c', EVERY_ENTRY), at: fc.integer({ min: 1, max: 60 }) });
+const entries = fc
+  .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), fc.integer({ min: 1, max: 60 }))
+  .map(([words, askedAt]) => anEntry({ key: words.join(' '), askedAt, freshUntil: askedAt + 10 }));
+
+describe('whatever is banned,', () => {
+  test('an entry is purged if a ban of one of its tags is not older than its request, and unchanged otherwise', () => {
+    fc.assert(
+      fc.property(fc.array(ban), fc.array(entries), (given, asked) => {
+        const bans = bansOf([]);
+        const learned: Ban[] = [];
+        // Between two bans each entry is looked at, and once more after the last.
+        for (const next of [...given, undefined]) {
+          for (const entry of asked) {
+            const covering = learned.filter(({ tag }) => tag === EVERY_ENTRY || entry.key.split(' ').includes(tag));
+            const until = Math.max(0, ...covering.map(({ at }) => at));
+            expect(bans.purgedUntil(entry)).toBe(until);
+            expect(bans.applyBans(entry)).toBe(entry.askedAt <= until ? undefined : entry);
+          }
+          if (next === undefined) continue;
+          bans.raise(next);
+          learned.push(next);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test('the result is the same in any order and any number of times', () => {
+    fc.assert(
+      fc.property(fc.array(ban), fc.gen(), (given, gen) => {
+        const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
+        expect(known(bansOf(shuffled))).toEqual(known(bansOf(given)));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('a new purge', () => {
+  const now = () => 1000.5;
+
+  test.each([-10, 1, 40, 999, 60_000])('covers an entry that was dated by a clock %i ms ahead', (ahead) => {
+    const bans = bansOf([], { now });
+    const early = anEntry({ key: 'a', askedAt: now() + ahead, freshUntil: now() + ahead + 5000 });
+    expect(bans.applyBans(early)).toBe(early);
+    bans.raise({ tag: 'a', at: bans.nextAt() });
+    expect(bans.applyBans(early)).toBeUndefined();
+  });
+
+  test('is not delayed for long by an entry that a clock far ahead has dated', () => {
+    const bans = bansOf([], { now });
+    bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }));
+    expect(bans.nextAt()).toBeLessThan(now() + 60_001);
+  });
+});
+
+test('the tags of an entry that no ban covers are read once, and again after the next ban', () => {
+  const tagsOf = vi.fn(() => ['a']);
+  const bans = bansOf([{ tag: 'b', at: 1000 }], { tagsOf });
+  const entry = anEntry({ askedAt: 10 });
+  for (let time = 0; time < 3; time++) expect(bans.applyBans(entry)).toBe(entry);
+  expect(tagsOf).toHaveBeenCalledTimes(1);
+  bans.raise({ tag: 'a', at: 1000 });
+  expect(bans.applyBans(entry)).toBeUndefined();
+});
+
+test('old bans are forgotten, and those of a clock far ahead are dated back', () => {
+  const bans = bansOf([
+    { tag: EVERY_ENTRY, at: 499 },
+    { tag: 'old', at: 500 },
+    { tag: 'skewed', at: 61_000 },
+    { tag: 'ahead', at: 61_001 },
+  ]);
+  bans.trim(1000, 500);
+  expect(known(bans)).toEqual([
+    { tag: 'ahead', at: 1000 },
+    { tag: 'old', at: 500 },
+    { tag: 'skewed', at: 61_000 },
+  ]);
+});
