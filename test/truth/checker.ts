@@ -24,6 +24,12 @@ export interface CheckerOptions {
 /** Above this a machine is so slow that an instance may take the indexer, or itself, for overloaded, ms. */
 const OVERLOADED_MACHINE_MS = 1000;
 
+/**
+ * Nobody waits longer for an answer of a healthy indexer, ms: Redis that is cut off costs its budget, and a killed holder
+ * of a lease about a second.
+ */
+const LONGEST_WAIT_MS = 3000;
+
 /** A client remembers what it saw of so many calls. */
 const MOST_SEEN = 200;
 
@@ -76,6 +82,9 @@ export class Checker {
     const excuses = faults.excusesBetween(sentAt, receivedAt);
     const machineDelayMs = machine.ms;
     tally.granted(machineDelayMs);
+    const waitedMs = receivedAt - sentAt;
+    if (excuses.refusals !== true && waitedMs > LONGEST_WAIT_MS + machineDelayMs)
+      this.#found('needless wait', `${waitedMs} ms`, written, received);
     if (received.status !== 200 && received.status !== 404) {
       this.#refused(written, received, excuses, machineDelayMs);
       return false;

@@ -104,6 +104,16 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'head-hangs',
+    redis: 'single',
+    excuses: {},
+    settlesMs: 0,
+    begin: async ({ indexer: { faults } }) => {
+      const hanging = faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
+      return () => hanging.remove();
+    },
+  },
+  {
     name: 'replica-lag',
     redis: 'single',
     excuses: { lagMs: LAG_MS, losesEvents: true },

@@ -7,7 +7,8 @@ import { Tally } from './tally.ts';
 import type { WorldOptions } from './world.ts';
 
 // `npm run truth`: clients ask toncache while the simulated chain lives, and every answer is held against every state that
-// the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression or a needless refusal.
+// the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression, a needless refusal or a
+// needless wait.
 
 const SECONDS = 20;
 const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--stream] [--memory-alone]

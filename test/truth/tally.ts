@@ -4,7 +4,7 @@ import { type Call, nameOf } from './call.ts';
 
 /** What went wrong, and for whom. */
 export interface Finding {
-  readonly kind: 'lie' | 'regression' | 'needless refusal';
+  readonly kind: 'lie' | 'regression' | 'needless refusal' | 'needless wait';
   readonly text: string;
 }
 
@@ -90,6 +90,7 @@ export class Tally {
       ['lies', String(this.of('lie'))],
       ['regressions', String(this.of('regression'))],
       ['needless refusals', String(this.of('needless refusal'))],
+      ['needless waits', String(this.of('needless wait'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['purges', String(this.of('purges'))],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
