@@ -13,10 +13,14 @@ import type { EventHub } from './event-hub.ts';
 import { AnswerBodyReader } from './proxy/answer-body-reader.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
+import { IndexerHead } from './upstream/indexer-head.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
 /** How often the process samples its own memory, in milliseconds. */
 const GUARD_EVERY_MS = 500;
+
+/** The signal of a request that does not wait. */
+const NEVER = new AbortController().signal;
 
 /** The way to the indexer. Get a ticket from an admission before using the client. */
 export interface OpenIndexer {
@@ -25,6 +29,7 @@ export interface OpenIndexer {
   /** For pass-through. */
   readonly passThroughAdmission: Admission;
   readonly client: UpstreamClient;
+  readonly head: IndexerHead;
   readonly answerBodies: AnswerBodyReader;
   /** Whether this process is nearly out of memory. */
   readonly isMemoryFull: () => boolean;
@@ -69,11 +74,20 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     },
     breakerOptions(settings),
   );
+  const rate = openRateLimit(dependencies, settings);
+  const head = new IndexerHead({
+    upstream: client,
+    maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
+    onRateLimited: (retryAfter) => pause.admit()?.end('rate-limited', retryAfter),
+    now,
+    report,
+  });
+  events.clockJumps.subscribe(() => head.forget());
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
-    rate: openRateLimit(dependencies, settings),
+    rate,
     now: monotonic,
   };
   const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
@@ -109,6 +123,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
       pathBreakers.of(key),
     ]),
     client,
+    head,
     answerBodies,
     isMemoryFull: () => processGuard.isFull,
     pauseMs: () => pause.retryAfterMs,
@@ -127,7 +142,8 @@ function openClient(now: () => number, { upstream, passThrough }: Settings): Ups
       baseUrl: new URL(upstream.url),
       apiKey: upstream.apiKey,
       timeoutMs: upstream.timeout,
-      maxConnections: upstream.maxConcurrency,
+      // One for each slot, and one for the question for the head, which takes none.
+      maxConnections: upstream.maxConcurrency + 1,
       maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
       maxBodyBytes: upstream.maxBodySize,
       keepAliveMs: upstream.keepAlive,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { FormMaker } from './cache/form-maker.ts';
 import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
@@ -8,18 +7,13 @@ import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import type { OpenStream } from './open-stream.ts';
 import { AnswerClassifier } from './proxy/answer-classifier.ts';
-import { askHeadWith } from './proxy/ask-head.ts';
-import { answerBeyondHeadWith } from './proxy/beyond-head.ts';
 import { CallCache } from './proxy/call-cache.ts';
-import { ChainHead } from './proxy/chain-head.ts';
-import { ChainTime } from './proxy/chain-time.ts';
 import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
 import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
-import { shareChainTime } from './proxy/shared-chain-time.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
@@ -56,22 +50,6 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const chainHead = new ChainHead({
-    askHead: askHeadWith({ admission, upstream: client, monotonic, report }),
-    monotonic,
-    onNewest: (seqno) => report({ name: 'newest-block', seqno }),
-  });
-  events.clockJumps.subscribe(() => chainHead.onClockJump());
-  const chainTime = new ChainTime({
-    askHead: async () => (await chainHead.ask())?.at,
-    shared:
-      redis &&
-      shareChainTime(
-        { runScript: redis.connection.runScript },
-        { key: chainTimeKey(network, upstream.url), budgetMs: settings.redis.budget },
-      ),
-    now,
-  });
   const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
@@ -79,7 +57,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
-    classifier: new AnswerClassifier({ chainTime, chainHead, random, report }, settings.lifetimes),
+    classifier: new AnswerClassifier({ head: indexer.head, random, report }, settings.lifetimes),
     retries: new RetryBudget(monotonic),
     pushed: stream?.freshness,
     pauseMs: indexer.pauseMs,
@@ -118,7 +96,6 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     loader,
     refreshStale,
     isMemoryFull: indexer.isMemoryFull,
-    answerBeyondHead: answerBeyondHeadWith(chainHead, now),
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
       dependencies.onAsked(call, key);
@@ -129,12 +106,4 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     report,
   });
   return { handler, explain: explainWith({ cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
-}
-
-/**
- * Each indexer has its own key: of two indexers of one chain, one may be hours behind. `v2`: instances that know no
- * `shownAt` use the key without it and store maxima there.
- */
-function chainTimeKey(network: string, upstreamUrl: string): string {
-  return `toncache:chain-time:v2:${hash('sha256', upstreamUrl, 'base64url').slice(0, 16)}:${network}`;
 }

@@ -1,10 +1,9 @@
 import { fingerprints } from '../cache/entry.ts';
 import { entityTagOf } from '../content-codings.ts';
 import { ANSWER, WATCHED_ANSWER } from '../ton/answer-shape.ts';
-import { chainTimeIn } from '../ton/chain-time.ts';
+import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
-import { highestSeqnoIn } from '../ton/masterchain-seqno.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { readJson } from '../ton/read-json.ts';
 import { isShortList } from '../ton/short-list.ts';
@@ -18,10 +17,8 @@ export interface BodyFacts {
   readonly rank: number;
   readonly members: Buffer;
   readonly tentative: Buffer;
-  /** The newest time that the indexer's chain has reached, as this body shows it, epoch milliseconds. */
-  readonly showsChainAt: number | undefined;
-  /** The highest seqno of a committed masterchain block in this body. */
-  readonly showsSeqno: number | undefined;
+  /** How far the indexer's chain has got, as this body shows it. */
+  readonly chainPoint: ChainPoint;
   /** Whether this body also answers calls with another `limit`. */
   readonly isShortList: boolean;
   /** What a stream of events can watch; only read where there is a stream. */
@@ -38,8 +35,7 @@ export const NO_FACTS: BodyFacts = {
   rank: 0,
   members: fingerprints([]),
   tentative: fingerprints([]),
-  showsChainAt: undefined,
-  showsSeqno: undefined,
+  chainPoint: NO_POINT,
   isShortList: false,
   watchable: undefined,
   etag: '',
@@ -57,8 +53,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     rank,
     members: fingerprints(hashes),
     tentative: fingerprints(tentativeHashes),
-    showsChainAt: chainTimeIn(call, body),
-    showsSeqno: highestSeqnoIn(call, body),
+    chainPoint: chainPointIn(call, body),
     isShortList: isShortList(finality, body),
     watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: entityTagOf(bytes),

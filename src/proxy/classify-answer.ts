@@ -5,33 +5,24 @@ import { ownedText } from '../owned-text.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 
-/** What an answer is classified by. */
-interface ClassifyOptions {
-  readonly policies: LifetimePolicies;
-  /** The newest time that the indexer's chain is known to have reached, epoch milliseconds. */
-  readonly chainAt: number | undefined;
-}
-
-/** An answer that may be cached. */
-export interface ClassifiedAnswer {
-  readonly entry: Entry;
-  /** The newest time that this answer shows the indexer's chain to have reached, epoch milliseconds. */
-  readonly showsChainAt: number | undefined;
-  /** Whether its lifetime would be longer with a later `chainAt`. */
-  readonly gainsByChainTime: boolean;
+interface ClassifyDependencies {
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** The chain time, see `IndexerHead.chainTime`; only called where the age of an answer counts. */
+  readonly chainTime: () => number | undefined;
 }
 
 /**
  * Turns an answer of the indexer into an entry, or into the failure that clients get. A 200 that holds the operation's
  * list and the indexer's own 404 (`{"error": string}`) are entries; nothing else is cached. The body of another 4xx or
- * 5xx is passed on if it is a JSON object. `random`: 0 to 1, for jitter.
+ * 5xx is passed on if it is a JSON object.
  */
 export function classifyAnswer(
   key: string,
   answer: ReadAnswer,
-  { policies, chainAt }: ClassifyOptions,
-  random: () => number,
-): ClassifiedAnswer | ProxyError {
+  { chainTime, random }: ClassifyDependencies,
+  policies: LifetimePolicies,
+): Entry | ProxyError {
   const { status, facts } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
@@ -43,7 +34,7 @@ export function classifyAnswer(
   if (status === 429) return failure('upstream-rate-limited', 'the indexer asked for a pause');
   if (status >= 300 && status < 400) return failure('upstream-redirect', 'the indexer answered with a redirect');
 
-  const { finality, rank, members, tentative, showsChainAt, etag, isObject } = facts;
+  const { finality, rank, members, tentative, etag, isObject } = facts;
   if (finality === undefined) {
     // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
     if (status < 400 || status === 404) {
@@ -52,6 +43,7 @@ export function classifyAnswer(
     return failure('upstream-error', `the indexer answered with status ${status}`, isObject ? answer.body : undefined);
   }
   const { askedAt, receivedAt } = answer;
+  const chainAt = finality.newestNow === undefined ? undefined : chainTime();
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
   const head = sharedHead({
     status,
@@ -63,8 +55,7 @@ export function classifyAnswer(
   const forms = formsOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
   const texts = { key: ownedText(key), etag: ownedText(etag) };
-  const entry = newEntry({ ...lifetime, ...texts, head, forms, completeness, regressedSince: undefined });
-  return { entry, showsChainAt, gainsByChainTime: lifetime.gainsByChainTime };
+  return newEntry({ ...lifetime, ...texts, head, forms, completeness, regressedSince: undefined });
 }
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */

@@ -1,23 +1,13 @@
 import type { ErrorCode } from '../errors.ts';
 import type { OperationName } from '../ton/operations.ts';
+import type { HeadEvent } from '../upstream/indexer-head.ts';
 import type { ShedReason } from './overloaded.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
-/** Everything that is sent to the indexer: also the proxy's own request for the head of the chain. */
-export type SentOperation = UpstreamOperation | 'masterchainInfo';
-
 /** How a request was answered, in one word. */
-export type Outcome =
-  | 'hit-memory'
-  | 'hit-redis'
-  | 'stale'
-  | 'miss'
-  | 'collapsed'
-  | 'beyond-head'
-  | 'failed'
-  | 'invalid';
+export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
@@ -28,13 +18,13 @@ export type ProxyEvent =
   | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
   | {
       readonly name: 'upstream-answered';
-      readonly operation: SentOperation;
+      readonly operation: UpstreamOperation;
       readonly status: number;
       readonly ms: number;
     }
   | {
       readonly name: 'upstream-failed';
-      readonly operation: SentOperation;
+      readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly ms: number;
       readonly cause: unknown;
@@ -45,8 +35,7 @@ export type ProxyEvent =
   | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
   /** The indexer's answer could not be used, whatever its status. */
   | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
-  /** The newest masterchain block that the indexer is known to have has changed. */
-  | { readonly name: 'newest-block'; readonly seqno: number }
+  | HeadEvent
   /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly state: 'ended' }

@@ -10,8 +10,8 @@ import type { Call } from '../ton/parse-call.ts';
 import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
-import type { AnswerBodyReader } from './answer-body-reader.ts';
-import type { AnswerClassifier, Classified } from './answer-classifier.ts';
+import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import type { AnswerClassifier } from './answer-classifier.ts';
 import type { CallCache } from './call-cache.ts';
 import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -65,7 +65,9 @@ export type Fetched =
     };
 
 /** An answer that may be cached, whose ticket has not ended. */
-interface Obtained extends Classified {
+interface Obtained {
+  readonly entry: Entry;
+  readonly answer: ReadAnswer;
   /** Ends the ticket; further calls do nothing. */
   readonly endTicket: () => void;
   /** See {@link PushedFreshness.mark}. */
@@ -95,7 +97,7 @@ export class EntryFetcher {
         lease?.release();
         return result;
       }
-      return await this.#keep(fetch, result);
+      return this.#keep(fetch, result);
     } catch (bug) {
       lease?.release();
       throw bug;
@@ -156,13 +158,14 @@ export class EntryFetcher {
       const { query, headers } = call.request;
       const answer = await upstream.fetch({ operation, query, headers, traceparent }, lease?.remainingMs);
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
-      const result = classifier.classify(call, request.key, await bodies.read(call, answer));
-      if (result instanceof ProxyError) {
-        ticket.end(outcomeOf(result), answer.retryAfter);
-        return result;
+      const read = await bodies.read(call, answer);
+      const entry = classifier.classify(call, request.key, read);
+      if (entry instanceof ProxyError) {
+        ticket.end(outcomeOf(entry), answer.retryAfter);
+        return entry;
       }
       const outcome = answer.status === 200 ? 'answered' : 'client-error';
-      return { ...result, mark, endTicket: () => ticket.end(outcome) };
+      return { entry, answer: read, mark, endTicket: () => ticket.end(outcome) };
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       const { code, cause } = error;
@@ -172,16 +175,10 @@ export class EntryFetcher {
     }
   }
 
-  /**
-   * Stores the answer before its slot goes to the next request, which looks into memory then. Where the head of the chain
-   * has to be asked for first, the slot goes to the next request before that wait.
-   */
-  #keep(fetch: Fetch, obtained: Obtained): Fetched | Promise<Fetched> {
-    const { classifier } = this.#dependencies;
+  /** Stores the answer before its slot goes to the next request, which looks into memory then. */
+  #keep(fetch: Fetch, obtained: Obtained): Fetched {
     try {
-      const entry = classifier.upToDate(fetch.call, fetch.request.key, obtained);
-      if (!(entry instanceof Promise)) return this.#store(fetch, { ...obtained, entry });
-      return entry.then((newer) => this.#store(fetch, { ...obtained, entry: newer }));
+      return this.#store(fetch, obtained);
     } finally {
       obtained.endTicket();
     }

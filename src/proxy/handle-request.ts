@@ -9,7 +9,6 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
-import type { AnswerBeyondHead } from './beyond-head.ts';
 import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { Loader } from './last-loads.ts';
@@ -64,7 +63,6 @@ export interface RequestHandlerDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
-  readonly answerBeyondHead: AnswerBeyondHead;
   /** Whether this process is nearly out of memory: then no request may follow a flight. */
   readonly isMemoryFull: () => boolean;
   /** The entry after all bans; `undefined` if it is purged. */
@@ -96,9 +94,7 @@ export class RequestHandler implements MemoryHits {
     this.#dependencies.onAsked(call, key);
     const found = cache.lookInMemory(keyed);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull, answerBeyondHead } = this.#dependencies;
-      const beyond = answerBeyondHead(call, key);
-      if (beyond !== undefined) return this.#answer(call, beyond, 'beyond-head', { detail: 'beyond-head' });
+      const { flights, isMemoryFull } = this.#dependencies;
       if (isMemoryFull() && flights.hasFlightToFollow(key)) return this.#refuse(call, key, 'memory');
       const waiter = request.openWait();
       return waiter === undefined

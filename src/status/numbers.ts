@@ -2,16 +2,7 @@ import type { Outcome } from '../proxy/events.ts';
 import { quantileBetween, type Scrape } from './scrape.ts';
 
 /** How a request was answered, in the words of the page. */
-export type ShownOutcome =
-  | 'memory'
-  | 'redis'
-  | 'stale'
-  | 'coalesced'
-  | 'miss'
-  | 'beyond head'
-  | 'refused'
-  | 'error'
-  | 'invalid';
+export type ShownOutcome = 'memory' | 'redis' | 'stale' | 'coalesced' | 'miss' | 'refused' | 'error' | 'invalid';
 
 /** The numbers of the status page. Rates and quantiles are absent where nothing was counted. */
 export interface StatusNumbers {
@@ -46,7 +37,6 @@ const SHOWN_AS: Record<Exclude<Outcome, 'failed'>, ShownOutcome> = {
   stale: 'stale',
   collapsed: 'coalesced',
   miss: 'miss',
-  'beyond-head': 'beyond head',
   invalid: 'invalid',
 };
 

@@ -44,8 +44,6 @@ export interface AnswerInstants {
 export interface Lifetime extends Instants {
   /** How long a client may keep the answer at most; 0: clients must not keep it. */
   readonly maxAgeSeconds: number;
-  /** Whether a later {@link AnswerInstants.chainAt} would make the lifetime longer. */
-  readonly gainsByChainTime: boolean;
 }
 
 /**
@@ -80,7 +78,6 @@ export function lifetimeOf(
   const { receivedAt, chainAt } = instants;
   const windows = policies[finality.rule];
   const lifetime = lengthOf(finality, policies, receivedAt, chainAt);
-  const longest = lengthOf(finality, policies, receivedAt, receivedAt);
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
   return {
@@ -91,7 +88,6 @@ export function lifetimeOf(
     memoryTtl: Math.min(windows.memoryTtl, keptMs),
     lifetime: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
-    gainsByChainTime: longest > lifetime,
   };
 }
 

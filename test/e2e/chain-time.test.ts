@@ -1,6 +1,5 @@
-import { Redis } from 'ioredis';
-import { afterEach, describe, expect, inject, it } from 'vitest';
-import { type Fault, failed, garbage } from '../../src/simulator/faults.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Fault, failed, garbage, rateLimited } from '../../src/simulator/faults.ts';
 import type { Transaction } from '../../src/simulator/trace.ts';
 import {
   hashesIn,
@@ -12,7 +11,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { ANY_WORLD, DIALECTS, type Reply, WORLDS, World } from './world.ts';
+import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
 
 const BLOCK_MS = 400;
 const POLL_MS = 100;
@@ -66,65 +65,45 @@ describe.each(WORLDS)('an indexer that is an hour behind ($dialect, $tiers)', (k
 });
 
 describe('the head of the chain', () => {
-  const old = (hash: string) => targetOf('adjacentTransactions', { hash, direction: 'out' });
   const row = (ageMs: number) => ({ hash: 'x', now: Math.floor((world.now - ageMs) / 1000), mc_block_seqno: 7 });
 
   /** The children of ever another transaction. */
-  async function askForChildren(ageMs = HOUR_MS, proxy = world.proxy): Promise<Reply> {
+  async function askForChildren(ageMs = HOUR_MS): Promise<Reply> {
     const body = JSON.stringify({ transactions: [row(ageMs)] });
     const operation = 'adjacentTransactions';
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { operation, times: 1 });
-    const target = old(someHash());
-    await world.ask(target, {}, proxy);
-    return world.ask(target, {}, proxy);
+    const target = targetOf(operation, { hash: someHash(), direction: 'out' });
+    await world.ask(target);
+    return world.ask(target);
   }
 
-  it('is asked for at most once in 10 s', async () => {
+  it('is asked for in the background, at most once in 10 s, and the shortest lifetime applies until it is known', async () => {
     world = await World.start(ANY_WORLD);
-    for (let second = 0; second < 25; second++) {
-      expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
+    expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
+    await world.untilHeadKnown();
+    for (let second = 1; second < 25; second++) {
       world.advance(1000);
+      expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
     }
     expect(world.headsAsked).toBe(3);
   });
 
-  it('is not asked for when it would change nothing', async () => {
+  it('is not asked for while no answer that grows is asked for', async () => {
     world = await World.start(ANY_WORLD);
     await world.ask(parentOfSettled(world));
     await world.ask(pendingTrace(world));
     await world.ask(unknownTransaction());
-    await askForChildren(5_000);
+    await world.ask(newestBlock(world));
     expect(world.headsAsked).toBe(0);
-    await askForChildren(HOUR_MS);
-    expect(world.headsAsked).toBe(1);
-    world.advance(60_000);
-    // Old enough for the longest lifetime, by the known chain time.
-    await askForChildren(20 * HOUR_MS);
-    expect(world.headsAsked).toBe(1);
-    // Nothing has shown that chain time for more than a minute: the indexer may have been set back.
-    world.advance(1);
-    await askForChildren(20 * HOUR_MS);
-    expect(world.headsAsked).toBe(2);
   });
 
-  it.each(DIALECTS)('is not asked for while clients ask for the newest masterchain blocks (%s)', async (dialect) => {
-    world = await World.start({ ...ANY_WORLD, dialect });
-    await askForChildren();
-    expect(world.headsAsked).toBe(1);
-    for (let second = 0; second < 30; second++) {
-      world.advance(1000);
-      await world.ask(newestBlock(world));
-      expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
-    }
-    expect(world.headsAsked).toBe(1);
-  });
-
-  it('is waited for no longer than its timeout, and the shortest lifetime applies meanwhile', async () => {
-    world = await World.start(ANY_WORLD);
+  it('is nothing that anybody waits for, and takes no slot', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_MAX_CONCURRENCY: '1' } } });
     const gate = world.indexer.hold('masterchainInfo');
-    expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
-    await gate.arrived(1);
-    expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
+    for (let time = 0; time < 3; time++) {
+      expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
+      await gate.arrived(1);
+    }
     expect(world.headsAsked).toBe(1);
     gate.release();
   });
@@ -142,38 +121,29 @@ describe('the head of the chain', () => {
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 10 });
     expect(world.headsAsked).toBe(1);
     world.advance(60_001);
-    expect((await askForChildren(HOUR_MS + 60_001)).cache).toMatchObject({ hit: true, ttl: 10 });
+    expect((await askForChildren(HOUR_MS)).cache).toMatchObject({ hit: true, ttl: 1 });
+    expect((await askForChildren(HOUR_MS + 100_000)).cache).toMatchObject({ hit: true, ttl: 10 });
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('is asked for by one of the instances that share Redis', async () => {
-    world = await World.start({ dialect: '1.3', tiers: 'memory and Redis' });
-    const proxies = [world.proxy, await world.addProxy(), await world.addProxy()];
-    const body = JSON.stringify({ transactions: [row(HOUR_MS)] });
-    world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { operation: 'adjacentTransactions' });
-    await world.ask(old(someHash()));
-    const redis = new Redis(inject('redisUrl'));
-    const isShared = async () => {
-      const [key = ''] = await redis.keys(`toncache:chain-time:*:${world.network}`);
-      return Number(await redis.hget(key, 'headSeenAt')) > 0;
-    };
-    await expect.poll(isShared, { timeout: 20_000 }).toBe(true);
-    redis.disconnect();
-    for (const proxy of proxies) {
-      const target = old(someHash());
-      await world.ask(target, {}, proxy);
-      expect((await world.ask(target, {}, proxy)).cache).toMatchObject({ hit: true, ttl: 360 });
-    }
+  it('is not asked for during a pause, and a 429 to the question begins one', async () => {
+    world = await World.start(ANY_WORLD);
+    world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
+    await askForChildren();
+    await expect.poll(async () => (await world.ask(unknownTransaction())).status).toBe(503);
     expect(world.headsAsked).toBe(1);
   });
 
-  it.each([
-    ['memory alone', 1],
-    ['memory alone', 12],
-    ['memory and Redis', 1],
-    ['memory and Redis', 12],
-  ] as const)('is believed a minute after the indexer was set back (%s, by %i h)', async (tiers, hours) => {
-    world = await World.start({ dialect: '1.3', tiers });
+  it('keeps to the rate limit, and gives way to the requests of clients', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_RPS: '1' }, stopsTime: true } });
+    await askForChildren();
+    expect(world.headsAsked).toBe(0);
+  });
+
+  it.each([1, 12])('is believed a minute after the indexer was set back by %i h', async (hours) => {
+    world = await World.start(ANY_WORLD);
+    await askForChildren();
+    await world.untilHeadKnown();
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: expect.closeTo(360, -1) });
     world.advance(60_001);
     const behindMs = hours * HOUR_MS;
@@ -181,8 +151,8 @@ describe('the head of the chain', () => {
     const head: Fault = { kind: 'answer', status: 200, body: JSON.stringify({ last }) };
     world.indexer.faults.inject(head, { operation: 'masterchainInfo' });
     // What this chain has just committed is hours old by the clock.
-    for (const proxy of tiers === 'memory alone' ? [world.proxy] : [world.proxy, await world.addProxy(), world.proxy]) {
-      expect((await askForChildren(behindMs, proxy)).cache).toMatchObject({ hit: true, ttl: 1 });
+    for (let time = 0; time < 3; time++) {
+      expect((await askForChildren(behindMs)).cache).toMatchObject({ hit: true, ttl: 1 });
       world.advance(10_000);
     }
   });

@@ -168,6 +168,12 @@ export class World implements AsyncDisposable {
     return this.indexer.requests.count('masterchainInfo');
   }
 
+  /** Resolves when a proxy has learned the head of the chain, which something before it has asked for. */
+  async untilHeadKnown(proxy = this.proxy): Promise<void> {
+    const answered = () => proxy.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
+    await vi.waitFor(async () => expect(await answered()).toBeGreaterThan(0), { timeout: 20_000, interval: 2 });
+  }
+
   /** Those for one canonical target, so that a refresh in the background does not count as a request of a test. */
   forwardedFor(target: string): readonly LoggedRequest[] {
     return this.forwarded.filter((asked) => asked.target === target);

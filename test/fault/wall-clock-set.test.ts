@@ -66,14 +66,6 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
     ['back an hour', -HOUR_MS],
     ['forward an hour', HOUR_MS],
   ])('%s', (_direction, byMs) => {
-    it('lets every block exist again: the machine may have slept, and the chain went on', async () => {
-      await using proxy = await start(env());
-      const far = (seqno: number) => proxy.ask(`/api/v3/masterchainBlockShards?seqno=${2_000_000_000 + seqno}`);
-      await expect.poll(async () => statusOf(await far(0)), SOON).toContain('detail=beyond-head');
-      await setWallClock(proxy, byMs);
-      expect(statusOf(await far(1))).toContain('fwd=miss');
-    });
-
     it('gives a 404 no longer lifetime', async () => {
       await using proxy = await start(env());
       const asked = () => upstream.heads.length;

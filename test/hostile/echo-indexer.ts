@@ -129,7 +129,6 @@ function found(body: object): { readonly status: number; readonly body: string }
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** It has every block that can be asked for. With a lower head, toncache would answer for the blocks beyond it. */
 function headOfChain(): { readonly status: number; readonly body: string } {
   return found({ last: { seqno: 2_147_483_647, gen_utime: String(Math.floor(Date.now() / 1000)) } });
 }

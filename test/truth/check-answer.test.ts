@@ -69,7 +69,7 @@ test.each<[string, string, ReturnType<typeof children>, number, object]>([
     '0 ms are allowed',
     NOT_FOUND,
     1010,
-    { cacheStatus: 'toncache; detail=beyond-head' },
+    { cacheStatus: 'toncache; detail=overloaded' },
   ],
   [
     'has a Cache-Status that nobody can read',

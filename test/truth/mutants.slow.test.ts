@@ -9,7 +9,7 @@ const PATIENCE_MS = 120_000;
 
 interface Mutant extends Patch {
   readonly rule: string;
-  readonly finding: 'lie' | 'regression';
+  readonly finding: 'lie' | 'regression' | 'needless wait';
   /** What has to go wrong before the rule matters. */
   readonly fault?: string;
   readonly streams?: boolean;
@@ -58,6 +58,14 @@ const MUTANTS: readonly Mutant[] = [
     file: 'ton/cache-key.ts',
     from: '[...query, ...headers]',
     to: '[...query]',
+  },
+  {
+    rule: 'an answer waits for the head of the chain',
+    finding: 'needless wait',
+    fault: 'head-hangs',
+    file: 'proxy/fetch-entry.ts',
+    from: 'const read = await bodies.read(call, answer);',
+    to: 'const read = await bodies.read(call, answer);\nawait this.#dependencies.upstream.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
     rule: 'an event is ignored while an answer is stretched',

@@ -35,7 +35,7 @@ export const mayImport: Record<string, readonly string[]> = {
   coalescing: ['redis'],
   cache: ['redis', 'instants.ts', 'content-codings.ts'],
   ton: ['errors.ts', 'instants.ts'],
-  upstream: ['errors.ts'],
+  upstream: ['errors.ts', 'ton'],
   purge: ['instants.ts', 'time-units.ts'],
   stream: ['cache (types)', 'ton (types)'],
   proxy: [

@@ -3,7 +3,7 @@ import { explainOnSubmit } from './explain.js';
 import { duration, mebibytes, number, percent } from './format.js';
 import { Access, readEvents } from './read-events.js';
 
-const OUTCOMES = ['memory', 'redis', 'stale', 'coalesced', 'miss', 'beyond head', 'refused', 'error', 'invalid'];
+const OUTCOMES = ['memory', 'redis', 'stale', 'coalesced', 'miss', 'refused', 'error', 'invalid'];
 const MIB = 2 ** 20;
 
 const byId = (id) => document.getElementById(id);

@@ -26,7 +26,6 @@ export async function fill({ port, sizeKb, from, until }: FillOrder): Promise<nu
     if (heard.status !== 200) throw new Error(`status ${heard.status}: ${heard.body.slice(0, 100)}`);
     return heard.body.length;
   };
-  // The newest block comes first, so that no later one is beyond the head that the proxy knows.
   let next = until;
   let bytes = 0;
   const worker = async () => {

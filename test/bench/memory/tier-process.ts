@@ -80,11 +80,11 @@ function entryOf(number: number, body: Buffer): Entry {
   const classified = classifyAnswer(
     cacheKey('mainnet', call),
     answer,
-    { policies: lifetimes, chainAt: undefined },
-    () => 0.5,
+    { random: () => 0.5, chainTime: () => undefined },
+    lifetimes,
   );
   if (classified instanceof Error) throw classified;
-  return classified.entry;
+  return classified;
 }
 
 async function settled(): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import { factsOf } from '../../../src/proxy/body-facts.ts';
-import { type ClassifiedAnswer, classifyAnswer } from '../../../src/proxy/classify-answer.ts';
+import { classifyAnswer } from '../../../src/proxy/classify-answer.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
@@ -22,7 +22,7 @@ export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
 }
 
 /** Without jitter, by the table of lifetimes. */
-export function classify(call: Call, sent: Sent = {}): ClassifiedAnswer | ProxyError {
+export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
   const { body = BLOCK_SET, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
   const answer: UpstreamAnswer = {
     status: 200,
@@ -35,14 +35,10 @@ export function classify(call: Call, sent: Sent = {}): ClassifiedAnswer | ProxyE
     ...more,
   };
   const facts = factsOf(call, answer.status, answer.body);
-  return classifyAnswer('the key', { ...answer, facts }, { policies: TABLE, chainAt }, () => 0);
+  return classifyAnswer('the key', { ...answer, facts }, { random: () => 0, chainTime: () => chainAt }, TABLE);
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {
-  return classifiedOf(call, sent).entry;
-}
-
-export function classifiedOf(call: Call, sent?: Sent): ClassifiedAnswer {
   const classified = classify(call, sent);
   if (classified instanceof ProxyError) throw classified;
   return classified;

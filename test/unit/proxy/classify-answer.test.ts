@@ -4,7 +4,7 @@ import { ownedBytes } from '../../../src/cache/entry.ts';
 import { formsOf } from '../../../src/cache/forms.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { bodyOf } from '../../support/entry.ts';
-import { ASKED_AT, BLOCK_SET, classifiedOf, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
+import { ASKED_AT, BLOCK_SET, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
   test('becomes an entry with its bytes and instants', () => {
@@ -52,27 +52,12 @@ describe('an answer', () => {
 
   test('that grows has its age by the chain time, and at most by our clock', () => {
     const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
-    const classified = (chainAt: number | undefined) => {
-      const { entry, gainsByChainTime } = classifiedOf(OUT, { body, chainAt });
-      return [entry.freshUntil - ASKED_AT - 300, gainsByChainTime];
-    };
-    expect(classified(ASKED_AT - 50_000)).toEqual([5_000, true]);
-    expect(classified(ASKED_AT - 200_000)).toEqual([1_000, true]);
-    expect(classified(undefined)).toEqual([1_000, true]);
-    expect(classified(ASKED_AT + 300)).toEqual([10_030, false]);
-    expect(classified(ASKED_AT + 86_400_000)).toEqual([10_030, false]);
-  });
-
-  test('with the shortest lifetime, or one that does not grow, does not depend on the chain time', () => {
-    const young = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 9}}]}`;
-    expect(classifiedOf(OUT, { body: young, chainAt: undefined }).gainsByChainTime).toBe(false);
-    expect(classifiedOf(SHARDS, { chainAt: undefined }).gainsByChainTime).toBe(false);
-  });
-
-  test('shows the chain time', () => {
-    const body = `{"transactions":[{"mc_block_seqno":7,"now":${ASKED_AT / 1000 - 100}}]}`;
-    expect(classifiedOf(OUT, { body }).showsChainAt).toBe(ASKED_AT - 100_000);
-    expect(classifiedOf(SHARDS).showsChainAt).toBeUndefined();
+    const lifetimeAt = (chainAt: number | undefined) => entryOf(OUT, { body, chainAt }).freshUntil - ASKED_AT - 300;
+    expect(lifetimeAt(ASKED_AT - 50_000)).toBe(5_000);
+    expect(lifetimeAt(ASKED_AT - 200_000)).toBe(1_000);
+    expect(lifetimeAt(undefined)).toBe(1_000);
+    expect(lifetimeAt(ASKED_AT + 300)).toBe(10_030);
+    expect(lifetimeAt(ASKED_AT + 86_400_000)).toBe(10_030);
   });
 
   test('has a strong entity tag over its body alone', () => {

@@ -7,8 +7,6 @@ import { ProxyError } from '../../../src/errors.ts';
 import { AnswerBodyReader } from '../../../src/proxy/answer-body-reader.ts';
 import { AnswerClassifier } from '../../../src/proxy/answer-classifier.ts';
 import { CallCache } from '../../../src/proxy/call-cache.ts';
-import { ChainHead } from '../../../src/proxy/chain-head.ts';
-import { ChainTime } from '../../../src/proxy/chain-time.ts';
 import type { Report } from '../../../src/proxy/events.ts';
 import { EntryFetcher, type Fetched } from '../../../src/proxy/fetch-entry.ts';
 import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
@@ -33,8 +31,7 @@ afterEach(() => {
 /** A fetcher with one slot, whose indexer answers when told to. */
 class OneSlot {
   readonly admission: Admission = openAdmission({ max: 1 });
-  /** Some seconds behind, so that growing answers gain by a later chain time. */
-  readonly chainTime = new ChainTime({ askHead: async () => Date.now() - 5000, shared: undefined, now: Date.now });
+  readonly head = { learn: () => {}, chainTime: Date.now };
   readonly asked: PromiseWithResolvers<UpstreamAnswer>[] = [];
   readonly purges: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
   report: Report = () => {};
@@ -50,13 +47,12 @@ class OneSlot {
       { retryRedisMs: 0 },
     );
     const monotonic = () => performance.now();
-    const chainHead = new ChainHead({ askHead: async () => undefined, monotonic, onNewest: () => {} });
     this.#fetcher = new EntryFetcher({
       cache,
       lookups: new CallCache(cache),
       admission: this.admission,
       bodies: new AnswerBodyReader(() => {}),
-      classifier: new AnswerClassifier({ chainTime: this.chainTime, chainHead, random: () => 0, report }, TABLE),
+      classifier: new AnswerClassifier({ head: this.head, random: () => 0, report }, TABLE),
       retries: new RetryBudget(monotonic),
       pushed: undefined,
       upstream: { fetch: this.#ask },
@@ -103,7 +99,6 @@ test.each([
   ['growing', OUT, CHILDREN],
 ])('a request that waited for the slot finds the %s answer of the one before it', async (_, call, body) => {
   const world = new OneSlot(body);
-  await world.chainTime.upToDate();
   const first = world.fetch(call);
   const second = world.fetch(call);
   await settle();
@@ -113,20 +108,6 @@ test.each([
   expect([world.asked.length, world.admission.slotsInUse]).toEqual([1, 0]);
 });
 
-test('while the head of the chain is asked for, no slot is held, and then the answer lives by it', async () => {
-  const world = new OneSlot(CHILDREN);
-  const head = Promise.withResolvers<number>();
-  vi.spyOn(world.chainTime, 'upToDate').mockReturnValue(head.promise);
-  const fetched = world.fetch(OUT);
-  await settle();
-  world.answer();
-  await settle();
-  expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
-  head.resolve(NOW);
-  const lifetime = 3_600_000 / TABLE.adjacentGrowing.ageDivisor;
-  expect(await fetched).toMatchObject({ stored: 'stored', entry: { lifetime } });
-});
-
 describe('the slot is free again after a bug', () => {
   const fail = (): never => {
     throw BUG;
@@ -134,7 +115,7 @@ describe('the slot is free again after a bug', () => {
 
   test.each<[string, (world: OneSlot) => void]>([
     ['in what hears of an answer', (world) => Object.assign(world, { report: fail })],
-    ['in the chain time', (world) => vi.spyOn(world.chainTime, 'upToDate').mockImplementation(fail)],
+    ['in the chain time', (world) => vi.spyOn(world.head, 'chainTime').mockImplementation(fail)],
     ['in the bans of the store', (world) => vi.spyOn(world.purges, 'applyBans').mockImplementation(fail)],
   ])('%s', async (_, breakIt) => {
     const world = new OneSlot(CHILDREN);

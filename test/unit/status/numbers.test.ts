@@ -40,7 +40,6 @@ describe('the numbers of the status page', () => {
         stale: 4,
         coalesced: 1,
         miss: 2,
-        'beyond head': 0,
         refused: 2,
         error: 1,
         invalid: 2.5,

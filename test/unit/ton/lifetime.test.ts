@@ -58,8 +58,6 @@ describe('a row of the table', () => {
 
 describe('a growing answer', () => {
   const at = (ageMs: number, chainAt = ASKED_AT) => windowsOf(growing(ageMs), chainAt);
-  const gains = (finality: Finality, chainAt: number | undefined) =>
-    lifetimeOf(finality, TABLE, { ...instants, chainAt }, never).gainsByChainTime;
 
   test.each([
     [0, 1000],
@@ -103,17 +101,6 @@ describe('a growing answer', () => {
     const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
     expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
-  });
-
-  test('gains lifetime by a later chain time only where that makes it older', () => {
-    expect(gains(growing(3_600_000), ASKED_AT - 3_600_000)).toBe(true);
-    expect(gains(growing(3_600_000), undefined)).toBe(true);
-    expect(gains(growing(3_600_000), RECEIVED_AT)).toBe(false);
-    // Old enough already, and too young in any case.
-    expect(gains(growing(72_000_000), ASKED_AT - 3_600_000)).toBe(false);
-    expect(gains(growing(9_000), undefined)).toBe(false);
-    expect(gains({ answerClass: 'growing', rule: 'adjacentGrowing' }, undefined)).toBe(false);
-    for (const rule of FIXED) expect(gains({ answerClass: CLASSES[rule], rule }, undefined)).toBe(false);
   });
 
   test('whose newest transaction is in the future has the shortest lifetime', () => {

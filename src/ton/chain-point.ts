@@ -1,0 +1,66 @@
+import { isFinal } from './finality.ts';
+import { listedRows } from './listed-rows.ts';
+import type { Call } from './parse-call.ts';
+
+/** How far the chain in the indexer has got, as one answer shows it. */
+export interface ChainPoint {
+  /** The newest time of anything committed, epoch milliseconds; `undefined` where the answer shows none. */
+  readonly at: number | undefined;
+  /** The highest seqno of a committed masterchain block; `undefined` where the answer shows none. */
+  readonly seqno: number | undefined;
+}
+
+/** What an answer shows that is about nothing committed. */
+export const NO_POINT: ChainPoint = { at: undefined, seqno: undefined };
+
+/** A longer answer to `masterchainInfo` is not parsed on the event loop. The real one has 2 KB. */
+const LONGEST_HEAD_BYTES = 64 * 1024;
+
+/**
+ * The point that the parsed body of an answer shows, by its final transactions and its blocks. Pending traces show none:
+ * they come from the emulator, which can be ahead of the database that the other operations are answered from.
+ */
+export function chainPointIn({ operation }: Call, body: unknown): ChainPoint {
+  if (operation.name === 'pendingTraces' || !isObject(body)) return NO_POINT;
+  let point = NO_POINT;
+  for (const row of listedRows(operation, body)) {
+    if (isFinal(row)) point = furthest(point, row['now'], row['mc_block_seqno']);
+    else if (isObject(row)) point = furthest(point, row['gen_utime'], row['workchain'] === -1 && row['seqno']);
+  }
+  return point;
+}
+
+/** The newest block that the indexer has, by its answer to `masterchainInfo`. Never throws. */
+export function headIn(answer: Buffer): ChainPoint {
+  if (answer.length > LONGEST_HEAD_BYTES) return NO_POINT;
+  try {
+    const body: unknown = JSON.parse(answer.toString('utf8'));
+    const last = isObject(body) ? body['last'] : undefined;
+    return isObject(last) ? furthest(NO_POINT, last['gen_utime'], last['seqno']) : NO_POINT;
+  } catch {
+    return NO_POINT;
+  }
+}
+
+function furthest(point: ChainPoint, time: unknown, seqno: unknown): ChainPoint {
+  return { at: larger(point.at, timeOf(time)), seqno: larger(point.seqno, isSeqno(seqno) ? seqno : undefined) };
+}
+
+function larger(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other !== undefined && other > one) ? other : one;
+}
+
+/** Unix seconds, a number in transactions and a decimal string in blocks, as epoch milliseconds. */
+function timeOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
+  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Whether a value is a masterchain seqno: an int32 that is not negative. */
+function isSeqno(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

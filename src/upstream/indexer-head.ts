@@ -1,0 +1,125 @@
+import { ProxyError } from '../errors.ts';
+import { type ChainPoint, headIn } from '../ton/chain-point.ts';
+import type { UpstreamClient } from './upstream-client.ts';
+
+const OPERATION = 'masterchainInfo';
+const QUESTION = { operation: OPERATION, query: [], headers: [] } as const;
+
+/** On a big database the question can take 40 s, and such questions must not pile up. */
+const TIMEOUT_MS = 5000;
+
+/** The head is asked for at most once in this time. */
+const ASK_EVERY_MS = 10_000;
+
+/** Replicas behind one address differ: for so long a point that was shown counts, whatever the head is said to be. */
+const SHOWN_HOLDS_MS = 60_000;
+
+/** A chain time further ahead of our clock is garbage. */
+const FURTHEST_AHEAD_MS = 60 * 60_000;
+
+/** How a question for the head ended. */
+export type HeadEvent =
+  | {
+      readonly name: 'upstream-answered';
+      readonly operation: typeof OPERATION;
+      readonly status: number;
+      readonly ms: number;
+    }
+  | {
+      readonly name: 'upstream-failed';
+      readonly operation: typeof OPERATION;
+      readonly code: ProxyError['code'];
+      readonly ms: number;
+      readonly cause: unknown;
+    }
+  /** The newest masterchain block that the indexer is known to have has changed. */
+  | { readonly name: 'newest-block'; readonly seqno: number };
+
+export interface IndexerHeadDependencies {
+  readonly upstream: Pick<UpstreamClient, 'fetch'>;
+  /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
+  readonly maySend: () => Promise<boolean>;
+  /** Called with the `Retry-After` of a 429. */
+  readonly onRateLimited: (retryAfter: string | undefined) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: (event: HeadEvent) => void;
+}
+
+/**
+ * The newest block that the indexer is known to have, and the chain time: the newest time that its chain has reached.
+ * The age of transactions counts from it, because an indexer that catches up commits hour-old transactions now. If it
+ * is older than the head, or unknown, lifetimes come out too short, but no answer is wrong. So nobody waits for it.
+ *
+ * Answers move both forward. A time that nothing has shown for 60 s is forgotten: the indexer may have been set back to
+ * an older state. `masterchainInfo` then also moves the newest block back.
+ */
+export class IndexerHead {
+  readonly #dependencies: IndexerHeadDependencies;
+  #at = 0;
+  #seqno = -1;
+  /** When the indexer last showed a time that is not older than the known one. */
+  #shownAt = Number.NEGATIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(dependencies: IndexerHeadDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. Asks for the head in the
+   * background, at most every 10 s.
+   */
+  chainTime(): number | undefined {
+    const now = this.#dependencies.now();
+    if (now - this.#askedAt >= ASK_EVERY_MS) {
+      this.#askedAt = now;
+      void this.#ask();
+    }
+    return this.#isHeld(now) ? this.#at : undefined;
+  }
+
+  /** Learns the point that an answer shows; most are about old blocks. */
+  learn(point: ChainPoint): void {
+    this.#learn(point, false);
+  }
+
+  /** To be called when the clock has jumped: then no instant before it means anything. */
+  forget(): void {
+    this.#at = 0;
+    this.#shownAt = Number.NEGATIVE_INFINITY;
+    this.#askedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #learn({ at, seqno }: ChainPoint, isHead: boolean): void {
+    const now = this.#dependencies.now();
+    const isHeld = this.#isHeld(now);
+    if (at !== undefined && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !isHeld)) {
+      this.#at = at;
+      this.#shownAt = now;
+    }
+    if (seqno === undefined || seqno === this.#seqno || (seqno < this.#seqno && (isHeld || !isHead))) return;
+    this.#seqno = seqno;
+    this.#dependencies.report({ name: 'newest-block', seqno });
+  }
+
+  async #ask(): Promise<void> {
+    const { upstream, maySend, onRateLimited, now, report } = this.#dependencies;
+    if (!(await maySend())) return;
+    const startedAt = now();
+    try {
+      const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
+      report({ name: 'upstream-answered', operation: OPERATION, status, ms: now() - startedAt });
+      if (status === 429) onRateLimited(retryAfter);
+      if (status === 200) this.#learn(headIn(body), true);
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      const { code, cause } = error;
+      report({ name: 'upstream-failed', operation: OPERATION, code, ms: now() - startedAt, cause });
+    }
+  }
+
+  #isHeld(now: number): boolean {
+    return now - this.#shownAt <= SHOWN_HOLDS_MS;
+  }
+}

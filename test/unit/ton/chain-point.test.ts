@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { chainPointIn, headIn } from '../../../src/ton/chain-point.ts';
+import { callOf, HASH_HEX } from './requests.ts';
+
+const NOW = 1_780_000_000;
+const ADJACENT = callOf('adjacentTransactions', `hash=${HASH_HEX}`);
+const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
+const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+
+const NONE = { at: undefined, seqno: undefined };
+const row = (now: unknown, more: object = {}) => ({ hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more });
+const block = (time: unknown, more: object = {}) => ({ workchain: -1, seqno: 7, gen_utime: time, ...more });
+
+describe('the point that an answer shows', () => {
+  test('is that of its newest final transaction', () => {
+    const transactions = [row(NOW - 9, { mc_block_seqno: 5 }), row(NOW), row(NOW - 5, { mc_block_seqno: 6 })];
+    for (const call of [ADJACENT, SHARDS]) {
+      expect(chainPointIn(call, { transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
+    }
+  });
+
+  test('is that of its newest block, and has the seqno of a masterchain block', () => {
+    const blocks = [block(`${NOW - 1}`), block(NOW, { workchain: 0, seqno: 99 })];
+    expect(chainPointIn(SHARDS, { blocks })).toEqual({ at: NOW * 1000, seqno: 7 });
+  });
+
+  test.each([
+    ['emulated', { emulated: true }],
+    ['pending', { finality: 'pending' }],
+    ['confirmed', { finality: 'confirmed' }],
+    ['in no masterchain block', { mc_block_seqno: null }],
+  ])('is not that of a transaction that is %s: the database may be behind it', (_, more) => {
+    const transactions = [row(NOW), row(NOW + 9, { mc_block_seqno: 9, ...more })];
+    expect(chainPointIn(ADJACENT, { transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
+  });
+
+  test('is none for pending traces and errors', () => {
+    expect(chainPointIn(PENDING, { traces: [row(NOW)], transactions: [row(NOW)] })).toEqual(NONE);
+    expect(chainPointIn(ADJACENT, { error: 'not found' })).toEqual(NONE);
+  });
+
+  test.each([undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)])(
+    'has no time that is %s',
+    (time) => {
+      expect(chainPointIn(ADJACENT, { transactions: [row(time)] }).at).toBeUndefined();
+      expect(chainPointIn(SHARDS, { blocks: [block(time)] }).at).toBeUndefined();
+    },
+  );
+
+  test.each([undefined, null, '7', -1, 1.5, 2 ** 31, Number.NaN])('has no seqno that is %s', (seqno) => {
+    expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBeUndefined();
+  });
+
+  test('is read without a throw, whatever the JSON', () => {
+    fc.assert(fc.property(fc.jsonValue(), (body) => void chainPointIn(SHARDS, { blocks: body, transactions: body })));
+  });
+});
+
+describe('the head', () => {
+  const headOf = (text: string) => headIn(Buffer.from(text));
+
+  test('is the newest indexed block', () => {
+    const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
+    expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7 });
+    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: undefined });
+  });
+
+  test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
+    'is not known from %j',
+    (text) => expect(headOf(text)).toEqual(NONE),
+  );
+});
