@@ -96,7 +96,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   );
   events.redisTransitions.subscribe(purges.onRedisTransition);
 
-  const indexer = openIndexer({ scripting: redis?.connection, now, monotonic, random, events }, settings);
+  const indexer = openIndexer(
+    { scripting: redis?.connection, makeRoom: () => memory.makeRoom(), now, monotonic, random, events },
+    settings,
+  );
   const stream = openStream({ events, now, monotonic, random }, settings);
   events.clockJumps.subscribe(() => stream?.onClockJump());
   const bans = stream?.applyTo(purges) ?? purges;

@@ -46,6 +46,8 @@ export interface OpenIndexerDependencies {
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly random: () => number;
+  /** Frees memory; called while the process is nearly out of it. */
+  readonly makeRoom: () => void;
   readonly events: EventHub;
 }
 
@@ -56,7 +58,11 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
   const { upstream, admission, passThrough } = settings;
   const client = openClient(now, settings);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard({ maxMemory: admission.maxMemory, sampleEveryMs: GUARD_EVERY_MS });
+  const processGuard = new ProcessGuard({
+    maxMemory: admission.maxMemory,
+    sampleEveryMs: GUARD_EVERY_MS,
+    onFull: dependencies.makeRoom,
+  });
   const pause = new Pause(
     {
       now: monotonic,

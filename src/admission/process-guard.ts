@@ -13,6 +13,8 @@ export interface ProcessGuardOptions {
   /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
   readonly sampleEveryMs: number;
+  /** Called with each sample by which the process is full. */
+  readonly onFull?: () => void;
 }
 
 /**
@@ -47,6 +49,7 @@ export class ProcessGuard {
   /** Takes a sample now. */
   update(): void {
     this.#load = this.#sample();
+    if (this.isFull) this.#options.onFull?.();
   }
 
   close(): void {

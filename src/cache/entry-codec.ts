@@ -204,7 +204,7 @@ function makesSense(entry: Omit<Entry, 'forms'>): boolean {
 }
 
 function isStatus(head: Head): boolean {
-  return head.status >= 200 && head.status <= 599;
+  return head.status === 200 || head.status === 404;
 }
 
 /**

@@ -11,11 +11,16 @@ const OVERHEAD_BYTES = 800;
 /** An entry that takes a larger part of the memory is not kept: it would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
-/** The bytes of an entry that count towards `maxSizeBytes`. */
-function sizeOf({ key, forms, completeness }: Entry): number {
-  const { members, tentative } = completeness;
-  return keptBytes(forms) + members.byteLength + tentative.byteLength + key.length + OVERHEAD_BYTES;
-}
+/**
+ * Bodies are outside V8's heap, keys are in it. So long keys, those of hundreds of hashes, take no more than this in
+ * all: beyond {@link SHORT_KEY} a key counts as much more as `maxSizeBytes` is larger than this.
+ */
+const LONG_KEYS_BYTES = 64 * 1024 * 1024;
+
+const SHORT_KEY = 512;
+
+/** While the process is out of memory, this part of the entries is evicted at once. */
+const EVICTED_SHARE = 1 / 16;
 
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
@@ -24,7 +29,7 @@ export interface MemoryTierDependencies {
 }
 
 export interface MemoryTierOptions {
-  /** The bound over all entries: bodies, heads of hits, keys and overhead. */
+  /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */
   readonly maxEntries: number;
@@ -47,15 +52,17 @@ export interface MemoryCopy {
 export class MemoryTier implements Tier {
   readonly #copies: LRUCache<string, MemoryCopy>;
   readonly #maxEntries: number;
+  readonly #longKeyWeight: number;
   readonly #now: () => number;
 
   constructor(dependencies: MemoryTierDependencies, options: MemoryTierOptions) {
     this.#now = dependencies.now;
     this.#maxEntries = options.maxEntries;
+    this.#longKeyWeight = Math.ceil(options.maxSizeBytes / LONG_KEYS_BYTES);
     this.#copies = new LRUCache({
       maxSize: options.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
-      sizeCalculation: ({ entry }) => sizeOf(entry),
+      sizeCalculation: ({ entry }) => this.#sizeOf(entry),
     });
   }
 
@@ -105,6 +112,19 @@ export class MemoryTier implements Tier {
     this.#copies.clear();
   }
 
+  /**
+   * Frees memory, because the process is nearly out of it: evicts all expired entries, which otherwise only stores
+   * evict, or a sixteenth of the bytes where nothing has expired.
+   */
+  makeRoom(): void {
+    const now = this.#now();
+    const { size } = this.#copies;
+    for (const [key, { entry }] of this.#copies.entries()) if (usableUntil(entry) <= now) this.#copies.delete(key);
+    if (this.#copies.size < size) return;
+    const leftBytes = this.sizeBytes * (1 - EVICTED_SHARE);
+    while (this.sizeBytes > leftBytes) this.#copies.pop();
+  }
+
   /** The bytes of all kept entries, as they count towards `maxSizeBytes`. */
   get sizeBytes(): number {
     return this.#copies.calculatedSize;
@@ -113,5 +133,11 @@ export class MemoryTier implements Tier {
   /** The number of entries kept. Expired ones count until they are looked up or evicted. */
   get count(): number {
     return this.#copies.size;
+  }
+
+  /** The bytes of an entry that count towards `maxSizeBytes`. */
+  #sizeOf({ key, forms, completeness: { members, tentative } }: Entry): number {
+    const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
+    return keptBytes(forms) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
   }
 }

@@ -37,7 +37,7 @@ export function classifyAnswer(
   const { finality, rank, members, tentative, etag, isObject } = facts;
   if (finality === undefined) {
     // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
-    if (status < 400 || status === 404) {
+    if (status < 400 || status === 404 || status > 599) {
       return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
     }
     return failure('upstream-error', `the indexer answered with status ${status}`, isObject ? answer.body : undefined);

@@ -30,6 +30,7 @@ export function decodeFailure(text: string): ProxyError | undefined {
   if (typeof code !== 'string' || !SHARED.has(code) || typeof message !== 'string') return undefined;
   if (!isOptional(apiVersion, isHeaderText) || !isOptional(body, isText)) return undefined;
   if (!isOptional(upstreamStatus, isStatus) || !isOptional(retryAfterSeconds, isSeconds)) return undefined;
+  if (code === 'upstream-error' && (upstreamStatus === undefined || upstreamStatus < 400)) return undefined;
   return new ProxyError(code as ErrorCode, message, {
     apiVersion,
     ...(upstreamStatus === undefined ? {} : { upstreamStatus }),

@@ -212,6 +212,13 @@ describe('garbage in Redis', () => {
     ['a failure that is no JSON', spoiltLease((admin, lease) => admin.set(lease, 'failed x', 'PX', 60_000)), 3],
     ['a failure that is none', spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":1}', 'PX', 60_000)), 3],
     [
+      'a failure with a status that is none',
+      spoiltLease((admin, lease) =>
+        admin.set(lease, 'failed {"code":"upstream-error","message":"x","upstreamStatus":204}', 'PX', 60_000),
+      ),
+      3,
+    ],
+    [
       'a failure that no indexer has',
       spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":"internal","message":"x"}', 'PX', 60_000)),
       3,

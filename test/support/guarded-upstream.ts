@@ -32,7 +32,10 @@ export class GuardedUpstream implements AsyncDisposable {
     events.proxy.subscribe((event) => {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
-    this.#opened = openIndexer({ scripting: undefined, now, monotonic: now, random: () => 0, events }, settings);
+    this.#opened = openIndexer(
+      { scripting: undefined, makeRoom: () => {}, now, monotonic: now, random: () => 0, events },
+      settings,
+    );
     this.#budget = new RetryBudget(now);
   }
 

@@ -201,7 +201,7 @@ describe('bytes with a right checksum are no entry', () => {
     expect(decodeEntry(encoded({ ...small, ...change }), small.key)).toBeUndefined();
   });
 
-  test.each([0, 199, 600])('with status %d', async (status) => {
+  test.each([0, 199, 204, 206, 304, 500, 600])('with status %d', async (status) => {
     expect(decodeEntry(encoded(anEntry({ head: { status } })), small.key)).toBeUndefined();
   });
 
