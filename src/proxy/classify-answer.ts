@@ -40,7 +40,13 @@ export function classifyAnswer(
     if (status < 400 || status === 404 || status > 599) {
       return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
     }
-    return failure('upstream-error', `the indexer answered with status ${status}`, isObject ? answer.body : undefined);
+    const error = failure(
+      'upstream-error',
+      `the indexer answered with status ${status}`,
+      isObject ? answer.body : undefined,
+    );
+    const retryAfterSeconds = secondsUntil(answer.retryAfter, answer.receivedAt);
+    return retryAfterSeconds === undefined ? error : error.withRetryAfter(retryAfterSeconds);
   }
   const { askedAt, receivedAt } = answer;
   const chainAt = finality.newestNow === undefined ? undefined : chainTime();
@@ -56,6 +62,14 @@ export function classifyAnswer(
   const completeness = completenessOf(rank, members, tentative);
   const texts = { key: ownedText(key), etag: ownedText(etag) };
   return newEntry({ ...lifetime, ...texts, head, forms, completeness, regressedSince: undefined });
+}
+
+const LONGEST_RETRY_AFTER_SECONDS = 3600;
+
+/** The seconds that a `Retry-After` names (RFC 9110 10.2.3: seconds, or a date after `now`), an hour at most. */
+function secondsUntil(retryAfter: string | undefined, now: number): number | undefined {
+  const seconds = /^\d+$/.test(retryAfter ?? '') ? Number(retryAfter) : (Date.parse(retryAfter ?? '') - now) / 1000;
+  return seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_RETRY_AFTER_SECONDS) : undefined;
 }
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */

@@ -19,7 +19,7 @@ export interface Answer {
 
 /** An answer with what it cost. */
 export interface Answered extends Answer {
-  /** The number of requests to the indexer that were made meanwhile. */
+  /** The number of requests to the indexer for answers that were made meanwhile. */
   readonly upstreamRequests: number;
 }
 
@@ -65,11 +65,11 @@ export class Asker {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {
       await traffic.slot();
-      const before = traffic.count;
+      const before = traffic.answersCount;
       const answered = await this.#send(target, options);
       const pauseMs = pauseAfter(answered);
       if (pauseMs === undefined || attempt === MOST_ATTEMPTS) {
-        return { ...answered, upstreamRequests: traffic.count - before };
+        return { ...answered, upstreamRequests: traffic.answersCount - before };
       }
       traffic.pause(pauseMs);
     }
@@ -79,10 +79,10 @@ export class Asker {
   async askAtOnce(targets: readonly string[]): Promise<AnsweredSet> {
     const { traffic } = this.#options;
     await traffic.slot();
-    const before = traffic.count;
+    const before = traffic.answersCount;
     const startedAt = performance.now();
     const answers = await Promise.all(targets.map((target) => this.#send(target, {})));
-    return { answers, upstreamRequests: traffic.count - before, ms: performance.now() - startedAt };
+    return { answers, upstreamRequests: traffic.answersCount - before, ms: performance.now() - startedAt };
   }
 
   async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<Answer> {

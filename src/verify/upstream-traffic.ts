@@ -20,6 +20,7 @@ export class UpstreamTraffic {
   readonly #origin: string;
   readonly #intervalMs: number;
   #count = 0;
+  #headsCount = 0;
   #freeAt = 0;
 
   constructor({ origin, rate }: UpstreamTrafficOptions) {
@@ -31,6 +32,11 @@ export class UpstreamTraffic {
   /** Requests to the indexer so far. */
   get count(): number {
     return this.#count;
+  }
+
+  /** Those among them that can be for an answer: toncache asks for the head of the chain by itself. */
+  get answersCount(): number {
+    return this.#count - this.#headsCount;
   }
 
   /** Resolves when one more request may be made. Only a request that is really sent delays the next one. */
@@ -53,14 +59,17 @@ export class UpstreamTraffic {
   }
 
   readonly #onRequest = (message: unknown): void => {
-    if (originOf(message) !== this.#origin) return;
+    const request = requestIn(message);
+    if (request?.origin !== this.#origin) return;
     this.#count++;
+    if (request.path.endsWith('/masterchainInfo')) this.#headsCount++;
     this.#freeAt = Math.max(this.#freeAt, performance.now()) + this.#intervalMs;
   };
 }
 
-function originOf(message: unknown): string | undefined {
+function requestIn(message: unknown): { readonly origin: string; readonly path: string } | undefined {
   if (typeof message !== 'object' || message === null || !('request' in message)) return undefined;
   const { request } = message;
-  return typeof request === 'object' && request !== null && 'origin' in request ? String(request.origin) : undefined;
+  if (typeof request !== 'object' || request === null || !('origin' in request && 'path' in request)) return undefined;
+  return { origin: String(request.origin), path: String(request.path) };
 }

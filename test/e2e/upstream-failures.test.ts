@@ -78,6 +78,19 @@ describe.each(DIALECTS)('failures of indexer %s', (dialect) => {
     // The redirect was not followed.
     expect(world.indexer.requests.count('masterchainInfo')).toBe(0);
   });
+
+  it.each([
+    ['7', '7'],
+    [() => new Date(world.now + 9_000).toUTCString(), '9'],
+    ['100000', '3600'],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('keep the Retry-After of a 503: %s', async (sent, seconds) => {
+    const retryAfter = typeof sent === 'function' ? sent() : sent;
+    world.indexer.faults.inject(failed(503, 'json', retryAfter));
+    const { status, headers } = await world.ask(unknownTransaction());
+    expect([status, headers['retry-after']]).toEqual([503, seconds]);
+  });
 });
 
 describe.each(WORLDS)('an indexer $dialect that asks for a pause, $tiers', (kind) => {
