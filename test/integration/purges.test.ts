@@ -5,7 +5,7 @@ import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import { anEntry } from '../support/entry.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
-const HOUR = 60 * 60 * 1000;
+const HOUR = 3_600_000;
 const KEY = 'toncache:bans:test';
 
 let server: RedisServer;
@@ -36,7 +36,7 @@ class Instance {
   isReached = true;
   /** While false, the replies of Redis are lost. */
   isAnswered = true;
-  /** How far its clock is ahead of Redis' time, in milliseconds. */
+  /** How far its clock is ahead of Redis' time. */
   aheadMs = 0;
   /** The lengths of the lists of bans in the replies of Redis. */
   readonly received: number[] = [];
@@ -145,7 +145,6 @@ describe('while Redis is away', () => {
     const at = other.until('a');
     unheard.isAnswered = true;
     await expect.poll(() => unheard.until('a')).toBe(at);
-    await other.connect();
     expect(other.until('a')).toBe(at);
   });
 
@@ -205,22 +204,15 @@ describe('bans in Redis', () => {
     await expect.poll(() => one.received.slice(-3)).toEqual([0, 0, 0]);
   });
 
-  it('are kept an hour longer than any entry, and 25 h at least', async () => {
+  it('are kept an hour longer than any entry, and 25 h at least; those of a clock far ahead are ignored', async () => {
     const now = Date.now();
     await redis.zadd(KEY, ...[now - 48.9 * HOUR, 'old', now - 49.1 * HOUR, 'older']);
     const long = await connected(48 * HOUR);
     expect([long.until('old') > 0, long.until('older')]).toEqual([true, 0]);
-    await redis.zadd(KEY, now - 24.9 * HOUR, 'young');
+    await redis.zadd(KEY, ...[now - 24.9 * HOUR, 'young', now + HOUR, 'ahead', '+inf', 'infinite']);
     const short = await connected();
-    expect([short.until('young') > 0, short.until('old')]).toEqual([true, 0]);
+    expect([short.until('young') > 0, short.until('old'), short.until('ahead')]).toEqual([true, 0, 0]);
     expect(await redis.zrange(KEY, '0', '-1')).toEqual(['young']);
-  });
-
-  it('from a clock far ahead, and garbage, are ignored', async () => {
-    await redis.zadd(KEY, ...[Date.now() + 24 * HOUR, 'ahead', '+inf', 'infinite', Date.now(), 'garbage']);
-    const one = await connected();
-    expect([one.until('ahead'), one.until('infinite')]).toEqual([0, 0]);
-    expect((await one.purge('ahead')).at).toBeLessThan(Date.now() + 1000);
   });
 
   it('are read from a Redis that takes no writes, and a purge is sent when it does', async () => {

@@ -25,7 +25,7 @@ const typesOf = (part: string) => `${part} (types)`;
 export const mayImport: Record<string, readonly string[]> = {
   'errors.ts': [],
   'redis-url.ts': [],
-  'clock.ts': [],
+  'clock.ts': ['time-units.ts'],
   'instants.ts': [],
   'time-units.ts': [],
   'content-codings.ts': [],
