@@ -210,7 +210,6 @@ describe('garbage in Redis', () => {
     ['a lease of a year', spoiltLease((admin, lease) => admin.set(lease, 'held 6000 x', 'PX', 31_536_000_000)), 1],
     // An instance that cannot read a failure asks the indexer by itself, and does not wait.
     ['a failure that is no JSON', spoiltLease((admin, lease) => admin.set(lease, 'failed x', 'PX', 60_000)), 3],
-    ['a failure that is none', spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":1}', 'PX', 60_000)), 3],
     [
       'a failure with a status that is none',
       spoiltLease((admin, lease) =>

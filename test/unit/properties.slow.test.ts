@@ -11,4 +11,3 @@ await import('./ton/cache-key.test.ts');
 await import('./ton/finality.test.ts');
 await import('./ton/hostile-requests.test.ts');
 await import('./ton/purge-selector.test.ts');
-await import('./ton/read-json.test.ts');

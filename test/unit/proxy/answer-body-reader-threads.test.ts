@@ -27,7 +27,7 @@ test('while the system allows no thread, large bodies are invalid answers, and l
   const bugs: unknown[] = [];
   const reader = new AnswerBodyReader((error) => bugs.push(error));
   onTestFinished(() => reader.close());
-  const body = Buffer.from(`{"blocks":[{"workchain":-1,"seqno":7}],"padding":"${'a'.repeat(1_200_000)}"}`);
+  const body = Buffer.from(`{"blocks":[{"workchain":-1,"seqno":7}],"padding":"${'a'.repeat(400_000)}"}`);
   const facts = factsOf(SHARDS, 200, body);
   const answer = { status: 200, contentType: 'application/json', apiVersion: undefined, retryAfter: undefined };
   const read = async () => {

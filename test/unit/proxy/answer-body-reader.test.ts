@@ -10,7 +10,7 @@ import { ASKED_AT, OUT, SHARDS } from './classified.ts';
 
 const KIB = 1024;
 /** More than is ever read in this thread. */
-const LARGE = 1100 * KIB;
+const LARGE = 300 * KIB;
 let bugs: unknown[];
 let reader: AnswerBodyReader;
 
@@ -49,10 +49,10 @@ async function nextWorker(): Promise<Worker> {
   return worker;
 }
 
-describe('a body of at most 1 MiB', () => {
+describe('a body of at most 256 KiB', () => {
   test.each([
-    ['few values', blockSetOf(1024 * KIB)],
-    ['many values', `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(500_000)}0]}`],
+    ['few values', blockSetOf(256 * KIB)],
+    ['many values', `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(120_000)}0]}`],
   ])('is read at once, without a worker: %s', (_, body) => {
     const started = vi.fn();
     process.once('worker', started);
@@ -71,7 +71,7 @@ describe('a larger body', () => {
       mc_block_seqno: 7,
       note: 'n'.repeat(500),
     });
-    return JSON.stringify({ transactions: Array.from({ length: 2500 }, (_, index) => row(index)) });
+    return JSON.stringify({ transactions: Array.from({ length: 1000 }, (_, index) => row(index)) });
   };
 
   test.each<[string, Call, string, number]>([
@@ -140,12 +140,8 @@ describe('a larger body', () => {
     ['objects in objects', '{"":'.repeat(MIB8 / 4)],
     ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
     ['rows above the most of a list', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
-  ])('is no answer, and does not end the worker: %s', async (_, body) => {
-    const worker = nextWorker();
+  ])('is no answer where it is made to be slow, and the next one is read: %s', async (_, body) => {
     expect((await reader.read(SHARDS, answerOf(body))).facts.finality).toBeUndefined();
-    const ended = vi.fn();
-    (await worker).on('exit', ended);
     expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).facts.finality?.answerClass).toBe('final');
-    expect(ended).not.toHaveBeenCalled();
   });
 });

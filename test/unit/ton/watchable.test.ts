@@ -3,10 +3,8 @@ import { answerPendingTraces } from '../../../src/simulator/answer-traces.ts';
 import { Chain } from '../../../src/simulator/chain.ts';
 import type { Dialect } from '../../../src/simulator/dialect.ts';
 import { Question } from '../../../src/simulator/question.ts';
-import { WATCHED_ANSWER } from '../../../src/ton/answer-shape.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
-import { readJson } from '../../../src/ton/read-json.ts';
 import { accountsAskedFor, watchableOf } from '../../../src/ton/watchable.ts';
 
 const START = 1_800_000_000_000;
@@ -30,7 +28,7 @@ function world(at: 'emulated' | 'half final' | 'final', dialect: Dialect = '1.3'
   const ask = (query: string) => {
     const request = { method: 'GET', target: `/api/v3/pendingTraces?${query}`, headers: {}, body: Buffer.alloc(0) };
     const body = answerPendingTraces(new Question(request, chain, dialect));
-    return watchableOf(callFor(query), readJson(Buffer.from(JSON.stringify(body)), WATCHED_ANSWER));
+    return watchableOf(callFor(query), JSON.parse(JSON.stringify(body)));
   };
   return { chain, trace, ask, byHash: `ext_msg_hash=${encodeURIComponent(trace.externalHash)}` };
 }
