@@ -7,7 +7,6 @@ import type { OpenIndexer } from './open-indexer.ts';
 import type { SharedRedis } from './open-redis.ts';
 import type { OpenStream } from './open-stream.ts';
 import { AnswerClassifier } from './proxy/answer-classifier.ts';
-import { CallCache } from './proxy/call-cache.ts';
 import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
@@ -50,10 +49,8 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
-  const lookups = new CallCache(cache);
   const fetcher = new EntryFetcher({
     cache,
-    lookups,
     admission,
     upstream: client,
     bodies: indexer.answerBodies,
@@ -68,7 +65,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   const lastLoads = new LastLoads(now);
   const entryLoader = new EntryLoader(
     {
-      cache: lookups,
+      cache,
       admission,
       fetcher,
       leases: redis?.leases,
@@ -90,7 +87,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   stream?.refreshBy(refreshStale);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
-    cache: lookups,
+    cache,
     formOf: (entry, accepted) => forms.of(entry, accepted),
     flights,
     loader,

@@ -2,7 +2,6 @@ import type { Entry } from '../cache/entry.ts';
 import { ProxyError } from '../errors.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { shortListKey } from '../ton/short-list.ts';
 import type { IndexerHead } from '../upstream/indexer-head.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 import { classifyAnswer } from './classify-answer.ts';
@@ -29,7 +28,7 @@ export class AnswerClassifier {
   classify(call: Call, key: string, answer: ReadAnswer): Entry | ProxyError {
     const { head, random, report } = this.#dependencies;
     const by = { random, chainTime: () => head.chainTime() };
-    const classified = classifyAnswer(keyOf(call, key, answer), answer, by, this.#policies);
+    const classified = classifyAnswer(key, answer, by, this.#policies);
     if (!(classified instanceof ProxyError)) {
       head.learn(answer.facts.chainPoint);
       return classified;
@@ -41,9 +40,4 @@ export class AnswerClassifier {
     }
     return classified;
   }
-}
-
-/** The key to store an answer under: a short list has one that calls with different limits share. */
-function keyOf(call: Call, key: string, { facts }: ReadAnswer): string {
-  return (facts.isShortList ? shortListKey(call, key) : undefined) ?? key;
 }

@@ -5,7 +5,6 @@ import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { isShortList } from '../ton/short-list.ts';
 import { type Watchable, watchableOf } from '../ton/watchable.ts';
 
 /** All that is read from the body of an answer. Small, whatever the size of the body. */
@@ -18,8 +17,6 @@ export interface BodyFacts {
   readonly tentative: Buffer;
   /** How far the indexer's chain has got, as this body shows it. */
   readonly chainPoint: ChainPoint;
-  /** Whether this body also answers calls with another `limit`. */
-  readonly isShortList: boolean;
   /** What a stream of events can watch; only read where there is a stream. */
   readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
@@ -35,7 +32,6 @@ export const NO_FACTS: BodyFacts = {
   members: fingerprints([]),
   tentative: fingerprints([]),
   chainPoint: NO_POINT,
-  isShortList: false,
   watchable: undefined,
   etag: '',
   isObject: false,
@@ -53,7 +49,6 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     members: fingerprints(hashes),
     tentative: fingerprints(tentativeHashes),
     chainPoint: chainPointIn(call, body),
-    isShortList: isShortList(finality, body),
     watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,

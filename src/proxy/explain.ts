@@ -7,7 +7,6 @@ import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
 import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
-import { shortListKey } from '../ton/short-list.ts';
 import type { LastLoad, LastLoads } from './last-loads.ts';
 
 /** What a request means, whatever is cached. */
@@ -17,8 +16,6 @@ export interface ExplainedRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: string;
-  /** The key of a short list that answers it too, whatever its limit. */
-  readonly shortListKey?: string;
   readonly dropped: readonly DroppedInput[];
   /** The lifetimes that an answer can get; its body decides which one. */
   readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
@@ -66,13 +63,11 @@ export function explainRequest(
   const { operation, rawQuery } = pasted;
   const call = parseCall(operation, rawQuery, headers);
   const key = cacheKey(network, call);
-  const shortKey = shortListKey(call, key);
   return {
     operation: operation.name,
     target: canonicalTarget(operation.name, call.request),
     headers: Object.fromEntries(call.request.headers),
     key,
-    ...(shortKey !== undefined && { shortListKey: shortKey }),
     dropped: droppedInputs(operation, rawQuery, headers),
     lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
   };
@@ -100,11 +95,8 @@ export function explainWith(
   });
   return async (text, headers) => {
     const explained = explainRequest(readPasted(text), headers, options);
-    const { key, shortListKey: shortKey } = explained;
-    const own = await cache.inspect(key);
-    const list = shortKey === undefined ? own : await cache.inspect(shortKey);
-    const memory = own.memory ?? list.memory;
-    const redis = own.redis === 'absent' ? list.redis : own.redis;
+    const { key } = explained;
+    const { memory, redis } = await cache.inspect(key);
     const lastLoad = lastLoads.get(key);
     return {
       ...explained,

@@ -7,12 +7,10 @@ import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { PushedFreshness } from '../stream/pushed-freshness.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { shortListKey } from '../ton/short-list.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import type { AnswerClassifier } from './answer-classifier.ts';
-import type { CallCache } from './call-cache.ts';
 import type { Report } from './events.ts';
 import { outcomeOf } from './outcome-of.ts';
 import { overloaded, type Shed } from './overloaded.ts';
@@ -21,7 +19,6 @@ import { encodeFailure } from './shared-failure.ts';
 export interface EntryFetcherDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   readonly cache: TieredCache;
-  readonly lookups: CallCache;
   readonly admission: Admission;
   readonly bodies: AnswerBodyReader;
   readonly classifier: AnswerClassifier;
@@ -109,7 +106,7 @@ export class EntryFetcher {
    * allows it. Ends every ticket but that of an answer.
    */
   async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, lookups, retries, pauseMs } = this.#dependencies;
+    const { admission, cache, retries, pauseMs } = this.#dependencies;
     const { call, request, lease } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     try {
@@ -117,7 +114,7 @@ export class EntryFetcher {
         if (ticket instanceof ProxyError) return ticket;
         if (!isFirst) lease?.restart();
         // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
-        const again = lookups.lookInMemory({ key: request.key, shortKey: shortListKey(call, request.key) });
+        const again = cache.lookInMemory(request.key);
         if (again.state === 'fresh') {
           ticket.end('unsent');
           return { from: 'memory', entry: again.entry };

@@ -1,6 +1,6 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Form } from '../cache/forms.ts';
-import type { Lookup } from '../cache/tiered-cache.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
 import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
@@ -9,7 +9,6 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import { type Answer, type CacheStatus, hitStatus, ttlOf } from './answer.ts';
-import type { CallCache } from './call-cache.ts';
 import type { Outcome, ProxyEvent, Report } from './events.ts';
 import type { Loader } from './last-loads.ts';
 import type { Load } from './load-entry.ts';
@@ -59,7 +58,7 @@ export interface RequestHandlerDependencies {
   readonly calls: CallMemo;
   /** The form of an entry for a client; see `FormMaker.of`. */
   readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
-  readonly cache: CallCache;
+  readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
@@ -92,7 +91,7 @@ export class RequestHandler implements MemoryHits {
     const keyed = this.#read(request);
     const { call, key } = keyed;
     this.#dependencies.onAsked(call, key);
-    const found = cache.lookInMemory(keyed);
+    const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, isMemoryFull } = this.#dependencies;
       if (isMemoryFull() && flights.hasFlightToFollow(key)) return this.#refuse(call, key, 'memory');
@@ -110,7 +109,7 @@ export class RequestHandler implements MemoryHits {
     const { calls, cache, formOf } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
-    const found = cache.lookInMemory(keyed);
+    const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const form = formOf(entry, accepted);
@@ -139,7 +138,7 @@ export class RequestHandler implements MemoryHits {
     const { cache, random, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
     const error = overloaded(random, { reason, retryAfterMs: 0 });
-    return this.#fallBack(call, cache.lookForFallback(call, key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
   }
 
   async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
@@ -179,7 +178,7 @@ export class RequestHandler implements MemoryHits {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(call, key) };
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
@@ -234,6 +233,6 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
 };
 
 /** Whether a purge covers the answer of a load. */
-function isPurged(load: Load, cache: CallCache): boolean {
+function isPurged(load: Load, cache: TieredCache): boolean {
   return load.from !== 'nowhere' && cache.isPurged(load.entry);
 }

@@ -2,12 +2,11 @@ import type { Admission } from '../admission/admission.ts';
 import type { Priority } from '../admission/backlog.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup } from '../cache/tiered-cache.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { Acquisition, RedisLease } from '../coalescing/redis-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { CallCache } from './call-cache.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher, Fetched } from './fetch-entry.ts';
 import { overloaded, type Shed } from './overloaded.ts';
@@ -26,7 +25,7 @@ export type Load =
     };
 
 export interface EntryLoaderDependencies {
-  readonly cache: CallCache;
+  readonly cache: TieredCache;
   readonly admission: Admission;
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
@@ -75,25 +74,25 @@ export class EntryLoader {
    * enough; a refresh needs a fresh one. `traceparent` is sent with the request to the indexer, if there is one.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
-    let look = await this.#lookUp(call, key);
+    let look = await this.#lookUp(key);
     for (let isFirst = true; ; isFirst = false) {
       const { found } = look;
       if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
         return { from: found.tier, entry: found.entry };
       }
       const outcome = await this.#loadOrFollow({ call, key, flight, traceparent }, look, isFirst);
-      if (outcome instanceof ProxyError) return this.#failed(call, key, outcome, found);
+      if (outcome instanceof ProxyError) return this.#failed(key, outcome, found);
       if ('from' in outcome) {
         return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
       }
       if (outcome.state === 'failed') {
         const failure = decodeFailure(outcome.failure);
-        if (failure !== undefined) return this.#failed(call, key, failure, found);
+        if (failure !== undefined) return this.#failed(key, failure, found);
       }
       // If the shared failure is unreadable or Redis is unavailable, load without Redis: another wait could end the
       // same way.
       const isAlone = outcome.state === 'failed' || outcome.state === 'unavailable';
-      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(call, key);
+      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(key);
     }
   }
 
@@ -131,17 +130,17 @@ export class EntryLoader {
     return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
   }
 
-  #lookUp(call: Call, key: string): Look | Promise<Look> {
+  #lookUp(key: string): Look | Promise<Look> {
     const { cache, monotonic } = this.#dependencies;
     const { redisBudgetMs } = this.#options;
     const startedAt = monotonic();
-    const looked = cache.lookUp(call, key);
+    const looked = cache.lookUp(key);
     if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };
     return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed(call: Call, key: string, error: ProxyError, found: Lookup): Load {
-    const inMemory = this.#dependencies.cache.lookForFallback(call, key);
+  #failed(key: string, error: ProxyError, found: Lookup): Load {
+    const inMemory = this.#dependencies.cache.lookForFallback(key);
     // An entry too large for memory was only found in Redis.
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }

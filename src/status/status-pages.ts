@@ -4,7 +4,6 @@ import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin/
 import type { StatusPages as ServedPages } from '../http/admin/admin-server.ts';
 import { sendJson } from '../http/admin/send-json.ts';
 import type { MetricSample } from '../telemetry/samples.ts';
-import { shortListKey } from '../ton/short-list.ts';
 import { StatusFeed } from './feed.ts';
 import { readNumbers } from './numbers.ts';
 import { readPageFiles } from './page-files.ts';
@@ -113,9 +112,8 @@ export class StatusPages implements ServedPages {
 
   #shownKeys(): ShownKey[] {
     const { topKeys, inMemory, now } = this.#dependencies;
-    return topKeys.top(SHOWN_KEYS).map(({ call, key, share }) => {
-      const shortKey = shortListKey(call, key);
-      const entry = inMemory(key) ?? (shortKey === undefined ? undefined : inMemory(shortKey));
+    return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
+      const entry = inMemory(key);
       return {
         request: key.split(' ').slice(2).join(' ').slice(0, LONGEST_REQUEST),
         share,

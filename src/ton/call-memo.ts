@@ -2,14 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { cacheKey } from './cache-key.ts';
 import type { Operation } from './operations.ts';
 import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
-import { shortListKey } from './short-list.ts';
 
 /** A call with its keys. */
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
-  /** The key of the short list that may answer it: see {@link shortListKey}. */
-  readonly shortKey: string | undefined;
   /** For {@link CallMemo.remember}; `undefined` when the spelling is remembered already, or cannot be. */
   readonly unknownSpelling: string | undefined;
 }
@@ -58,7 +55,7 @@ export class CallMemo {
   #parse(operation: Operation, rawQuery: string, headers: RequestHeaders, unknownSpelling?: string): KeyedCall {
     const call = parseCall(operation, rawQuery, headers);
     const key = cacheKey(this.#network, call);
-    return { call, key, shortKey: shortListKey(call, key), unknownSpelling };
+    return { call, key, unknownSpelling };
   }
 }
 

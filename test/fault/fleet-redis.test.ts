@@ -40,6 +40,9 @@ function held() {
   };
 }
 
+const failedWith = (failure: string) =>
+  spoiltLease((admin, lease) => admin.set(lease, `failed ${failure}`, 'PX', 60_000));
+
 describe('while two instances wait for a third one, a Redis', () => {
   it.each<[string, (redis: RedisServer) => Promise<unknown>]>([
     ['that is killed', (redis) => redis.kill()],
@@ -209,19 +212,14 @@ describe('garbage in Redis', () => {
     ['a lease without an end', spoiltLease((admin, lease) => admin.set(lease, 'held 6000 x')), 1],
     ['a lease of a year', spoiltLease((admin, lease) => admin.set(lease, 'held 6000 x', 'PX', 31_536_000_000)), 1],
     // An instance that cannot read a failure asks the indexer by itself, and does not wait.
-    ['a failure that is no JSON', spoiltLease((admin, lease) => admin.set(lease, 'failed x', 'PX', 60_000)), 3],
+    ['a failure that is no JSON', failedWith('x'), 3],
+    ['a failure that is none', failedWith('{"code":1}'), 3],
     [
       'a failure with a status that is none',
-      spoiltLease((admin, lease) =>
-        admin.set(lease, 'failed {"code":"upstream-error","message":"x","upstreamStatus":204}', 'PX', 60_000),
-      ),
+      failedWith('{"code":"upstream-error","message":"x","upstreamStatus":204}'),
       3,
     ],
-    [
-      'a failure that no indexer has',
-      spoiltLease((admin, lease) => admin.set(lease, 'failed {"code":"internal","message":"x"}', 'PX', 60_000)),
-      3,
-    ],
+    ['a failure that no indexer has', failedWith('{"code":"internal","message":"x"}'), 3],
   ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;

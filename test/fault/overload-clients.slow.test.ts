@@ -197,7 +197,6 @@ describe('600 MB of answers through a cache of 64 MiB', () => {
     indexer.faults.inject({ kind: 'huge', bytes });
     const { headSeqno } = indexer.chain;
     const count = Math.ceil(600e6 / bytes);
-    // A limit of 10 and more would be answered by a short list that was asked for before.
     const targets = Array.from({ length: count }, (_each, index) =>
       targetOf('masterchainBlockShards', {
         seqno: headSeqno - (index % 40),

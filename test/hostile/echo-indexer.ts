@@ -115,7 +115,6 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
       return found({ transactions: [row], ...ending });
     case '/api/v3/masterchainBlockShards': {
       const seqno = Number(new URLSearchParams(target.slice(path.length + 1)).get('seqno'));
-      // Too many for a short list, which would answer other limits as well.
       const block = { workchain: -1, shard: '8000000000000000', seqno };
       const blocks = random.chance(0.2) ? [] : Array.from({ length: 10 }, () => block);
       return found({ blocks, ...ending });

@@ -103,8 +103,8 @@ class PlayedSession {
   }
 
   async #ask(call: ClientCall): Promise<ClientAnswer> {
-    const { address, hash, style, page, bustsCaches } = this.#session.writing;
-    const more = (call.about === 'block' ? page : '') + (bustsCaches ? `&_=${Date.now()}` : '');
+    const { address, hash, style, bustsCaches } = this.#session.writing;
+    const more = (call.about === 'block' ? '&limit=100' : '') + (bustsCaches ? `&_=${Date.now()}` : '');
     const target = targetOf(call, { address, hash, style }) + more;
     const sentAt = Date.now();
     const { promise, resolve } = Promise.withResolvers<Heard | Lost>();

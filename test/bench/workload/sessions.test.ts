@@ -32,7 +32,6 @@ describe('the sessions of an hour', () => {
     expect(new Set(sessions.map(({ writing }) => writing.address)).size).toBe(10);
     expect(new Set(sessions.map(({ writing }) => writing.hash)).size).toBe(7);
     expect(new Set(sessions.map(({ writing }) => writing.style)).size).toBe(2);
-    expect(new Set(sessions.map(({ writing }) => writing.page)).size).toBe(6);
   });
 
   it('are as many times more as the crowd is larger', () => {

@@ -11,8 +11,6 @@ export interface Writing {
   readonly hash: 'base64' | 'base64url' | 'base64urlUnpadded' | 'base64Unpadded' | 'hex' | 'hexUpper' | 'hexPrefixed';
   /** How names and values are written. */
   readonly style: QueryStyle;
-  /** What a scanner says of the page that it wants: all blocks, in any of these words. */
-  readonly page: (typeof PAGES)[number];
   /** Adds an unknown parameter with a new value to each request. */
   readonly bustsCaches: boolean;
 }
@@ -52,8 +50,6 @@ const CLASSICS_UNTIL_MS = 20 * 60_000;
 
 /** The indexer reads names in any case. */
 const STYLES: readonly QueryStyle[] = ['encoded', 'loud'];
-/** More than there are in any set of blocks, or what the indexer takes where nothing is said. */
-const PAGES = ['', '&limit=100', '&limit=100&offset=0', '&offset=0', '&limit=50', '&limit=1000'] as const;
 const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: Buffer.alloc(32) })) as Writing['address'][];
 const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][];
 
@@ -105,7 +101,6 @@ function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session,
     address: random.pick(ADDRESSES),
     hash: random.pick(HASHES),
     style: random.pick(STYLES),
-    page: random.pick(PAGES),
     bustsCaches: random.chance(BUSTING_SHARE),
   };
   return { everyMs: random.pick(everyMs), writing };

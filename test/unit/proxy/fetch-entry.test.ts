@@ -6,7 +6,6 @@ import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import { AnswerBodyReader } from '../../../src/proxy/answer-body-reader.ts';
 import { AnswerClassifier } from '../../../src/proxy/answer-classifier.ts';
-import { CallCache } from '../../../src/proxy/call-cache.ts';
 import type { Report } from '../../../src/proxy/events.ts';
 import { EntryFetcher, type Fetched } from '../../../src/proxy/fetch-entry.ts';
 import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
@@ -49,7 +48,6 @@ class OneSlot {
     const monotonic = () => performance.now();
     this.#fetcher = new EntryFetcher({
       cache,
-      lookups: new CallCache(cache),
       admission: this.admission,
       bodies: new AnswerBodyReader(() => {}),
       classifier: new AnswerClassifier({ head: this.head, random: () => 0, report }, TABLE),
