@@ -13,8 +13,8 @@ import { listen } from './http/listen.ts';
 import { openIndexer } from './open-indexer.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPublicServer } from './open-public-server.ts';
+import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
-import { openStream } from './open-stream.ts';
 import { Purges } from './purge/purges.ts';
 import { StatusPages } from './status/status-pages.ts';
 import { TopKeys } from './status/top-keys.ts';
@@ -100,9 +100,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { scripting: redis?.connection, makeRoom: () => memory.makeRoom(), now, monotonic, random, events },
     settings,
   );
-  const stream = openStream({ events, now, monotonic, random }, settings);
-  events.clockJumps.subscribe(() => stream?.onClockJump());
-  const bans = stream?.applyTo(purges) ?? purges;
+  const push = openPush({ events, now, monotonic, random }, settings);
+  events.clockJumps.subscribe(() => push?.onClockJump());
+  const bans = push?.applyTo(purges) ?? purges;
   const cache = new TieredCache(
     { memory, redis: redis?.tier, purges: bans, now },
     { retryRedisMs: settings.redis.retryAfter },
@@ -110,7 +110,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy(
     {
-      ...{ events, cache, forms, redis, bans, indexer, stream },
+      ...{ events, cache, forms, redis, bans, indexer, push },
       ...{ onAsked: topKeys.onAsked, now, monotonic, random },
     },
     settings,
@@ -154,7 +154,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
-    stream: stream?.gauges,
+    stream: push?.gauges,
   });
 
   return {
@@ -162,7 +162,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await redis?.ready();
       await Promise.all([clock.askServer(), purges.follow()]);
-      stream?.start();
+      push?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;
@@ -175,7 +175,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       status.close();
       await publicServer.drain(http.drain);
       log.onClosing();
-      stream?.close();
+      push?.close();
       purges.close();
       clock.close();
       await indexer.close();

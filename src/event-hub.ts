@@ -2,9 +2,9 @@ import type { FormEvent } from './cache/form-maker.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import type { PurgeEvent } from './purge/purges.ts';
+import type { StreamEvent } from './push/events.ts';
 import type { EvictionProblem } from './redis/ask-server.ts';
 import type { RedisTransition } from './redis/transitions.ts';
-import type { StreamEvent } from './stream/events.ts';
 
 /** One kind of event. Reporters and listeners do not know each other. */
 class Topic<E> {

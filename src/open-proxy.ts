@@ -4,8 +4,8 @@ import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import type { OpenIndexer } from './open-indexer.ts';
+import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
-import type { OpenStream } from './open-stream.ts';
 import { AnswerClassifier } from './proxy/answer-classifier.ts';
 import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
@@ -27,7 +27,7 @@ export interface OpenProxyDependencies {
   readonly bans: Bans;
   readonly indexer: OpenIndexer;
   /** Absent where `stream.url` is not set. */
-  readonly stream: OpenStream | undefined;
+  readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
   /** Epoch milliseconds. */
@@ -45,7 +45,7 @@ export interface OpenProxy {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
-  const { events, cache, forms, redis, bans, indexer, stream, now, monotonic, random } = dependencies;
+  const { events, cache, forms, redis, bans, indexer, push, now, monotonic, random } = dependencies;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -56,7 +56,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     bodies: indexer.answerBodies,
     classifier: new AnswerClassifier({ head: indexer.head, random, report }, settings.lifetimes),
     retries: new RetryBudget(monotonic),
-    pushed: stream?.freshness,
+    pushed: push?.effects,
     pauseMs: indexer.pauseMs,
     random,
     monotonic,
@@ -84,7 +84,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     { collapseWindowMs: coalescing.collapseWindow },
   );
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
-  stream?.refreshBy(refreshStale);
+  push?.refreshBy(refreshStale);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -96,7 +96,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
       dependencies.onAsked(call, key);
-      stream?.onAsked(call, key);
+      push?.onAsked(call, key);
     },
     now,
     random,

@@ -30,18 +30,13 @@ export interface Entry extends Instants {
   readonly completeness: Completeness;
   /** Since when only regressed answers have come, epoch milliseconds; `undefined` while none has. */
   readonly regressedSince: number | undefined;
-  /**
-   * For a copy in memory whose changes a stream announces. Never stored in Redis: other instances have streams of their
-   * own.
-   */
-  readonly watched?: WatchedCopy;
 }
 
 /**
  * A new entry, of these fields alone. One literal names all of them, because V8 then keeps them in the object itself: made
  * by spreading, an entry takes 28 bytes more (measured).
  */
-export function newEntry(fields: Omit<Entry, 'watched'>): Entry {
+export function newEntry(fields: Entry): Entry {
   return {
     key: fields.key,
     head: fields.head,
@@ -56,14 +51,6 @@ export function newEntry(fields: Omit<Entry, 'watched'>): Entry {
     completeness: fields.completeness,
     regressedSince: fields.regressedSince,
   };
-}
-
-/** What a stream of events must know of a copy in memory. */
-export interface WatchedCopy {
-  /** The number of events that had come when the indexer was asked. A later event may not be part of the answer. */
-  readonly mark: number;
-  /** The instants that it would have without the stream, if the stream stretched them. */
-  readonly unstretched?: Pick<Entry, 'freshUntil' | 'staleWhileRevalidate' | 'staleIfError'>;
 }
 
 /** How complete an answer is, to compare two answers of one key (`precedence.ts`). */

@@ -85,14 +85,14 @@ export const lifetimes = z
       sie: '2s',
     }),
     pendingLive: rule('Traces under way.', { lifetime: '400ms', memoryTtl: '400ms', swr: '400ms', sie: '2s' }),
-    pendingWatched: duration('1ms', '10s')
+    empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
+    emptyWatched: duration('1ms', '10s')
       .prefault('2s')
       .meta(
         about(
-          'How long pending traces of a polled key are fresh in memory while the stream announces no change; has no effect if it is shorter than the lifetime without a stream.',
+          'How long an empty list of pending traces is fresh in memory, if clients poll its account and the stream announces the next trace; has no effect if it is shorter than the lifetime of an empty list.',
         ),
       ),
-    empty: rule('An empty list.', { lifetime: '250ms', memoryTtl: '250ms', swr: '0s', sie: '0s' }),
     notFound: rule('A 404.', { lifetime: '300ms', memoryTtl: '300ms', swr: '0s', sie: '0s' }),
   })
   .prefault({})

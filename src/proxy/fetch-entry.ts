@@ -5,7 +5,7 @@ import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import type { Lease } from '../coalescing/held-lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
-import type { PushedFreshness } from '../stream/pushed-freshness.ts';
+import type { EventEffects } from '../push/apply-events.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { RetryBudget } from '../upstream/retry-budget.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
@@ -24,7 +24,7 @@ export interface EntryFetcherDependencies {
   readonly classifier: AnswerClassifier;
   readonly retries: RetryBudget;
   /** Absent where `stream.url` is not set. */
-  readonly pushed: PushedFreshness | undefined;
+  readonly pushed: EventEffects | undefined;
   /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
   readonly pauseMs: () => number;
   /** 0 to 1, for jitter. */
@@ -67,8 +67,6 @@ interface Obtained {
   readonly answer: ReadAnswer;
   /** Ends the ticket; further calls do nothing. */
   readonly endTicket: () => void;
-  /** See {@link PushedFreshness.mark}. */
-  readonly mark: number;
 }
 
 /** Asks the indexer and stores its answer. Expected failures are values; a throw is a bug. */
@@ -150,7 +148,6 @@ export class EntryFetcher {
     flight.depart();
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
-    const mark = this.#dependencies.pushed?.mark() ?? 0;
     try {
       const { query, headers } = call.request;
       const answer = await upstream.fetch({ operation, query, headers, traceparent }, lease?.remainingMs);
@@ -162,7 +159,7 @@ export class EntryFetcher {
         return entry;
       }
       const outcome = answer.status === 200 ? 'answered' : 'client-error';
-      return { entry, answer: read, mark, endTicket: () => ticket.end(outcome) };
+      return { entry, answer: read, endTicket: () => ticket.end(outcome) };
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       const { code, cause } = error;
@@ -181,10 +178,10 @@ export class EntryFetcher {
     }
   }
 
-  #store({ call, lease, known }: Fetch, { entry, answer, mark }: Obtained): Fetched {
+  #store({ call, lease, known }: Fetch, { entry, answer }: Obtained): Fetched {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
-    const inMemory = pushed?.answered({ mark, watchable: answer.facts.watchable, entry });
+    const inMemory = pushed?.answered(entry, answer.facts.watchable);
     const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
     const stored = cache.set(entry, { known, onShared, inMemory });
     const { status, answerClass } = entry.head;

@@ -10,6 +10,8 @@ export class StreamFaults {
   apiKey: string | undefined;
   /** Types of events that are refused, beside those that no server knows. */
   readonly refusedTypes = new Set<string>();
+  /** Whether subscriptions are answered; pings are in any case. */
+  answersSubscriptions = true;
   /** Pings and subscriptions are answered, but no event goes out until it ends; then all of them do. */
   stalled = false;
   /** Share (0..1) of events that are lost without a sign. */

@@ -128,7 +128,8 @@ export class Streaming {
     this.#subscribers.add(subscriber);
     socket.onMessage = (text) => {
       this.messages.push(text);
-      socket.send(JSON.stringify(subscription.take(text)));
+      const reply = subscription.take(text);
+      if (this.faults.answersSubscriptions || reply.status === 'pong') socket.send(JSON.stringify(reply));
     };
     socket.onEnd = () => this.#remove(subscriber);
   }

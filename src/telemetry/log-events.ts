@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purges.ts';
+import type { StreamEvent } from '../push/events.ts';
 import type { EvictionProblem } from '../redis/ask-server.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
-import type { StreamEvent } from '../stream/events.ts';
 
 /** After so many good answers in a row the log says that the indexer answers again. */
 const GOOD_AGAIN = 10;
@@ -18,8 +18,8 @@ export class EventLog {
   #goodInARow = 0;
   #isClosing = false;
   readonly #openBreakers = new Set<UpstreamOperation>();
-  #streamError: string | undefined;
-  #hasBadFrames = false;
+  /** What was logged of the stream since it was connected to: a server that says much adds no line each time. */
+  readonly #saidOfStream = new Set<StreamEvent['name']>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -132,31 +132,23 @@ export class EventLog {
   readonly onStreamEvent = (event: StreamEvent): void => {
     switch (event.name) {
       case 'stream-connected':
-        this.#hasBadFrames = false;
+        this.#saidOfStream.clear();
         this.#logger.info('connected to the stream');
         break;
       case 'stream-disconnected':
         this.#logger.warn({ reason: event.reason }, 'no connection to the stream: pending traces are polled');
         break;
-      case 'stream-subscribed':
-        this.#streamError = undefined;
-        break;
       case 'stream-refused':
-        if (this.#streamError === event.error) break;
-        this.#streamError = event.error;
+        if (this.#saidOfStream.has(event.name)) break;
+        this.#saidOfStream.add(event.name);
         this.#logger.warn({ error: event.error }, 'the stream refused a subscription: what it names is polled');
         break;
       case 'stream-bad-frame':
-        if (this.#hasBadFrames) break;
-        this.#hasBadFrames = true;
-        this.#logger.warn({ reason: event.reason }, 'the stream sent a message that cannot be read: it is ignored');
+        if (this.#saidOfStream.has(event.name)) break;
+        this.#saidOfStream.add(event.name);
+        this.#logger.warn('the stream sent a message that cannot be read: it is ignored');
         break;
-      case 'stream-stretching':
-        if (event.on) this.#logger.info('the stream is believed again: watched answers live longer');
-        else this.#logger.warn('the stream missed events: watched answers live no longer than without it for 30 s');
-        break;
-      case 'stream-event':
-      case 'stream-missed-event':
+      default:
         break;
     }
   };

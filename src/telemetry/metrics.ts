@@ -3,7 +3,7 @@ import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purges.ts';
-import type { StreamEvent } from '../stream/events.ts';
+import type { StreamEvent } from '../push/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
 import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';

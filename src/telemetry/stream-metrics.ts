@@ -1,47 +1,32 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { StreamEvent } from '../stream/events.ts';
+import type { StreamEvent } from '../push/events.ts';
 
 /** Current values, read at each scrape. */
 export interface StreamSources {
   readonly isConnected: () => boolean;
-  /** Whether watched answers live longer than without a stream. */
-  readonly isStretching: () => boolean;
   readonly watches: () => number;
   readonly addresses: () => number;
 }
 
+/** What is counted, by the name of the event. */
+const COUNTED: readonly (readonly [event: StreamEvent['name'], name: string, help: string])[] = [
+  ['stream-event', 'events_total', 'Events that the stream sent.'],
+  ['stream-missed-event', 'missed_events_total', 'Traces in answers after an empty one, which no event announced.'],
+  ['stream-bad-frame', 'bad_frames_total', 'Messages of the stream that could not be read.'],
+  ['stream-refused', 'refused_total', 'Errors that the stream answered with, to a subscription or without one.'],
+];
+
 /** The metrics of the stream, in the given registry. */
 export class StreamMetrics {
   readonly #registers: Registry[];
-  readonly #events: Counter<'type'>;
-  readonly #missed: Counter;
-  readonly #badFrames: Counter;
-  readonly #refused: Counter;
+  readonly #counters: ReadonlyMap<StreamEvent['name'], Counter>;
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#registers = registers;
-    this.#events = new Counter({
-      name: 'toncache_stream_events_total',
-      help: 'Events that the stream sent, by type.',
-      labelNames: ['type'],
-      registers,
-    });
-    this.#missed = new Counter({
-      name: 'toncache_stream_missed_events_total',
-      help: 'Changes of watched answers of which the stream sent no event.',
-      registers,
-    });
-    this.#badFrames = new Counter({
-      name: 'toncache_stream_bad_frames_total',
-      help: 'Messages of the stream that could not be read.',
-      registers,
-    });
-    this.#refused = new Counter({
-      name: 'toncache_stream_refused_total',
-      help: 'Errors that the stream answered with, to a subscription or without one.',
-      registers,
-    });
+    this.#counters = new Map(
+      COUNTED.map(([event, name, help]) => [event, new Counter({ name: `toncache_stream_${name}`, help, registers })]),
+    );
   }
 
   /** Adds the gauges to the page. */
@@ -56,32 +41,11 @@ export class StreamMetrics {
         },
       });
     gauge('connected', 'Whether the stream is connected to (1).', () => Number(sources.isConnected()));
-    gauge('stretching', 'Whether watched answers live longer than without a stream (1).', () =>
-      Number(sources.isStretching()),
-    );
     gauge('watches', 'Keys that clients poll and that the stream watches.', sources.watches);
-    gauge('addresses', 'Addresses that are to be subscribed to.', sources.addresses);
+    gauge('addresses', 'Addresses that are subscribed to.', sources.addresses);
   }
 
   onEvent(event: StreamEvent): void {
-    switch (event.name) {
-      case 'stream-event':
-        this.#events.inc({ type: event.type });
-        break;
-      case 'stream-missed-event':
-        this.#missed.inc();
-        break;
-      case 'stream-bad-frame':
-        this.#badFrames.inc();
-        break;
-      case 'stream-refused':
-        this.#refused.inc();
-        break;
-      case 'stream-connected':
-      case 'stream-disconnected':
-      case 'stream-subscribed':
-      case 'stream-stretching':
-        break;
-    }
+    this.#counters.get(event.name)?.inc();
   }
 }

@@ -27,8 +27,8 @@ export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
 export type LifetimePolicies = Readonly<
   Record<Exclude<LifetimeRule, 'adjacentGrowing'>, LifetimePolicy> & {
     readonly adjacentGrowing: GrowingPolicy;
-    /** How long pending traces are fresh in memory while a stream would announce each change. */
-    readonly pendingWatched: number;
+    /** How long an empty list of pending traces is fresh in memory while a stream would announce the next trace. */
+    readonly emptyWatched: number;
   }
 >;
 
@@ -92,10 +92,10 @@ export function lifetimeOf(
 }
 
 /** The longest time after its receipt in which any answer is of use, in milliseconds. */
-export function longestUseMs({ adjacentGrowing, pendingWatched, ...policies }: LifetimePolicies): number {
+export function longestUseMs({ adjacentGrowing, emptyWatched, ...policies }: LifetimePolicies): number {
   const growing = { ...adjacentGrowing, lifetime: adjacentGrowing.longestLifetime };
   return Math.max(
-    pendingWatched,
+    emptyWatched,
     ...[growing, ...Object.values(policies)].map(
       (policy) => policy.lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError),
     ),

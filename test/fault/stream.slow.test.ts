@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { World } from '../e2e/world.ts';
-import { accountOf, streamingWorld } from '../support/streaming-world.ts';
+import { accountOf, byAccount, streamingWorld, untilConnected } from '../support/streaming-world.ts';
 import { pollThrough } from './poll-through.ts';
 
 // What else a stream can do; stream.test.ts has the most usual.
@@ -59,4 +60,31 @@ test('Redis away and the stream away: everything works as without both', async (
   world.indexer.streaming.faults.refusesConnections = true;
   world.indexer.streaming.cut();
   await pollThrough(world, () => {});
+});
+
+test('a server that answers pings and no subscription is left after 10 s', async () => {
+  world = await streamingWorld();
+  world.indexer.streaming.faults.answersSubscriptions = false;
+  const target = byAccount(accountOf(world));
+  await world.ask(target);
+  await world.ask(target);
+  await untilConnected(world, 0);
+  await untilConnected(world, 1);
+});
+
+test('the messages of a thousand polled accounts are at most 80 KB a second', async () => {
+  world = await streamingWorld();
+  const { streaming } = world.indexer;
+  const target = (n: number) => byAccount(`0:${n.toString(16).padStart(64, '0')}`);
+  const poll = async (n: number) => {
+    await world.ask(target(n));
+    await world.ask(target(n));
+  };
+  for (let n = 0; n < 900; n++) await poll(n);
+  await vi.waitFor(() => expect(streaming.subscribed.size).toBe(900), { timeout: 20_000 });
+  const [startedAt, before] = [performance.now(), streaming.messages.length];
+  for (let n = 900; n < 1000; n++) await Promise.all([poll(n), sleep(30)]);
+  const bytes = streaming.messages.slice(before).reduce((sum, text) => sum + text.length, 0);
+  // One more for the message that was due at the beginning.
+  expect(bytes).toBeLessThan(80 * (performance.now() - startedAt) + 80_000);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import type { Trace } from '../../src/simulator/trace.ts';
 import { type Reply, World, type WorldOptions } from '../e2e/world.ts';
@@ -50,6 +51,14 @@ export const byHash = (hash: string) => `/api/v3/pendingTraces?ext_msg_hash=${en
 export function tracesIn({ text }: Reply): readonly string[] {
   const { traces } = JSON.parse(text) as { traces: readonly { trace_id: string }[] | null };
   return (traces ?? []).map(({ trace_id: id }) => id);
+}
+
+/** Until so many events have come, and what they end and refresh has ended. */
+export async function untilEvents(world: World, count: number): Promise<void> {
+  const events = () => world.proxy.metric('toncache_stream_events_total');
+  await vi.waitFor(async () => expect(await events()).toBe(count), PATIENCE);
+  // Events wait for others of the same change.
+  await sleep(50);
 }
 
 /** Polls an account until its answer was asked for after the acknowledgement. */

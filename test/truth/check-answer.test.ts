@@ -15,14 +15,13 @@ const STATES: readonly State[] = [
   { fromAt: Number.NEGATIVE_INFINITY, untilAt: BORN + 1000, said: () => NOT_FOUND },
   { fromAt: BORN + 1000, untilAt: BORN + 10_000, said: () => children('a') },
   { fromAt: BORN + 10_000, untilAt: Number.POSITIVE_INFINITY, said: () => children('a', 'b') },
-].map((state) => ({ ...state, endsUnsaid: false }));
+];
 
 const STRICT: Allowance = {
   machineDelayMs: 0,
   lagMs: 0,
   staleIfError: false,
-  stretchedMs: 0,
-  losesEvents: false,
+  emptyWatchedMs: 0,
   notBefore: Number.NEGATIVE_INFINITY,
   seenFrom: Number.NEGATIVE_INFINITY,
 };

@@ -1,5 +1,6 @@
 import { excerpt, firstDifference } from '../../src/demo/check-answer.ts';
 import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
+import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';
 import { type Window, windowOf } from './windows.ts';
@@ -23,10 +24,8 @@ export interface Allowance {
   readonly lagMs: number;
   /** Whether the indexer fails or is overloaded: stale copies are served then. */
   readonly staleIfError: boolean;
-  /** How long pending traces may be fresh where no event says that they change, ms; 0 without a stream. */
-  readonly stretchedMs: number;
-  /** Whether no event says of any change, and not only of those that never have one. */
-  readonly losesEvents: boolean;
+  /** How long an empty list of pending traces may be fresh, ms, because no event says of the next trace. */
+  readonly emptyWatchedMs: number;
   /** The answer must have been asked for after this instant: a purge. */
   readonly notBefore: number;
   /** What this client saw before: the state that it began with. */
@@ -102,10 +101,10 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
 /** How long before it was asked for an answer may have ceased to be true, ms. */
 function allowedAge(answer: ClientAnswer, state: State, cache: CacheStatus, allowance: Allowance): number {
   const { sentAt } = answer;
-  const { machineDelayMs, lagMs, notBefore, stretchedMs, losesEvents } = allowance;
+  const { machineDelayMs, lagMs, notBefore, emptyWatchedMs } = allowance;
   const unwatched = windowOf(answer.call, state.said(), state.untilAt + machineDelayMs);
-  const isStretched = answer.call.operation === 'pendingTraces' && (state.endsUnsaid || losesEvents);
-  const window = isStretched ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, stretchedMs) } : unwatched;
+  const window =
+    unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
   const byClass = allowedByStatus(window, cache, allowance) + machineDelayMs;
   // What says that it is younger than it can be is a lie too.
   const byAge = answer.age === undefined ? Number.POSITIVE_INFINITY : (Number(answer.age) + 1) * 1000 + machineDelayMs;

@@ -15,7 +15,7 @@ export interface Excuses {
   readonly lagMs?: number;
   /** Instances cannot tell each other what was purged. */
   readonly cutOff?: boolean;
-  /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of a stretched answer holds. */
+  /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of an empty answer holds. */
   readonly losesEvents?: boolean;
 }
 

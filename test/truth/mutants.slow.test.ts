@@ -68,21 +68,21 @@ const MUTANTS: readonly Mutant[] = [
     to: 'const read = await bodies.read(call, answer);\nawait this.#dependencies.upstream.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
-    rule: 'an event is ignored while an answer is stretched',
+    rule: 'an event does not end the longer life of an empty answer',
     finding: 'lie',
     streams: true,
-    file: 'stream/pushed-freshness.ts',
-    from: 'if (watch.isConcerned(trace, accounts)) watch.named(at, () => void this.#refresh(watch));',
-    to: '',
+    file: 'push/apply-events.ts',
+    from: 'if (this.#gathering.has(watch)) continue;',
+    to: 'continue;',
   },
   {
     rule: 'an answer counts from its receipt, so that an event during its load is forgotten',
     finding: 'lie',
     fault: 'answers-late',
     streams: true,
-    file: 'proxy/fetch-entry.ts',
-    from: 'pushed?.answered({ mark, ',
-    to: 'pushed?.answered({ mark: pushed.mark(), ',
+    file: 'push/apply-events.ts',
+    from: 'watches.setListed(watch, watchable);',
+    to: 'watches.setListed(watch, watchable); entry = { ...entry, askedAt: entry.freshUntil - entry.lifetime };',
   },
 ];
 

@@ -10,8 +10,6 @@ import { chainAsOf } from './chain-as-of.ts';
 export interface State {
   readonly fromAt: number;
   readonly untilAt: number;
-  /** No event says that it ends: an invalidated trace is gone, of which a late subscriber was never told. */
-  readonly endsUnsaid: boolean;
   /** Made when it is looked at: most states never are. */
   readonly said: () => Said;
 }
@@ -41,12 +39,10 @@ export class States {
   /** Oldest first, without gaps, the ones that are to come included. */
   of(call: Call): readonly State[] {
     const changes = [...new Set(this.#changesOf(call))].filter(Number.isFinite).sort((a, b) => a - b);
-    const unsaid = new Set(this.#tracesOf(call).flatMap(({ invalidated, goneAt }) => (invalidated ? [goneAt] : [])));
     const name = nameOf(call);
     return [Number.NEGATIVE_INFINITY, ...changes].map((fromAt, place) => ({
       fromAt,
       untilAt: changes[place] ?? Number.POSITIVE_INFINITY,
-      endsUnsaid: unsaid.has(changes[place] ?? Number.POSITIVE_INFINITY),
       said: () => this.#ask(call, name, fromAt),
     }));
   }

@@ -1,8 +1,8 @@
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Fault } from './faults.ts';
 
-/** The longest life of an answer that no event ends, and a little. */
-const STRETCHED_MS = TABLE.pendingWatched + 500;
+/** The longest life of an empty answer that no event ends, and a little. */
+const EMPTY_MS = TABLE.emptyWatched + 500;
 
 /** The share of events that is lost, and the events of the flood: so many at once for each account that is subscribed to. */
 const LOST_SHARE = 0.7;
@@ -37,7 +37,7 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
     redis: 'single',
     streams: true,
     excuses: { losesEvents: true },
-    settlesMs: STRETCHED_MS,
+    settlesMs: EMPTY_MS,
     begin: async ({ indexer: { streaming } }) => {
       streaming.faults.stalled = true;
       return () => {
@@ -50,7 +50,7 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
     redis: 'single',
     streams: true,
     excuses: { losesEvents: true },
-    settlesMs: STRETCHED_MS,
+    settlesMs: EMPTY_MS,
     begin: async ({ indexer: { streaming } }) => {
       streaming.faults.lostShare = LOST_SHARE;
       const flood = setInterval(() => {
@@ -89,8 +89,8 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
     name: 'traces-vanish',
     redis: 'single',
     streams: true,
-    excuses: { losesEvents: true },
-    settlesMs: STRETCHED_MS,
+    excuses: {},
+    settlesMs: 0,
     begin: async (world) => {
       const vanishing = setInterval(() => {
         const pending = world.indexer.chain.pendingTraces();

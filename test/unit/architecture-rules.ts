@@ -14,7 +14,7 @@ const parts = [
   'ton',
   'upstream',
   'purge',
-  'stream',
+  'push',
   'proxy',
   'http',
 ];
@@ -37,11 +37,11 @@ export const mayImport: Record<string, readonly string[]> = {
   ton: ['errors.ts', 'instants.ts'],
   upstream: ['errors.ts', 'ton'],
   purge: ['instants.ts', 'time-units.ts'],
-  stream: ['cache (types)', 'ton (types)'],
+  push: ['cache (types)', 'ton'],
   proxy: [
     ...['errors.ts', 'instants.ts', 'content-codings.ts', 'owned-text.ts'],
     ...['admission', 'coalescing', 'cache', 'ton', 'upstream'],
-    'stream (types)',
+    'push (types)',
   ],
   http: [
     ...['errors.ts', 'content-codings.ts', 'owned-text.ts', 'proxy', 'ton'],
@@ -51,14 +51,14 @@ export const mayImport: Record<string, readonly string[]> = {
   config: ['redis-url.ts', 'content-codings.ts'],
   telemetry: parts.map(typesOf),
   status: ['http', 'ton', 'telemetry', ...['proxy', 'cache'].map(typesOf)],
-  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'stream (types)'],
+  'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'open-redis.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
   'open-indexer.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
-  'open-stream.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
+  'open-push.ts': [...parts, 'config (types)', 'event-hub.ts (types)'],
   'open-proxy.ts': [
     ...parts,
     'config',
-    ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts', 'open-stream.ts'].map(typesOf),
+    ...['event-hub.ts', 'open-redis.ts', 'open-indexer.ts', 'open-push.ts'].map(typesOf),
   ],
   'open-public-server.ts': [...parts, ...['config', 'event-hub.ts', 'open-indexer.ts'].map(typesOf)],
   'app.ts': [
@@ -66,7 +66,7 @@ export const mayImport: Record<string, readonly string[]> = {
     'event-hub.ts',
     'open-redis.ts',
     'open-indexer.ts',
-    'open-stream.ts',
+    'open-push.ts',
     'open-proxy.ts',
     'open-public-server.ts',
     'config',
@@ -85,7 +85,7 @@ export const mayImport: Record<string, readonly string[]> = {
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
 export const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
-  undici: ['upstream/', 'stream/socket.ts'],
+  undici: ['upstream/', 'push/socket.ts'],
   zod: ['config/', 'ton/'],
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],

@@ -58,9 +58,7 @@ describe('every setting', () => {
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter(
-    (rule) => rule !== 'adjacentGrowing' && rule !== 'pendingWatched',
-  );
+  const rules = Object.keys(settings.lifetimes).filter((rule) => rule !== 'adjacentGrowing' && rule !== 'emptyWatched');
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
   test.each(rules)('of %s is never 0 and never endless', (rule) => {
@@ -74,9 +72,9 @@ describe('a lifetime', () => {
   });
 
   test('of a watched answer is bounded: events get lost', () => {
-    const watched = (pendingWatched: string) => problemsOf(REQUIRED, { lifetimes: { pendingWatched } });
+    const watched = (emptyWatched: string) => problemsOf(REQUIRED, { lifetimes: { emptyWatched } });
     for (const lifetime of ['0s', 'forever', '11s']) {
-      expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.pendingWatched: must be 1ms to 10s/)]);
+      expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.emptyWatched: must be 1ms to 10s/)]);
     }
     expect(watched('10s')).toEqual([]);
   });

@@ -25,7 +25,7 @@ async function seriesOfPage(): Promise<Set<string>> {
     expectedWaitMs: zero,
     redisWritesPending: zero,
     redisClockOffsetMs: zero,
-    stream: { isConnected: () => false, isStretching: () => false, watches: zero, addresses: zero },
+    stream: { isConnected: () => false, watches: zero, addresses: zero },
   });
   const { body } = await metrics.page();
   const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
@@ -85,7 +85,7 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(6);
+    expect(alerts.length).toBe(7);
     const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);

@@ -26,7 +26,7 @@ export const TABLE: LifetimePolicies = {
   adjacentLive: row(400, 400, 0, 2 * SECOND),
   pendingFinalized: row(SECOND, SECOND, SECOND, 2 * SECOND),
   pendingLive: row(400, 400, 400, 2 * SECOND),
-  pendingWatched: 2 * SECOND,
+  emptyWatched: 2 * SECOND,
   empty: row(250, 250, 0, 0),
   notFound: row(300, 300, 0, 0),
 };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { StreamConnection } from '../../../src/stream/connection.ts';
-import type { StreamEvent } from '../../../src/stream/events.ts';
-import type { Frame } from '../../../src/stream/frame.ts';
+import { StreamConnection } from '../../../src/push/connection.ts';
+import type { StreamEvent } from '../../../src/push/events.ts';
+import type { Frame } from '../../../src/push/frame.ts';
 import { FakeServer } from './fake-server.ts';
 
 let server: FakeServer;
@@ -47,13 +47,13 @@ test('hands on what the server says, but not its pongs and what cannot be read',
   server.socket.handlers.onMessage('{');
   server.socket.say({ status: 'pong' });
   expect(frames).toEqual([{ kind: 'reply', id: '1', status: 'subscribed' }]);
-  expect(reported.at(-1)).toEqual({ name: 'stream-bad-frame', reason: 'not JSON' });
+  expect(reported.at(-1)).toEqual({ name: 'stream-bad-frame' });
 });
 
 test('sends nothing while it is not up', () => {
-  connection.send({ operation: 'subscribe' });
+  connection.send({ id: '1' });
   server.socket.accept();
-  connection.send({ operation: 'subscribe' });
+  connection.send({ id: '1' });
   expect(server.socket.subscriptions).toHaveLength(1);
 });
 
@@ -74,16 +74,21 @@ describe('a lost connection', () => {
     expect(downs).toBe(1);
   });
 
-  test('begins with 250 ms again once it was up', () => {
+  test('begins with 250 ms again once it was up for 10 s, and not before', () => {
     for (const delayMs of [250, 500]) {
-      server.socket.handlers.onClose('refused');
-      vi.advanceTimersByTime(delayMs);
+      server.socket.accept();
+      vi.advanceTimersByTime(9999);
+      server.socket.handlers.onClose('reset');
+      vi.advanceTimersByTime(delayMs - 1);
+      const before = server.sockets.length;
+      vi.advanceTimersByTime(1);
+      expect(server.sockets).toHaveLength(before + 1);
     }
     server.socket.accept();
+    vi.advanceTimersByTime(10_000);
     server.socket.handlers.onClose('reset');
     vi.advanceTimersByTime(250);
     expect(server.sockets).toHaveLength(4);
-    expect(names()).toEqual(['stream-disconnected', 'stream-connected', 'stream-disconnected']);
   });
 
   test('that never was up says the error of the server: a limit', () => {
@@ -103,6 +108,16 @@ describe('a server that does not answer', () => {
     vi.advanceTimersByTime(10_000);
     expect(server.sockets[0]?.isClosed).toBe(true);
     expect(names()).toEqual(['stream-disconnected']);
+  });
+
+  test('a subscription within 10 s is left, though it answers pings', () => {
+    server.answersPings = true;
+    server.socket.accept();
+    connection.send({ id: '1' });
+    vi.advanceTimersByTime(9999);
+    expect(connection.isUp).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect([connection.isUp, downs]).toEqual([false, 1]);
   });
 
   test('a later ping is left, after any time of silence before it is not', () => {

@@ -1,27 +1,23 @@
 import type { Purges } from './cache/tiered-cache.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
-import { StreamConnection } from './stream/connection.ts';
-import type { Frame } from './stream/frame.ts';
-import { PushedFreshness } from './stream/pushed-freshness.ts';
-import { type OpenSocket, socketOpener } from './stream/socket.ts';
-import { Subscription } from './stream/subscription.ts';
-import { Ticks } from './stream/ticks.ts';
-import { Trust } from './stream/trust.ts';
-import { Watches } from './stream/watches.ts';
+import { EventEffects } from './push/apply-events.ts';
+import { StreamConnection } from './push/connection.ts';
+import { refreshPolledWith } from './push/refresh-polled.ts';
+import { type OpenSocket, socketOpener } from './push/socket.ts';
+import { Subscription } from './push/subscription.ts';
+import { Watches } from './push/watches.ts';
 import type { Call } from './ton/parse-call.ts';
-import { accountsAskedFor } from './ton/watchable.ts';
 
 /** How long a connection may take to open, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
-export interface OpenStream {
-  readonly freshness: PushedFreshness;
+export interface OpenPush {
+  readonly effects: EventEffects;
   /** Current values, for the metrics. */
   readonly gauges: {
     readonly isConnected: () => boolean;
-    readonly isStretching: () => boolean;
     readonly watches: () => number;
     readonly addresses: () => number;
   };
@@ -41,7 +37,7 @@ export interface OpenStream {
 /** Asks the indexer anew for a key. Resolves when that ended, in any way. */
 type Refresh = (call: Call, key: string) => Promise<void>;
 
-export interface OpenStreamDependencies {
+export interface OpenPushDependencies {
   readonly events: EventHub;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -52,89 +48,72 @@ export interface OpenStreamDependencies {
 }
 
 /** Builds the stream without connecting; `undefined` where `stream.url` is not set. */
-export function openStream(dependencies: OpenStreamDependencies, settings: Settings): OpenStream | undefined {
+export function openPush(dependencies: OpenPushDependencies, settings: Settings): OpenPush | undefined {
   const { events, now, monotonic, random } = dependencies;
   const { report } = events.stream;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
   let refresh: Refresh = async () => {};
-  const ticks = new Ticks();
-  const trust = new Trust({ monotonic, report });
-  const watches = new Watches(
-    {
-      ticks,
-      accountsOf: accountsAskedFor,
-      onNames: () => subscription.changed(),
-      monotonic,
-    },
-    { maxAddresses },
-  );
+  const watches = new Watches({ onNames: () => subscription.changed(), now, monotonic });
   const subscription = new Subscription({
-    wanted: () => watches.names(),
+    wanted: () => watches.names(maxAddresses),
     send: (message) => connection.send(message),
-    ticks,
-    onLimit: (limit) => watches.limit(limit),
+    onSubscribed: (names) => effects.onSubscribed(names),
     report,
   });
-  const freshness = new PushedFreshness(
+  const effects = new EventEffects(
     {
       watches,
-      ticks,
-      sinceOf: (name) => subscription.sinceOf(name),
-      isTrusted: () => trust.isGiven,
-      onMissed: () => trust.missed(),
-      refresh: (call, key) => refresh(call, key),
+      refresh: refreshPolledWith({ refresh: (call, key) => refresh(call, key), monotonic }),
+      isSubscribed: (account) => subscription.has(account),
       now,
-      monotonic,
+      report,
     },
-    { stretchedMs: settings.lifetimes.pendingWatched },
+    { emptyWatchedMs: settings.lifetimes.emptyWatched },
   );
-  const onFrame = (frame: Exclude<Frame, { kind: 'bad' }>) => {
-    if (frame.kind !== 'event') {
-      subscription.take(frame);
-      return;
-    }
-    report({ name: 'stream-event', type: frame.type });
-    freshness.onEvent(frame);
-  };
   const connection = new StreamConnection({
     open: dependencies.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
-    onUp: () => watches.begin(),
+    onUp: () => subscription.changed(),
     onDown: () => {
-      watches.end();
       subscription.reset();
+      effects.onLost();
     },
-    onFrame,
+    onFrame: (frame) => {
+      if (frame.kind !== 'event') {
+        subscription.take(frame);
+        return;
+      }
+      report({ name: 'stream-event' });
+      effects.onEvent(frame);
+    },
     report,
   });
   return {
-    freshness,
+    effects,
     gauges: {
       isConnected: () => connection.isUp,
-      isStretching: () => connection.isUp && trust.isGiven,
-      watches: () => watches.count,
-      addresses: () => watches.addresses,
+      watches: () => watches.all().filter(({ isPolled }) => isPolled).length,
+      addresses: () => subscription.addresses,
     },
     onAsked: (call, key) => {
       if (call.operation.name === 'pendingTraces') watches.asked(call, key);
     },
     applyTo: (purges) => ({
-      applyBans: (entry) => purges.applyBans(freshness.applyEvents(entry)),
+      applyBans: (entry) => purges.applyBans(effects.applyTo(entry)),
       purgedUntil: (entry) => purges.purgedUntil(entry),
       get isCurrent() {
         return purges.isCurrent;
       },
     }),
-    onClockJump: () => watches.forget(),
+    onClockJump: () => watches.clear(),
     refreshBy: (how) => {
       refresh = how;
     },
     start: () => connection.start(),
     close: () => {
       connection.close();
-      watches.end();
-      trust.close();
+      watches.close();
     },
   };
 }

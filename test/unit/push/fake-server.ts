@@ -1,4 +1,4 @@
-import type { OpenSocket, SocketHandlers } from '../../../src/stream/socket.ts';
+import type { OpenSocket, SocketHandlers } from '../../../src/push/socket.ts';
 
 /** An operation of the Streaming API, as it was sent. */
 export interface Operation {

@@ -15,29 +15,37 @@ export interface StreamConnectionDependencies {
   readonly report: ReportStream;
 }
 
-/** How often the server is pinged, and how long it may take to answer, in milliseconds. */
+/** How often the server is pinged, in milliseconds. */
 const PING_EVERY_MS = 15_000;
-const PONG_WITHIN_MS = 10_000;
+
+/** How long the server may take to answer a message, in milliseconds; also to open the connection. */
+const ANSWER_WITHIN_MS = 10_000;
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 30_000;
+
+/** After so long a life, in milliseconds, the delay before the next try is the first one again. */
+const SETTLED_AFTER_MS = 10_000;
 
 /** The id of pings; subscriptions have numbers. */
 const PING_ID = 'ping';
 
 /**
  * Keeps one connection to the Streaming API. It counts as up when the server has answered a ping: a server whose limit of
- * connections is exceeded never does. A lost connection is opened again after 250 ms, then after twice as long each time,
- * up to 30 s; jitter shortens each delay by up to a half.
+ * connections is exceeded never does. It ends when any message is not answered within 10 s. A lost connection is opened
+ * again after 250 ms, then after twice as long each time, up to 30 s, until one has been up for 10 s; jitter shortens
+ * each delay by up to a half.
  */
 export class StreamConnection {
   readonly #dependencies: StreamConnectionDependencies;
+  /** By the id of a message that the server has not answered. */
+  readonly #deadlines = new Map<string, NodeJS.Timeout>();
   #socket: Socket | undefined;
   #state: 'new' | 'up' | 'down' | 'closed' = 'new';
   #failures = 0;
   #serverError: string | undefined;
   #nextPing: NodeJS.Timeout | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #settle: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
 
   constructor(dependencies: StreamConnectionDependencies) {
@@ -53,9 +61,12 @@ export class StreamConnection {
     this.#connect();
   }
 
-  /** Sends one operation. It is lost if the connection is not up. */
-  send(message: object): void {
-    if (this.isUp) this.#socket?.send(JSON.stringify(message));
+  /** Sends one operation, which the server has to answer; `false` if the connection is not up. */
+  send(message: { readonly id: string }): boolean {
+    if (!this.isUp) return false;
+    this.#expectAnswer(message.id);
+    this.#socket?.send(JSON.stringify(message));
+    return true;
   }
 
   /** Ends it for good, without a report. */
@@ -67,7 +78,7 @@ export class StreamConnection {
 
   #connect(): void {
     this.#serverError = undefined;
-    this.#expectFrame();
+    this.#expectAnswer(PING_ID);
     this.#socket = this.#dependencies.open({
       onOpen: () => this.#ping(),
       onMessage: (data) => this.#take(parseFrame(data)),
@@ -76,12 +87,13 @@ export class StreamConnection {
   }
 
   #take(frame: Frame): void {
-    clearTimeout(this.#deadline);
     if (frame.kind === 'bad') {
-      this.#dependencies.report({ name: 'stream-bad-frame', reason: frame.reason });
+      this.#dependencies.report({ name: 'stream-bad-frame' });
     } else if (frame.kind === 'reply' && frame.status === 'pong') {
+      clearTimeout(this.#deadlines.get(PING_ID));
       this.#rise();
     } else if (this.isUp) {
+      if (frame.kind !== 'event') clearTimeout(this.#deadlines.get(frame.id ?? ''));
       this.#dependencies.onFrame(frame);
     } else if (frame.kind === 'error') {
       this.#serverError = frame.error;
@@ -91,21 +103,23 @@ export class StreamConnection {
   #rise(): void {
     if (this.isUp) return;
     this.#state = 'up';
-    this.#failures = 0;
+    this.#settle = setTimeout(() => {
+      this.#failures = 0;
+    }, SETTLED_AFTER_MS).unref();
     this.#dependencies.report({ name: 'stream-connected' });
     this.#dependencies.onUp();
   }
 
   #ping(): void {
-    this.#expectFrame();
+    this.#expectAnswer(PING_ID);
     this.#socket?.send(JSON.stringify({ operation: 'ping', id: PING_ID }));
     this.#nextPing = setTimeout(() => this.#ping(), PING_EVERY_MS).unref();
   }
 
-  #expectFrame(): void {
-    clearTimeout(this.#deadline);
+  #expectAnswer(id: string): void {
+    clearTimeout(this.#deadlines.get(id));
     const late = () => this.#lost('the server does not answer');
-    this.#deadline = setTimeout(late, PONG_WITHIN_MS).unref();
+    this.#deadlines.set(id, setTimeout(late, ANSWER_WITHIN_MS).unref());
   }
 
   #lost(reason: string): void {
@@ -123,7 +137,9 @@ export class StreamConnection {
 
   #drop(): void {
     clearTimeout(this.#nextPing);
-    clearTimeout(this.#deadline);
+    clearTimeout(this.#settle);
+    for (const deadline of this.#deadlines.values()) clearTimeout(deadline);
+    this.#deadlines.clear();
     this.#socket?.close();
     this.#socket = undefined;
   }

@@ -1,0 +1,123 @@
+import type { Entry } from '../cache/entry.ts';
+import type { Watchable } from '../ton/watchable.ts';
+import type { ReportStream } from './events.ts';
+import type { Frame } from './frame.ts';
+import { isBehind, type Watch, type Watches } from './watches.ts';
+
+export interface EventEffectsDependencies {
+  readonly watches: Watches;
+  /** Refreshes a key that clients poll. */
+  readonly refresh: (watch: Watch) => void;
+  /** Whether the server sends the events of an account: its subscription is acknowledged on a live connection. */
+  readonly isSubscribed: (account: string) => boolean;
+  /** Epoch milliseconds, by the clock of the entries. */
+  readonly now: () => number;
+  readonly report: ReportStream;
+}
+
+export interface EventEffectsOptions {
+  /** How long an empty answer to a watched key is fresh, in milliseconds. */
+  readonly emptyWatchedMs: number;
+}
+
+/** An event waits so long for the other events of its change, which come 1 to 7 ms apart, in milliseconds. */
+const GATHER_MS = 10;
+
+/** The least time between two ends of a key's freshness, in milliseconds: a flood of events is no flood of requests. */
+const APART_MS = 100;
+
+/** If no event comes within this time after a change was seen, in milliseconds, it counts as missed. */
+const EVENT_WITHIN_MS = 500;
+
+/**
+ * What events do to the entries of watched keys in this process, by one rule: an answer that was asked for up to the
+ * `changedAt` of its watch is stale, whatever brought it. Events set this instant, and so do the acknowledgement of the
+ * accounts and the loss of the connection.
+ *
+ * Every other answer that lists nothing is fresh for longer while the server would announce what it lists next: only in
+ * memory, and without stale windows. No request ever fails because of an event, or because of a missing one.
+ */
+export class EventEffects {
+  readonly #dependencies: EventEffectsDependencies;
+  readonly #options: EventEffectsOptions;
+  readonly #gathering = new Set<Watch>();
+
+  constructor(dependencies: EventEffectsDependencies, options: EventEffectsOptions) {
+    this.#dependencies = dependencies;
+    this.#options = options;
+  }
+
+  /**
+   * Takes an event. It concerns the keys whose answer lists its trace, and those whose request names one of its
+   * accounts, because their next answer may list it. Their entries are stale, and they are refreshed, 10 ms later or
+   * 100 ms after the last change, whichever is later.
+   */
+  onEvent({ trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
+    const { watches, refresh, now } = this.#dependencies;
+    for (const watch of watches.naming(trace === undefined ? accounts : [trace, ...accounts])) {
+      if (this.#gathering.has(watch)) continue;
+      this.#gathering.add(watch);
+      const sinceMs = now() - watch.changedAt;
+      setTimeout(
+        () => {
+          this.#gathering.delete(watch);
+          watch.changedAt = now();
+          refresh(watch);
+        },
+        Math.max(GATHER_MS, APART_MS - sinceMs),
+      ).unref();
+    }
+  }
+
+  /** The server sends the events of these names from now on. */
+  onSubscribed(names: ReadonlySet<string>): void {
+    const { watches, now } = this.#dependencies;
+    for (const watch of watches.naming(names)) {
+      if (watch.accounts.some((account) => names.has(account))) watch.changedAt = now();
+    }
+  }
+
+  /** The connection is lost, and nothing is announced any more. */
+  onLost(): void {
+    const { watches, now } = this.#dependencies;
+    for (const watch of watches.all()) watch.changedAt = now();
+  }
+
+  /** The entry as it is after the events that have come. Called at each look-up. */
+  applyTo(entry: Entry): Entry {
+    const watch = this.#dependencies.watches.get(entry.key);
+    if (watch === undefined || !isBehind(watch, entry)) return entry;
+    return { ...entry, freshUntil: Math.min(entry.freshUntil, watch.changedAt), staleWhileRevalidate: 0 };
+  }
+
+  /**
+   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer.
+   * `watchable` is `undefined` if the answer cannot be watched.
+   */
+  answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
+    const { watches, isSubscribed } = this.#dependencies;
+    const { emptyWatchedMs } = this.#options;
+    const watch = watches.get(entry.key);
+    if (watch === undefined || watchable === undefined) return undefined;
+    watches.setListed(watch, watchable);
+    if (watchable.traces.length > 0) {
+      this.#countMissed(watch);
+      return undefined;
+    }
+    const isAnnounced = watch.accounts.length > 0 && watch.accounts.every(isSubscribed);
+    if (!isAnnounced || isBehind(watch, entry) || emptyWatchedMs <= entry.lifetime) return undefined;
+    watch.extendedAt = entry.askedAt;
+    const freshUntil = entry.freshUntil - entry.lifetime + emptyWatchedMs;
+    // Redis holds the entry with its usual lifetime, so memory must not ask Redis while the longer one lasts.
+    return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0, memoryTtl: emptyWatchedMs };
+  }
+
+  /** A watched key has an answer that lists something: an event should have ended the empty answer before it. */
+  #countMissed(watch: Watch): void {
+    const { extendedAt } = watch;
+    watch.extendedAt = Number.NEGATIVE_INFINITY;
+    if (extendedAt <= watch.changedAt) return;
+    const report = () => extendedAt > watch.changedAt && this.#dependencies.report({ name: 'stream-missed-event' });
+    setTimeout(report, EVENT_WITHIN_MS).unref();
+  }
+}

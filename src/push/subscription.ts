@@ -1,0 +1,115 @@
+import type { ReportStream } from './events.ts';
+import type { Frame } from './frame.ts';
+
+export interface SubscriptionDependencies {
+  /** The names to subscribe to now. */
+  readonly wanted: () => ReadonlySet<string>;
+  /** Sends one operation; `false` if the connection is not up. */
+  readonly send: (message: { readonly id: string }) => boolean;
+  /** Called with the names whose events the server sends from now on. */
+  readonly onSubscribed: (names: ReadonlySet<string>) => void;
+  readonly report: ReportStream;
+}
+
+/**
+ * Each message holds all names, of 70 bytes each. So changes are gathered for 1 ms for each name, and at least for so
+ * long, in milliseconds: then messages are 70 KB a second at most.
+ */
+const LEAST_GATHER_MS = 50;
+
+/** The delay before the next try after a refusal, in milliseconds. */
+const RETRY_AFTER_MS = 10_000;
+
+/**
+ * The subscription at the server, and what of it is acknowledged. Each message replaces the one before, and is sent when
+ * that was answered. If it is refused, the one before stays.
+ */
+export class Subscription {
+  readonly #dependencies: SubscriptionDependencies;
+  #acknowledged: ReadonlySet<string> = new Set();
+  #unanswered: { readonly id: string; readonly names: ReadonlySet<string> } | undefined;
+  #next: NodeJS.Timeout | undefined;
+  #lastId = 0;
+
+  constructor(dependencies: SubscriptionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** How many accounts are subscribed to. */
+  get addresses(): number {
+    return listsOf(this.#acknowledged).addresses.length;
+  }
+
+  /** Whether the server has acknowledged that it sends the events of a name. */
+  has(name: string): boolean {
+    return this.#acknowledged.has(name);
+  }
+
+  /** The wanted names may have changed. A message follows, unless they are the acknowledged ones by then. */
+  changed(): void {
+    this.#sendIn(Math.max(LEAST_GATHER_MS, this.#acknowledged.size));
+  }
+
+  /** Takes the server's answer to a message. */
+  take({ id, ...frame }: Extract<Frame, { kind: 'reply' | 'error' }>): void {
+    const { report, onSubscribed } = this.#dependencies;
+    if (frame.kind === 'error') report({ name: 'stream-refused', error: frame.error });
+    if (id === undefined || id !== this.#unanswered?.id) return;
+    const { names } = this.#unanswered;
+    this.#unanswered = undefined;
+    clearTimeout(this.#next);
+    this.#next = undefined;
+    if (frame.kind === 'error') {
+      this.#sendIn(RETRY_AFTER_MS);
+      return;
+    }
+    const added = names.difference(this.#acknowledged);
+    this.#acknowledged = names;
+    onSubscribed(added);
+    this.changed();
+  }
+
+  /** The connection is lost, and with it all that was subscribed to. */
+  reset(): void {
+    clearTimeout(this.#next);
+    this.#next = undefined;
+    this.#unanswered = undefined;
+    this.#acknowledged = new Set();
+  }
+
+  #sendIn(ms: number): void {
+    this.#next ??= setTimeout(() => {
+      this.#next = undefined;
+      this.#send();
+    }, ms).unref();
+  }
+
+  #send(): void {
+    const names = this.#dependencies.wanted();
+    if (this.#unanswered !== undefined || names.symmetricDifference(this.#acknowledged).size === 0) return;
+    const id = String(++this.#lastId);
+    const { addresses, trace_external_hash_norms: hashes } = listsOf(names);
+    // Events of type `trace` are subscribed to by hashes, all others by addresses.
+    const types = [
+      ...(addresses.length > 0 ? ['transactions', 'actions'] : []),
+      ...(hashes.length > 0 ? ['trace'] : []),
+    ];
+    // A subscription cannot be empty.
+    const message =
+      names.size > 0
+        ? { operation: 'subscribe', id, types, ...listsOf(names), min_finality: 'pending' }
+        : { operation: 'unsubscribe', id, ...listsOf(this.#acknowledged) };
+    if (!this.#dependencies.send(message)) return;
+    this.#unanswered = { id, names };
+    // From now on the server may leave out events of names that are not in the message.
+    this.#acknowledged = this.#acknowledged.intersection(names);
+  }
+}
+
+/** An account is `0:UPPERCASE HEX`; every other name is a normalized hash in padded base64. */
+function listsOf(names: ReadonlySet<string>) {
+  const { addresses = [], hashes = [] } = Object.groupBy(names, (name) =>
+    name.includes(':') ? 'addresses' : 'hashes',
+  );
+  return { addresses, trace_external_hash_norms: hashes };
+}

@@ -1,0 +1,156 @@
+import type { Entry } from '../cache/entry.ts';
+import type { Call } from '../ton/parse-call.ts';
+import { accountsAskedFor, type Watchable } from '../ton/watchable.ts';
+
+/** A key of `pendingTraces` that clients ask for, and what the stream has said about it. */
+export interface Watch {
+  readonly call: Call;
+  readonly key: string;
+  /** The accounts that the request names. */
+  readonly accounts: readonly string[];
+  /** What the newest answer lists. */
+  listed: Watchable;
+  /** When a client last asked, in monotonic milliseconds. */
+  lastAskedAt: number;
+  /** Whether it was asked for twice within 2 s: only then its names are subscribed to. */
+  isPolled: boolean;
+  /** Whether a client has polled the key since it was last refreshed because of an event. */
+  isRefreshDue: boolean;
+  /** Answers that were asked for up to here may lack a change. Epoch milliseconds, by the clock of the entries. */
+  changedAt: number;
+  /** When the newest answer with the longer life was asked for, in epoch milliseconds. */
+  extendedAt: number;
+}
+
+/** Whether an entry may lack a change: it was asked for up to the newest one. */
+export function isBehind(watch: Watch, { askedAt }: Entry): boolean {
+  return askedAt <= watch.changedAt;
+}
+
+export interface WatchesDependencies {
+  /** Called when the names to subscribe to may have changed. */
+  readonly onNames: () => void;
+  /** Epoch milliseconds, by the clock of the entries. */
+  readonly now: () => number;
+  readonly monotonic: () => number;
+}
+
+/** A watch ends when nobody has asked for so long, in milliseconds: one that is polled, and any other. */
+const IDLE_MS = 10_000;
+const POLLED_WITHIN_MS = 2000;
+const LOOK_FOR_IDLE_EVERY_MS = 1000;
+
+/** The most watches: the keys of 2 s at 5000 new ones a second. */
+const MOST_WATCHES = 10_000;
+
+/** The keys that clients ask for, each until nobody has asked for it for 2 s, or for 10 s if it was polled. */
+export class Watches {
+  readonly #dependencies: WatchesDependencies;
+  /** By key, the oldest watch first. */
+  readonly #watches = new Map<string, Watch>();
+  /** By the accounts of requests and the traces of answers: whom an event concerns. */
+  readonly #byName = new Map<string, Set<Watch>>();
+  readonly #lookForIdle: NodeJS.Timeout;
+
+  constructor(dependencies: WatchesDependencies) {
+    this.#dependencies = dependencies;
+    this.#lookForIdle = setInterval(() => this.#endIdle(), LOOK_FOR_IDLE_EVERY_MS).unref();
+  }
+
+  get(key: string): Watch | undefined {
+    return this.#watches.get(key);
+  }
+
+  all(): readonly Watch[] {
+    return [...this.#watches.values()];
+  }
+
+  /** The watches whose request names one of these accounts, or whose answer lists one of these traces. */
+  naming(names: Iterable<string>): ReadonlySet<Watch> {
+    return new Set([...names].flatMap((name) => [...(this.#byName.get(name) ?? [])]));
+  }
+
+  /** To be called for each request of a client. */
+  asked(call: Call, key: string): void {
+    const now = this.#dependencies.monotonic();
+    const watch = this.#watches.get(key);
+    if (watch === undefined) {
+      if (this.#watches.size < MOST_WATCHES) this.#begin(call, key, now);
+      return;
+    }
+    if (!watch.isPolled && now - watch.lastAskedAt <= POLLED_WITHIN_MS) {
+      watch.isPolled = true;
+      this.#dependencies.onNames();
+    }
+    watch.lastAskedAt = now;
+    watch.isRefreshDue = watch.isPolled;
+  }
+
+  /** Sets what the newest answer to a key lists. */
+  setListed(watch: Watch, listed: Watchable): void {
+    for (const trace of watch.listed.traces) this.#unname(trace, watch);
+    for (const trace of listed.traces) this.#name(trace, watch);
+    watch.listed = listed;
+    this.#dependencies.onNames();
+  }
+
+  /**
+   * The names to subscribe to: all hashes of traces, and at most so many accounts. Those of requests come before those
+   * of answers, and those of older watches before those of newer ones, so that polled keys do not take turns.
+   */
+  names(maxAddresses: number): ReadonlySet<string> {
+    const polled = this.all().filter(({ isPolled }) => isPolled);
+    const own = polled.flatMap(({ accounts }) => accounts);
+    const accounts = new Set([...own, ...polled.flatMap(({ listed }) => listed.accounts)]);
+    return new Set([...[...accounts].slice(0, maxAddresses), ...polled.flatMap(({ listed }) => listed.traces)]);
+  }
+
+  /** Ends all watches. Keys that are still polled will be watched anew. */
+  clear(): void {
+    this.#watches.clear();
+    this.#byName.clear();
+    this.#dependencies.onNames();
+  }
+
+  close(): void {
+    clearInterval(this.#lookForIdle);
+  }
+
+  /** What was asked for before does not count: events may have come meanwhile that nobody heeded. */
+  #begin(call: Call, key: string, lastAskedAt: number): void {
+    const watch: Watch = {
+      call,
+      key,
+      accounts: accountsAskedFor(call),
+      listed: { accounts: [], traces: [] },
+      lastAskedAt,
+      isPolled: false,
+      isRefreshDue: false,
+      changedAt: this.#dependencies.now(),
+      extendedAt: Number.NEGATIVE_INFINITY,
+    };
+    this.#watches.set(key, watch);
+    for (const account of watch.accounts) this.#name(account, watch);
+  }
+
+  #endIdle(): void {
+    const now = this.#dependencies.monotonic();
+    for (const watch of this.all()) {
+      if (now - watch.lastAskedAt <= (watch.isPolled ? IDLE_MS : POLLED_WITHIN_MS)) continue;
+      this.#watches.delete(watch.key);
+      for (const name of [...watch.accounts, ...watch.listed.traces]) this.#unname(name, watch);
+      this.#dependencies.onNames();
+    }
+  }
+
+  #name(name: string, watch: Watch): void {
+    const named = this.#byName.get(name) ?? new Set();
+    this.#byName.set(name, named.add(watch));
+  }
+
+  #unname(name: string, watch: Watch): void {
+    const named = this.#byName.get(name);
+    named?.delete(watch);
+    if (named?.size === 0) this.#byName.delete(name);
+  }
+}

@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { account, by, ONE, PushUnderTest, traceHash } from './push-under-test.ts';
+
+let push: PushUnderTest;
+
+beforeEach(() => {
+  push = new PushUnderTest();
+});
+
+afterEach(() => push[Symbol.dispose]());
+
+const byHash = (n: number) => `ext_msg_hash=${encodeURIComponent(traceHash(n))}`;
+
+describe('an answer lives for 2 s', () => {
+  test('that lists nothing, of an account that is subscribed to: in memory, and without stale windows', () => {
+    push.watch(by(1));
+    expect(push.answer(by(1))).toMatchObject({ memoryTtl: 2000, staleWhileRevalidate: 0, staleIfError: 0 });
+    expect(push.freshMs(push.answer(by(1)))).toBe(2000);
+  });
+
+  test.each<[string, () => [key: string, listed?: typeof ONE | undefined, options?: object]]>([
+    ['it lists a trace', () => [by(1), ONE]],
+    ['it is of a hash', () => [byHash(1)]],
+    ['it is of an account and a hash', () => [`${by(1)}&${byHash(1)}`]],
+    ['nobody polls its key', () => [by(2)]],
+    ['it was asked for before the acknowledgement', () => [by(1), undefined, { tookMs: 60 }]],
+  ])('but not where %s', (_, make) => {
+    const [key, listed, options] = make();
+    if (key !== by(2)) push.watch(key);
+    push.watch(by(1));
+    expect(push.freshMs(push.answer(key, listed, options))).toBeLessThanOrEqual(250);
+  });
+
+  test('but not where its lifetime is longer without the stream', () => {
+    push.watch(by(1));
+    expect(push.freshMs(push.answer(by(1), undefined, { lifetime: 5000 }))).toBe(5000);
+  });
+
+  test('but not where one of its accounts is beyond the limit of addresses', () => {
+    push[Symbol.dispose]();
+    push = new PushUnderTest(1);
+    push.watch(by(1), by(2));
+    expect([1, 2].map((n) => push.freshMs(push.answer(by(n))))).toEqual([2000, 250]);
+  });
+});
+
+describe('an answer is stale', () => {
+  test.each([
+    ['the account that was asked for', traceHash(9), account(1)],
+    ['a trace that it lists', traceHash(1), account(9)],
+  ])('10 ms after an event of %s', (_, trace, name) => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(100);
+    const kept = push.answer(by(1), ONE, { lifetime: 400 });
+    push.event(trace, name);
+    vi.advanceTimersByTime(9);
+    expect(push.freshness(kept)).toBe('fresh');
+    vi.advanceTimersByTime(1);
+    expect(push.freshness(kept)).toBe('stale-if-error');
+  });
+
+  test('but not after an event of another trace of the accounts that it lists', () => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(100);
+    const kept = push.answer(by(1), ONE, { lifetime: 400 });
+    push.event(traceHash(2), account(2));
+    vi.advanceTimersByTime(10);
+    expect(push.freshness(kept)).toBe('fresh');
+    expect(push.refreshed).toEqual([]);
+  });
+
+  test('if it was asked for before the event, also if it comes after it', () => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(100);
+    push.event(traceHash(9), account(1));
+    vi.advanceTimersByTime(30);
+    expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 21 }))).toBe(0);
+    expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 19 }))).toBe(2000);
+  });
+
+  test('if it was asked for before the acknowledgement of its account', () => {
+    push.ask(by(1));
+    const kept = push.answer(by(1), undefined, { tookMs: -1 });
+    expect(push.freshness(kept)).toBe('fresh');
+    push.watch(by(1));
+    expect(push.freshness(kept)).toBe('stale-if-error');
+  });
+
+  test('if the connection was lost since, and later answers live as without a stream', () => {
+    push.watch(by(1));
+    const kept = push.answer(by(1));
+    vi.advanceTimersByTime(10);
+    push.server.socket.handlers.onClose('reset');
+    expect(push.freshness(kept)).toBe('expired');
+    vi.advanceTimersByTime(10);
+    expect(push.freshMs(push.answer(by(1)))).toBe(250);
+  });
+
+  test('if it was asked for before its watch began: nobody heeded events', () => {
+    push.watch(by(1));
+    push.onClockJump();
+    push.ask(by(1));
+    expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 1 }))).toBe(0);
+  });
+});
+
+describe('a refresh', () => {
+  test('follows the end of the freshness, once for all events of a change', () => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(100);
+    for (let event = 0; event < 5; event++) push.event(traceHash(9), account(1));
+    vi.advanceTimersByTime(9);
+    expect(push.refreshed).toEqual([]);
+    vi.advanceTimersByTime(1000);
+    expect(push.refreshed).toEqual([by(1)]);
+  });
+
+  test('is at most one for each time that a client asked', () => {
+    push.watch(by(1));
+    for (let event = 0; event < 10; event++) {
+      if (event === 5) push.ask(by(1));
+      push.event(traceHash(9), account(1));
+      vi.advanceTimersByTime(200);
+    }
+    expect(push.refreshed).toHaveLength(2);
+  });
+
+  test('ends the freshness of a key at most every 100 ms', () => {
+    push.watch(by(1));
+    for (let ms = 0; ms < 1000; ms++) {
+      push.ask(by(1));
+      push.event(traceHash(9), account(1));
+      vi.advanceTimersByTime(1);
+    }
+    expect(push.refreshed).toHaveLength(10);
+  });
+
+  test('is one of at most 50 a second, of all keys together', () => {
+    const keys = Array.from({ length: 80 }, (_, n) => `${by(1)}&supported_action_types=v1&_=${n}`);
+    push.watch(...keys);
+    vi.advanceTimersByTime(1000 - (Date.now() % 1000));
+    push.event(traceHash(9), account(1));
+    vi.advanceTimersByTime(900);
+    expect(push.refreshed).toHaveLength(50);
+    vi.advanceTimersByTime(100);
+    push.event(traceHash(9), account(1));
+    vi.advanceTimersByTime(900);
+    expect(new Set(push.refreshed).size).toBe(80);
+  });
+
+  test('is none of a key that was asked for once', () => {
+    push.watch(by(1));
+    push.ask(`${by(1)}&supported_action_types=v1`);
+    push.event(traceHash(9), account(1));
+    vi.advanceTimersByTime(1000);
+    expect(push.refreshed).toEqual([by(1)]);
+  });
+});
+
+describe('a missed event', () => {
+  beforeEach(() => {
+    push.watch(by(1));
+    push.answer(by(1));
+    vi.advanceTimersByTime(200);
+  });
+
+  test('is a trace in the next answer, without an event within 500 ms', () => {
+    push.answer(by(1), ONE);
+    vi.advanceTimersByTime(499);
+    expect(push.reported).not.toContain('stream-missed-event');
+    vi.advanceTimersByTime(1);
+    push.answer(by(1), ONE);
+    vi.advanceTimersByTime(500);
+    expect(push.reported.filter((name) => name === 'stream-missed-event')).toHaveLength(1);
+  });
+
+  test.each(['before', 'after'])('is none where the event comes %s the answer', (order) => {
+    if (order === 'before') push.event(traceHash(1), account(1));
+    vi.advanceTimersByTime(20);
+    push.answer(by(1), ONE);
+    vi.advanceTimersByTime(20);
+    if (order === 'after') push.event(traceHash(1), account(1));
+    vi.advanceTimersByTime(1000);
+    expect(push.reported).not.toContain('stream-missed-event');
+  });
+});

@@ -1,0 +1,134 @@
+import { vi } from 'vitest';
+import type { Entry } from '../../../src/cache/entry.ts';
+import type { Purges } from '../../../src/cache/tiered-cache.ts';
+import { loadSettings } from '../../../src/config/load.ts';
+import { EventHub } from '../../../src/event-hub.ts';
+import { freshnessOf } from '../../../src/instants.ts';
+import { openPush } from '../../../src/open-push.ts';
+import type { StreamEvent } from '../../../src/push/events.ts';
+import { findOperation } from '../../../src/ton/operations.ts';
+import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
+import type { Watchable } from '../../../src/ton/watchable.ts';
+import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
+import { FakeServer, type Operation } from './fake-server.ts';
+
+/** The account of a number. */
+export function account(n: number): string {
+  return `0:${n.toString(16).toUpperCase().padStart(64, '0')}`;
+}
+
+/** The normalized hash of a number. */
+export function traceHash(n: number): string {
+  return Buffer.alloc(32, n).toString('base64');
+}
+
+/** The key that asks for the account of a number: its query. */
+export const by = (n: number) => `account=${account(n)}`;
+
+/** An answer that lists one trace, of accounts 1 and 2. */
+export const ONE: Watchable = { accounts: [account(1), account(2)], traces: [traceHash(1)] };
+const NOTHING: Watchable = { accounts: [], traces: [] };
+
+function callFor(query: string): Call {
+  const operation = findOperation('/api/v3/pendingTraces');
+  if (operation === undefined) throw new Error('it is one of them');
+  return parseCall(operation, query, {});
+}
+
+/** All of `src/push/` as it ships, before a scripted server, with time that only the test lets pass. */
+export class PushUnderTest implements Disposable {
+  readonly server = new FakeServer();
+  readonly reported: StreamEvent['name'][] = [];
+  /** Keys that were refreshed, in their order. */
+  readonly refreshed: string[] = [];
+  readonly #push;
+  readonly #bans: Purges;
+
+  constructor(maxAddresses = 1000) {
+    vi.useFakeTimers({ now: 1_800_000_000_000 });
+    const { settings } = loadSettings({ UPSTREAM_URL: 'http://indexer', STREAM_URL: 'ws://indexer:8085' });
+    const events = new EventHub();
+    events.stream.subscribe(({ name }) => void this.reported.push(name));
+    const { open } = this.server;
+    const push = openPush(
+      { events, now: Date.now, monotonic: Date.now, random: () => 0, open },
+      { ...settings, stream: { ...settings.stream, maxAddresses } },
+    );
+    if (push === undefined) throw new Error('STREAM_URL is set');
+    this.#push = push;
+    this.#bans = push.applyTo(NOTHING_PURGED);
+    push.refreshBy(async (_, key) => void this.refreshed.push(key));
+    this.server.answersPings = true;
+    push.start();
+    this.server.socket.accept();
+  }
+
+  get subscriptions(): readonly Operation[] {
+    return this.server.socket.subscriptions;
+  }
+
+  /** What the newest message subscribes to. */
+  get subscribed(): readonly string[] {
+    const { addresses = [], trace_external_hash_norms: hashes = [] } = this.subscriptions.at(-1) ?? {};
+    return [...addresses, ...hashes];
+  }
+
+  get watches(): number {
+    return this.#push.gauges.watches();
+  }
+
+  /** A client asks for these keys. */
+  ask(...keys: readonly string[]): void {
+    for (const key of keys) this.#push.onAsked(callFor(key), key);
+  }
+
+  /** Clients poll these keys, and the server acknowledges what is subscribed to then. */
+  watch(...keys: readonly string[]): void {
+    this.ask(...keys, ...keys);
+    this.subscribe();
+  }
+
+  /** Lets what is to be subscribed to be sent, and acknowledged. */
+  subscribe(): void {
+    const before = this.subscriptions.length;
+    vi.advanceTimersByTime(50);
+    if (this.subscriptions.length > before) this.server.socket.acknowledge();
+    vi.advanceTimersByTime(1);
+  }
+
+  /** The indexer answers a request that was made so long ago: what memory keeps of it. */
+  answer(key: string, listed = NOTHING, { tookMs = 0, lifetime = 250 } = {}): Entry {
+    const now = Date.now();
+    const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime, memoryTtl: lifetime };
+    const entry = anEntry({ key, ...times, staleWhileRevalidate: 0, staleIfError: 2000 });
+    return this.#push.effects.answered(entry, listed) ?? entry;
+  }
+
+  /** What an entry is good for now, events applied. */
+  freshness(entry: Entry): string {
+    const left = this.#bans.applyBans(entry);
+    return left === undefined ? 'gone' : freshnessOf(left, Date.now());
+  }
+
+  /** For how long from now an entry is fresh if nothing happens. */
+  freshMs(entry: Entry): number {
+    const left = this.#bans.applyBans(entry);
+    return left === undefined ? 0 : Math.max(0, left.freshUntil - Date.now());
+  }
+
+  /** An event of a trace, and of accounts. */
+  event(trace: string, ...accounts: readonly string[]): void {
+    const transactions = accounts.map((name) => ({ account: name }));
+    const event = { type: 'transactions', finality: 'pending', trace_external_hash_norm: trace, transactions };
+    this.server.socket.say(event);
+  }
+
+  onClockJump(): void {
+    this.#push.onClockJump();
+  }
+
+  [Symbol.dispose](): void {
+    this.#push.close();
+    vi.useRealTimers();
+  }
+}

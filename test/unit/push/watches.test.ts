@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { account, by, ONE, PushUnderTest, traceHash } from './push-under-test.ts';
+
+let push: PushUnderTest;
+
+beforeEach(() => {
+  push = new PushUnderTest();
+});
+
+afterEach(() => push[Symbol.dispose]());
+
+const EMPTY = { types: ['transactions', 'actions'], trace_external_hash_norms: [], min_finality: 'pending' };
+
+describe('a key is watched', () => {
+  test('that was asked for twice within 2 s', () => {
+    push.ask(by(1));
+    vi.advanceTimersByTime(1999);
+    push.ask(by(1));
+    expect(push.watches).toBe(1);
+  });
+
+  test('but not one that is asked for again after 2 s', () => {
+    for (let time = 0; time < 5; time++) {
+      push.ask(by(1));
+      vi.advanceTimersByTime(2001);
+    }
+    expect(push.watches).toBe(0);
+  });
+
+  test('until nobody asked for it for 10 s', () => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(9000);
+    push.ask(by(1));
+    vi.advanceTimersByTime(9900);
+    expect(push.watches).toBe(1);
+    vi.advanceTimersByTime(2000);
+    expect(push.watches).toBe(0);
+    expect(push.subscriptions.at(-1)).toMatchObject({ operation: 'unsubscribe', addresses: [account(1)] });
+  });
+
+  test('unless 10 000 are', () => {
+    const keys = Array.from({ length: 10_001 }, (_, n) => `ext_msg_hash=${n.toString(16).padStart(64, '0')}`);
+    push.ask(...keys, ...keys);
+    expect(push.watches).toBe(10_000);
+  });
+});
+
+describe('a subscription', () => {
+  test('holds the accounts of requests, and what their answers list', () => {
+    push.watch(by(1));
+    push.answer(by(1), ONE);
+    push.subscribe();
+    expect(push.subscriptions).toEqual([
+      { operation: 'subscribe', id: '1', ...EMPTY, addresses: [account(1)] },
+      {
+        ...{ operation: 'subscribe', id: '2', ...EMPTY, types: [...EMPTY.types, 'trace'] },
+        ...{ addresses: [account(1), account(2)], trace_external_hash_norms: [traceHash(1)] },
+      },
+    ]);
+    push.answer(by(1));
+    push.subscribe();
+    expect(push.subscribed).toEqual([account(1)]);
+  });
+
+  test('is one message for all changes of 50 ms, and none where nothing changed', () => {
+    for (let n = 0; n < 20; n++) {
+      push.ask(by(n), by(n));
+      vi.advanceTimersByTime(2);
+    }
+    push.subscribe();
+    expect(push.subscribed).toHaveLength(20);
+    for (let time = 0; time < 10; time++) {
+      push.ask(by(1));
+      push.answer(by(1));
+      vi.advanceTimersByTime(500);
+    }
+    expect(push.subscriptions).toHaveLength(1);
+  });
+
+  test('is gathered for 1 ms for each name: messages are 80 KB a second at most', () => {
+    push[Symbol.dispose]();
+    push = new PushUnderTest(10_000);
+    const many = Array.from({ length: 1000 }, (_, n) => by(n));
+    push.watch(...many);
+    const before = push.subscriptions.length;
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      push.ask(...(ms % 5000 === 0 ? many : []), by(2000 + ms), by(2000 + ms));
+      vi.advanceTimersByTime(10);
+      push.server.socket.acknowledge();
+    }
+    const sent = push.subscriptions.slice(before).map((message) => JSON.stringify(message).length);
+    expect(sent.length).toBeGreaterThan(5);
+    expect(sent.reduce((sum, length) => sum + length, 0) / 10).toBeLessThan(80_000);
+  });
+
+  test('waits for the answer to the one before', () => {
+    push.ask(by(1), by(1));
+    vi.advanceTimersByTime(50);
+    push.ask(by(2), by(2));
+    vi.advanceTimersByTime(5000);
+    expect(push.subscribed).toEqual([account(1)]);
+    push.server.socket.acknowledge();
+    vi.advanceTimersByTime(50);
+    expect(push.subscribed).toEqual([account(1), account(2)]);
+  });
+
+  test('that leaves a name out ends its acknowledgement at once', () => {
+    push.watch(by(1));
+    vi.advanceTimersByTime(5000);
+    push.watch(by(2));
+    vi.advanceTimersByTime(6500);
+    push.ask(by(1), by(1));
+    expect(push.subscribed).toEqual([account(2)]);
+    vi.advanceTimersByTime(1);
+    expect(push.freshMs(push.answer(by(1)))).toBe(250);
+    expect(push.freshMs(push.answer(by(2)))).toBe(2000);
+  });
+
+  test('that is refused is reported, keeps the one before, and is tried again after 10 s', () => {
+    push.watch(by(1));
+    push.ask(by(2), by(2));
+    vi.advanceTimersByTime(50);
+    push.server.socket.refuse('invalid event type: actions');
+    expect(push.reported.at(-1)).toBe('stream-refused');
+    expect([1, 2].map((n) => push.freshMs(push.answer(by(n))))).toEqual([2000, 250]);
+    for (let second = 0; second < 9; second++) {
+      push.ask(by(1), by(2), by(3), by(3));
+      vi.advanceTimersByTime(1000);
+    }
+    expect(push.subscriptions).toHaveLength(2);
+    vi.advanceTimersByTime(1000);
+    expect(push.subscribed).toEqual([1, 2, 3].map(account));
+  });
+
+  test('holds at most the addresses that are allowed: polled keys do not take turns', () => {
+    push[Symbol.dispose]();
+    push = new PushUnderTest(2);
+    push.watch(by(1));
+    push.answer(by(1), ONE);
+    push.watch(by(2), by(3));
+    expect(push.subscribed).toEqual([account(1), account(2), traceHash(1)]);
+  });
+
+  test('of all that is polled follows a new connection', () => {
+    push.watch(by(1), by(2));
+    push.server.socket.handlers.onClose('reset');
+    vi.advanceTimersByTime(250);
+    push.server.socket.accept();
+    push.subscribe();
+    expect(push.subscribed).toEqual([account(1), account(2)]);
+    expect(push.freshMs(push.answer(by(2)))).toBe(2000);
+  });
+});
