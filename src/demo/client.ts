@@ -52,7 +52,7 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
 }
 
 /** The headers that belong to a call. */
-export function headersOf(call: ClientCall): Record<string, string> {
+function headersOf(call: ClientCall): Record<string, string> {
   const version = call.about === 'account' ? call.actionsVersion : undefined;
   return version === undefined ? {} : { 'X-Actions-Version': version };
 }

@@ -61,7 +61,7 @@ export async function findFreePort(from: number, but: readonly number[] = []): P
 }
 
 /** Whether an error says that somebody else listens on the port. */
-export function isPortTaken(error: unknown): boolean {
+function isPortTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 

@@ -73,6 +73,6 @@ function secondsUntil(retryAfter: string | undefined, now: number): number | und
 }
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */
-export function headerText(value: string | undefined): string | undefined {
+function headerText(value: string | undefined): string | undefined {
   return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? value : undefined;
 }

@@ -21,8 +21,8 @@ const OPERATIONS: readonly IndexerOperation[] = [
 
 const BY_PATH = new Map(OPERATIONS.map((operation) => [`/api/v3/${operation}`.toLowerCase(), operation]));
 
-/** Which operation a raw request target (path and query) names: in any case, and with or without a slash at its end. */
+/** Which operation a raw request target (path and query) names: in any case, with up to two slashes at its end. */
 export function operationOf(target: string): IndexerOperation {
   const [path = ''] = target.split('?');
-  return BY_PATH.get(path.toLowerCase().replace(/\/$/, '')) ?? 'other';
+  return BY_PATH.get(path.toLowerCase().replace(/\/{1,2}$/, '')) ?? 'other';
 }

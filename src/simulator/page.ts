@@ -23,7 +23,7 @@ export function askedPage(question: Question): Page {
 /** `sort`, where the dialect reads it: undefined leaves the rows in no order. Throws a {@link Refusal}. */
 export function askedSort(question: Question): 'asc' | 'desc' | undefined {
   const word = question.scalar('sort')?.toLowerCase();
-  if (!question.traits.sorts || word === undefined || word === '') return undefined;
+  if (!question.traits.sorts || word === undefined) return undefined;
   if (word === 'asc' || word === 'a') return 'asc';
   if (word === 'desc' || word === 'd') return 'desc';
   // The error itself is a 422, but the indexer turns every error of building the statement into a 500.

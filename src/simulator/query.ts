@@ -1,3 +1,5 @@
+import { Refusal } from './refusal.ts';
+
 interface Parameter {
   readonly name: string;
   readonly value: string;
@@ -29,17 +31,20 @@ export class Query {
     return this.#parameters.findLast((parameter) => parameter.name === name)?.value;
   }
 
-  /** All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads. */
+  /**
+   * All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads. Of
+   * several cases of a name the indexer takes one at random, and this one the last. Throws a {@link Refusal}, 422.
+   */
   values(name: string): readonly string[] {
-    return this.#parameters.flatMap((parameter) => (fieldOf(parameter.name) === name ? [parameter.value] : []));
+    const fields = this.#parameters.map((parameter) => fieldOf(parameter.name));
+    const chosen = fields.findLast((field) => field.toLowerCase() === name);
+    return this.#parameters.flatMap(({ value }, at) => (fields[at] === chosen ? [value] : []));
   }
 }
 
 function fieldOf(name: string): string {
-  return name
-    .replaceAll(/\[(?!\])/g, '.')
-    .replaceAll(/[[\]]/g, '')
-    .toLowerCase();
+  if (/\[[^\]]*$/.test(name)) throw new Refusal(422, 'unmatched brackets');
+  return name.replaceAll(/\[(?!\])/g, '.').replaceAll(/[[\]]/g, '');
 }
 
 /** As fasthttp: a plus is a space, and a percent sign that no two hex digits follow stays one. */

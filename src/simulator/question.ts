@@ -135,14 +135,14 @@ export class Question {
   /** The account of a parameter in its canonical form: of several the last counts. Throws a {@link Refusal}, 422. */
   address(name: string): string | undefined {
     const text = this.scalar(name);
-    return text === undefined ? undefined : (readAddress(text) ?? notConvertible(`"${name}"`));
+    return text === undefined ? undefined : (readAddress(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
   /** All accounts of a parameter in their canonical form. Throws a {@link Refusal}, 422. */
   addresses(name: string): readonly string[] {
     return this.query
       .values(name)
-      .map((value, place) => readAddress(value) ?? notConvertible(`index ${place} of "${name}"`));
+      .map((value, place) => readAddress(value, this.dialect) ?? notConvertible(`index ${place} of "${name}"`));
   }
 
   #hashOrEmpty(text: string): string | undefined {

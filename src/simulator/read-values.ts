@@ -17,12 +17,16 @@ function readHashOf12(text: string): string | undefined {
   return isBase64 ? Buffer.from(text, 'base64').toString('base64') : undefined;
 }
 
-/** Reads an account address and gives its canonical form; undefined refuses it. A workchain may have a sign and zeros. */
-export function readAddress(text: string): string | undefined {
-  const raw = /^([+-]?\d{1,10}):([0-9a-fA-F]{64})$/.exec(text);
+/**
+ * Reads an account address and gives its canonical form; undefined refuses it. A workchain may have a sign and zeros, and
+ * a tag byte any value. 1.3 also takes spaces around the raw form, and two words for no account.
+ */
+export function readAddress(text: string, dialect: Dialect): string | undefined {
+  if (dialect === '1.3' && (text === 'null' || text === 'addr_none')) return text;
+  const raw = /^([+-]?\d{1,10}):([0-9a-fA-F]{64})$/.exec(dialect === '1.3' ? text.trim() : text);
   const workchain = readInt32(raw?.[1] ?? '');
   if (raw !== null) return workchain === undefined ? undefined : `${workchain}:${raw[2]?.toUpperCase()}`;
-  const account = decodeAddress(text);
+  const account = decodeAddress(text, dialect !== 'spec');
   return account === undefined ? undefined : addressSpellings(account).raw;
 }
 

@@ -91,6 +91,11 @@ export function addressSpellings(account: AccountId): AddressSpellings {
   };
 }
 
+/** Writes an account in 48 characters with a tag byte that the standard does not know. */
+export function withUnknownTag(account: AccountId): string {
+  return toBase64url(friendlyBytes(0x22, account).toString('base64'));
+}
+
 /** Writes a hash of 32 bytes in every form that clients send. */
 export function hashSpellings(hash: Buffer): HashSpellings {
   const base64 = hash.toString('base64');
@@ -106,8 +111,11 @@ export function hashSpellings(hash: Buffer): HashSpellings {
   };
 }
 
-/** Reads any form of `addressSpellings`; undefined when the text is none of them or its checksum is wrong. */
-export function decodeAddress(text: string): AccountId | undefined {
+/**
+ * Reads any form of `addressSpellings`; undefined when the text is none of them or its checksum is wrong. With `anyTag`,
+ * also 48 characters whose tag byte has no meaning.
+ */
+export function decodeAddress(text: string, anyTag = false): AccountId | undefined {
   const raw = /^(-?\d{1,3}):([0-9a-f]{64})$/i.exec(text);
   if (raw !== null) {
     const workchain = Number(raw[1]);
@@ -116,7 +124,7 @@ export function decodeAddress(text: string): AccountId | undefined {
   if (!/^(?:[\w-]{48}|[A-Za-z0-9+/]{48})$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');
   const kind = bytes.readUInt8(0) & ~TESTNET_ONLY;
-  if (kind !== BOUNCEABLE && kind !== NON_BOUNCEABLE) return undefined;
+  if (!anyTag && kind !== BOUNCEABLE && kind !== NON_BOUNCEABLE) return undefined;
   if (crc16Xmodem(bytes.subarray(0, 34)) !== bytes.readUInt16BE(34)) return undefined;
   return { workchain: bytes.readInt8(1), hash: bytes.subarray(2, 34) };
 }

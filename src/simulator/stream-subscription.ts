@@ -104,7 +104,7 @@ export class StreamSubscription {
 
   #addressesOf(message: Readonly<Record<string, unknown>>): Set<string> {
     const read = (text: string) => {
-      const address = readAddress(text);
+      const address = readAddress(text, 'spec');
       if (address === undefined) throw new Error(`invalid address: ${text}`);
       return address;
     };

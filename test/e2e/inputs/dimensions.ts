@@ -36,6 +36,7 @@ export const NO_HASHES = [
   '%zz',
   '%ff%fe',
   'A'.repeat(42),
+  `${'A'.repeat(42)}%3D%3D`,
   'A'.repeat(44),
   'A'.repeat(45),
   'ab'.repeat(31),
@@ -68,6 +69,10 @@ export const NO_ACCOUNTS = [
   `2147483648:${HEX}`,
   'A'.repeat(48),
   '{account.bounceableUrl}A',
+  '{account.unknownTag}',
+  '%20{account.raw}%20',
+  'null',
+  'addr_none',
 ] as const;
 
 export const DIRECTIONS = ['in', 'out', 'both', '--', '', 'IN', 'Out', 'all', 'in,out', '%20in', 'in%00'] as const;
@@ -131,6 +136,7 @@ export const NOISE = [
   'x=%ff',
   '%zz=1',
   'x[y][z]=1',
+  'x[=1',
   'x=a+b',
   '',
   '&',

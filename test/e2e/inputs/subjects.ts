@@ -1,4 +1,4 @@
-import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
+import { addressSpellings, hashSpellings, withUnknownTag } from '../../../src/simulator/spellings.ts';
 import type { Trace } from '../../../src/simulator/trace.ts';
 import type { World } from '../world.ts';
 
@@ -24,6 +24,7 @@ export class Subjects {
       ...named('message', hashSpellings(Buffer.from(large.externalHash, 'base64'))),
       ...named('second', hashSpellings(Buffer.from(other.externalHash, 'base64'))),
       ...named('account', addressSpellings(senderOf(large))),
+      ['account.unknownTag', withUnknownTag(senderOf(large))],
       ...named('stranger', addressSpellings(senderOf(other))),
       ['seqno', String(seqno)],
       ['earlier', String(seqno - 1)],

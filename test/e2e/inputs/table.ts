@@ -86,6 +86,8 @@ export function inputTable(): Row[] {
     ...HEADERS.flatMap(([question, header, parameter, values]) => headersOf(question, header, parameter, values)),
     ...QUESTIONS.flatMap((question) => [...surroundings(question), ...timeouts(question)]),
     ...unread(),
+    row(`${ADJACENT}hash[][]={hash.base64}`),
+    row(`${BLOCK_SET}&sort=&sort=`),
   ];
   return [...new Map(rows.map((one) => [one.name, one])).values()];
 }
@@ -163,7 +165,13 @@ function headersOf(question: string, header: string, parameter: string, values: 
 /** Noise around a question, and ways to write its path. */
 function surroundings(question: string): Row[] {
   const [operation = '', query = ''] = question.split('?');
-  const paths = [operation.toLowerCase(), operation.toUpperCase(), `${operation}/`, `${operation.slice(0, -1)}`];
+  const paths = [
+    operation.toLowerCase(),
+    operation.toUpperCase(),
+    `${operation}/`,
+    `${operation}//`,
+    `${operation.slice(0, -1)}`,
+  ];
   return [
     row(question),
     row(question, {}, 'HEAD'),
