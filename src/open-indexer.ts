@@ -16,9 +16,6 @@ import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 import { IndexerHead } from './upstream/indexer-head.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
-/** How often the process samples its own memory, in milliseconds. */
-const GUARD_EVERY_MS = 500;
-
 /** The signal of a request that does not wait. */
 const NEVER = new AbortController().signal;
 
@@ -58,11 +55,10 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
   const { upstream, admission, passThrough } = settings;
   const client = openClient(now, settings);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard({
-    maxMemory: admission.maxMemory,
-    sampleEveryMs: GUARD_EVERY_MS,
-    onFull: dependencies.makeRoom,
-  });
+  const processGuard = new ProcessGuard(
+    { now: monotonic, makeRoom: dependencies.makeRoom },
+    { maxMemory: admission.maxMemory },
+  );
   const pause = new Pause(
     {
       now: monotonic,
@@ -134,7 +130,6 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     isMemoryFull: () => processGuard.isFull,
     pauseMs: () => pause.retryAfterMs,
     close: async () => {
-      processGuard.close();
       await client.close();
       await answerBodies.close();
     },

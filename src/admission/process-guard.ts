@@ -1,60 +1,92 @@
 import os from 'node:os';
-import { getHeapStatistics } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** What this process uses, each from 0 to 1. */
 export interface ProcessLoad {
-  /** The used part of V8's heap limit. */
+  /** The used part of what V8's old generation can take. */
   readonly heap: number;
   /** The resident part of the container's memory limit; 0 without a limit. */
   readonly memory: number;
 }
 
+/** A sample counts for so long, in milliseconds; taking one needs 20 microseconds. */
+const SAMPLE_MS = 10;
+
+/** While the process is full, room is made this often, in milliseconds. */
+const ROOM_EVERY_MS = 500;
+
+/** And garbage is collected this often, in milliseconds: each time takes up to 0.3 s. */
+const COLLECT_EVERY_MS = 5000;
+
+export interface ProcessGuardDependencies {
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Called while the process is full, to evict what is not needed. */
+  readonly makeRoom: () => void;
+  /** Reads the load; only tests pass it. */
+  readonly sample?: () => ProcessLoad;
+  /** Collects garbage; only tests pass it. */
+  readonly collect?: () => void;
+}
+
 export interface ProcessGuardOptions {
   /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
-  readonly sampleEveryMs: number;
-  /** Called with each sample by which the process is full. */
-  readonly onFull?: () => void;
 }
 
 /**
- * Watches the memory of this process. While it is nearly used up, misses are refused; hits and `/healthz` are still
- * answered.
+ * Watches the memory of this process. While it is nearly used up, misses are refused and connections are not read ahead;
+ * hits and `/healthz` are still answered. Memory is sampled when it is asked about, and not by a timer: hundreds of
+ * connections can be read before the next timer runs. A full process collects its garbage: hits alone do not make V8 do
+ * so, and the garbage would count as used for ever.
  */
 export class ProcessGuard {
+  readonly #dependencies: ProcessGuardDependencies;
   readonly #options: ProcessGuardOptions;
   readonly #sample: () => ProcessLoad;
-  readonly #timer: NodeJS.Timeout;
-  #load: ProcessLoad = { heap: 0, memory: 0 };
+  readonly #collect: () => void;
+  #sampledAt = Number.NEGATIVE_INFINITY;
+  #roomMadeAt = Number.NEGATIVE_INFINITY;
+  #collectedAt = Number.NEGATIVE_INFINITY;
+  #isFull = false;
 
-  /** `sample` reads the load; only tests pass it. */
-  constructor(options: ProcessGuardOptions, sample: () => ProcessLoad = sampler()) {
+  constructor(dependencies: ProcessGuardDependencies, options: ProcessGuardOptions) {
+    const { sample = sampler(), collect = collectGarbage } = dependencies;
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#sample = sample;
-    this.#timer = setInterval(() => this.update(), options.sampleEveryMs).unref();
+    this.#collect = collect;
   }
 
-  /** The last sample. */
-  get load(): ProcessLoad {
-    return this.#load;
-  }
-
-  /** Whether the heap or the container's memory was nearly used up at the last sample. */
+  /** Whether the heap or the container's memory is nearly used up. */
   get isFull(): boolean {
-    const { heap, memory } = this.#load;
-    const { maxMemory } = this.#options;
-    return heap > maxMemory || memory > maxMemory;
+    const now = this.#dependencies.now();
+    if (now - this.#sampledAt < SAMPLE_MS) return this.#isFull;
+    this.#sampledAt = now;
+    this.#isFull = this.#exceedsLimit();
+    if (this.#isFull && now - this.#roomMadeAt >= ROOM_EVERY_MS) this.#makeRoom(now);
+    return this.#isFull;
   }
 
-  /** Takes a sample now. */
-  update(): void {
-    this.#load = this.#sample();
-    if (this.isFull) this.#options.onFull?.();
+  #makeRoom(now: number): void {
+    this.#roomMadeAt = now;
+    this.#dependencies.makeRoom();
+    if (now - this.#collectedAt < COLLECT_EVERY_MS) return;
+    this.#collectedAt = now;
+    this.#collect();
+    this.#isFull = this.#exceedsLimit();
   }
 
-  close(): void {
-    clearInterval(this.#timer);
+  #exceedsLimit(): boolean {
+    const { heap, memory } = this.#sample();
+    return Math.max(heap, memory) > this.#options.maxMemory;
   }
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
 }
 
 /**
@@ -66,11 +98,29 @@ export function containerLimitBytes(constrainedBytes: number, machineBytes: numb
   return constrainedBytes > 0 && constrainedBytes < machineBytes ? constrainedBytes : undefined;
 }
 
+/**
+ * The part of V8's old generation that can be used. Above it V8 ends the process after four collections in a row that
+ * took most of the time (`CheckIneffectiveMarkCompact`).
+ */
+const USABLE = 0.8;
+
+/**
+ * The bytes of V8's old generation that can be used. `heap_size_limit` counts the young generation too: three semi-spaces,
+ * whose size is an option of Node, or 64 MiB each.
+ */
+function usableHeapBytes(): number {
+  const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
+  const semiSpaceMib = Number(/--max[-_]semi[-_]space[-_]size[= ](\d+)/.exec(options)?.[1] ?? 64);
+  return USABLE * (getHeapStatistics().heap_size_limit - 3 * semiSpaceMib * 1024 * 1024);
+}
+
 function sampler(): () => ProcessLoad {
   const limitBytes = containerLimitBytes(process.constrainedMemory(), os.totalmem());
+  const heapBytes = usableHeapBytes();
   return () => {
-    const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+    const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
+    const usedBytes = old.reduce((sum, { space_used_size: used }) => sum + used, 0);
     const memory = limitBytes === undefined ? 0 : process.memoryUsage.rss() / limitBytes;
-    return { heap: used / limit, memory };
+    return { heap: usedBytes / heapBytes, memory };
   };
 }

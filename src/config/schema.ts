@@ -91,7 +91,7 @@ const admission = z
       .prefault(0.9)
       .meta(
         about(
-          "Above this share of the container's memory limit (RSS), or of V8's heap limit, misses are refused; hits are still answered.",
+          "Above this share of the container's memory limit (RSS), or of what V8's old generation can use, misses are refused; hits are still answered.",
         ),
       ),
   })

@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
@@ -153,14 +154,17 @@ describe('while http.maxWaiting requests wait', () => {
 
 describe('a process that is nearly out of memory', () => {
   it('refuses followers too', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const limitBytes = 64 * 1024 ** 3;
+    vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
+    vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
     await world[Symbol.asyncDispose]();
-    world = await startFaultyWorld({ overrides: { admission: { maxMemory: 0 } } });
+    world = await startFaultyWorld({ overrides: { admission: { maxMemory: 0.9 } } });
     const gate = world.indexer.hold();
     const miss = unknownTransaction();
     const first = await world.proxy.sendIn(miss);
     await gate.arrived(1);
-    vi.advanceTimersByTime(1000);
+    vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(0.95 * limitBytes);
+    world.advance(10_000);
     expect(await world.ask(miss)).toMatchObject({ status: 503, cache: { detail: 'overloaded' } });
     expect(await world.proxy.metric('toncache_shed_total', { reason: 'memory' })).toBe(1);
     gate.release();

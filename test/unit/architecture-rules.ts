@@ -96,4 +96,5 @@ export const packagePlaces: Record<string, readonly string[]> = {
   ],
 };
 
-export const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts'];
+/** `process-guard` reads the options of Node itself, which are no settings. */
+export const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts', 'admission/process-guard.ts'];

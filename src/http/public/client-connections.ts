@@ -43,6 +43,7 @@ export interface ClientConnection {
 export class ClientConnections {
   readonly #open = new Map<Socket, ClientConnection>();
   readonly #maxUnanswered: number;
+  readonly #isMemoryFull: () => boolean;
   /** The sockets that are open when it is iterated. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
   #unanswered = 0;
@@ -50,11 +51,12 @@ export class ClientConnections {
   #blockedBytes = 0;
 
   /**
-   * `maxUnanswered`: while so many requests are unanswered in all, a connection is read no further once two of its own
-   * are.
+   * `maxUnanswered`: while so many requests are unanswered in all, or while memory is full, a connection is read no
+   * further once two of its own are.
    */
-  constructor(maxUnanswered: number) {
+  constructor(maxUnanswered: number, isMemoryFull: () => boolean) {
     this.#maxUnanswered = maxUnanswered;
+    this.#isMemoryFull = isMemoryFull;
   }
 
   /** Requests whose answers have not left the process. */
@@ -193,8 +195,8 @@ export class ClientConnections {
 
   /** Whether one more request of a connection may be read. */
   mayBeRead({ unanswered, blockedBytes }: ClientConnection): boolean {
-    const mayPipeline = this.#unanswered < this.#maxUnanswered && blockedBytes <= MOST_BLOCKED_BYTES_EACH;
-    return unanswered <= (mayPipeline ? MOST_PIPELINED : 1);
+    const isScarce = this.#unanswered >= this.#maxUnanswered || this.#isMemoryFull();
+    return unanswered <= (isScarce || blockedBytes > MOST_BLOCKED_BYTES_EACH ? 1 : MOST_PIPELINED);
   }
 
   #countBlocked(connection: ClientConnection, growth: number): void {

@@ -25,6 +25,8 @@ export interface PublicServerDependencies {
   readonly formOf: OperationAnswersDependencies['formOf'];
   readonly moveBody: HitsInBytesDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
+  /** Whether this process is nearly out of memory: then connections are not read ahead. */
+  readonly isMemoryFull: () => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with each request that is refused before its operation was looked at. */
@@ -99,7 +101,7 @@ export class PublicServer {
     const { waitMs, slowReaderMs } = options;
     const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
     this.#waits = waits;
-    const connections = new ClientConnections(options.maxWaiting);
+    const connections = new ClientConnections(options.maxWaiting, dependencies.isMemoryFull);
     this.#connections = connections;
     const { handle, formOf, discard } = dependencies;
     this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });

@@ -1,23 +1,17 @@
-import os from 'node:os';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { containerLimitBytes, ProcessGuard, type ProcessLoad } from '../../../src/admission/process-guard.ts';
-import { collectGarbage } from '../../support/collect-garbage.ts';
 
-const LIMITS = { maxMemory: 0.85, sampleEveryMs: 500 };
-
-describe('the guard, by injected samples', () => {
-  let load: ProcessLoad;
-  let guard: ProcessGuard;
+describe('the guard', () => {
+  let now = 0;
+  let load: ProcessLoad = { heap: 0, memory: 0 };
+  const collect = vi.fn(() => {});
+  const makeRoom = vi.fn(() => {});
+  const guardOf = () =>
+    new ProcessGuard({ now: () => now, sample: () => load, collect, makeRoom }, { maxMemory: 0.85 });
 
   beforeEach(() => {
-    vi.useFakeTimers();
-    load = { heap: 0.2, memory: 0 };
-    guard = new ProcessGuard(LIMITS, () => load);
-  });
-
-  afterEach(() => {
-    guard.close();
-    vi.useRealTimers();
+    now = 0;
+    collect.mockReset();
   });
 
   test.each([
@@ -28,59 +22,33 @@ describe('the guard, by injected samples', () => {
     ['is not full while nothing is known', { heap: Number.NaN, memory: Number.NaN }, false],
   ])('a process %s', (_, sampled, isFull) => {
     load = sampled;
-    guard.update();
-    expect([guard.isFull, guard.load]).toEqual([isFull, load]);
+    expect(guardOf().isFull).toBe(isFull);
   });
 
-  test('memory is sampled at the interval, and refusals end by themselves', () => {
+  test('takes one sample in 10 ms, and refusals end by themselves', () => {
+    load = { heap: 0, memory: 0 };
+    const guard = guardOf();
+    expect(guard.isFull).toBe(false);
     load = { heap: 1, memory: 0 };
-    vi.advanceTimersByTime(LIMITS.sampleEveryMs - 1);
+    now = 9;
     expect(guard.isFull).toBe(false);
-    vi.advanceTimersByTime(1);
+    now = 10;
     expect(guard.isFull).toBe(true);
-    load = { heap: 0.2, memory: 0 };
-    vi.advanceTimersByTime(LIMITS.sampleEveryMs);
+    load = { heap: 0, memory: 0 };
+    now = 20;
     expect(guard.isFull).toBe(false);
   });
 
-  test('memory is no longer sampled once the guard is closed', () => {
-    guard.close();
-    load = { heap: 1, memory: 1 };
-    vi.advanceTimersByTime(10 * LIMITS.sampleEveryMs);
-    expect([guard.isFull, vi.getTimerCount()]).toEqual([false, 0]);
-  });
-});
-
-describe('the memory of this process', () => {
-  test('the heap is a part of its limit, and grows with what the process keeps', () => {
-    const guard = new ProcessGuard(LIMITS);
-    collectGarbage();
-    guard.update();
-    const before = guard.load.heap;
-    const kept = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
-    guard.update();
-    const after = guard.load.heap;
-    guard.close();
-    expect(kept).toHaveLength(1_000_000);
-    expect(before).toBeGreaterThan(0);
-    expect(after).toBeLessThan(1);
-    expect(after).toBeGreaterThan(before);
-  });
-
-  test('bodies, which are outside the heap, count against the limit of the container', () => {
-    const limitBytes = 64 * 1024 ** 3;
-    vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
-    vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
-    const guard = new ProcessGuard(LIMITS);
-    guard.update();
-    const before = guard.load;
-    const body = Buffer.alloc(128 * 1024 ** 2, 1);
-    guard.update();
-    const after = guard.load;
-    guard.close();
-    expect(body).toHaveLength(128 * 1024 ** 2);
-    expect((after.memory - before.memory) * limitBytes).toBeGreaterThan(100 * 1024 ** 2);
-    expect(after.memory).toBeLessThan(1);
+  test('evicts each 0.5 s and collects garbage each 5 s while full, and is not full if that was enough', () => {
+    load = { heap: 1, memory: 0 };
+    const guard = guardOf();
+    for (now = 0; now < 10_000; now += 10) expect(guard.isFull).toBe(true);
+    expect(collect).toHaveBeenCalledTimes(2);
+    expect(makeRoom).toHaveBeenCalledTimes(20);
+    collect.mockImplementation(() => {
+      load = { heap: 0, memory: 0 };
+    });
+    expect(guard.isFull).toBe(false);
   });
 });
 

@@ -6,7 +6,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 function openThree() {
-  const connections = new ClientConnections(1000);
+  const connections = new ClientConnections(1000, () => false);
   const open = () => {
     const socket = new MemorySocket();
     socket.on('error', () => {});
