@@ -2,7 +2,6 @@ import { Admission, type AdmissionDependencies } from './admission/admission.ts'
 import { Backlog } from './admission/backlog.ts';
 import { Breaker, type BreakerOptions } from './admission/breaker.ts';
 import type { Guard } from './admission/guard.ts';
-import { PathBreakers } from './admission/path-breakers.ts';
 import { Pause } from './admission/pause.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
 import { RateLimit } from './admission/rate-limit.ts';
@@ -50,7 +49,7 @@ export interface OpenIndexerDependencies {
 
 /** Builds the client and its admissions; nothing connects before the first request. */
 export function openIndexer(dependencies: OpenIndexerDependencies, settings: Settings): OpenIndexer {
-  const { now, monotonic, random, events } = dependencies;
+  const { now, monotonic, events } = dependencies;
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(now, settings);
@@ -68,14 +67,6 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     { defaultMs: upstream.pause, longestMs: upstream.longestPause },
   );
   const breakers = openBreakers(dependencies, breakerOptions(settings));
-  const pathBreakers = new PathBreakers(
-    {
-      now: monotonic,
-      random,
-      onTransition: ({ state }) => report({ name: 'breaker', operation: 'passThrough', state }),
-    },
-    breakerOptions(settings),
-  );
   const rate = openRateLimit(dependencies, settings);
   const head = new IndexerHead({
     upstream: client,
@@ -120,10 +111,9 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
       pause,
       ...(breakers.get(operation) ?? []),
     ]),
-    passThroughAdmission: openAdmission(passThrough.maxConcurrency, {}, ({ key, withClientKey }) => [
-      ...(withClientKey === true ? [] : [pause]),
-      pathBreakers.of(key),
-    ]),
+    passThroughAdmission: openAdmission(passThrough.maxConcurrency, {}, ({ withClientKey }) =>
+      withClientKey === true ? [] : [pause],
+    ),
     client,
     head,
     answerBodies,
@@ -177,7 +167,11 @@ function openBreakers(
       {
         now: monotonic,
         random,
-        onTransition: ({ state }) => events.proxy.report({ name: 'breaker', operation, state }),
+        onTransition: ({ state }) => {
+          events.proxy.report({ name: 'breaker', operation, state });
+          // The indexer is back, probably for all.
+          if (state === 'closed') for (const [other] of all.values()) other.tryNow();
+        },
         onUnreachable,
       },
       options,

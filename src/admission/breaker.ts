@@ -1,13 +1,10 @@
 import { Circuit } from './circuit.ts';
 import { type Guard, type Pass, passOf } from './guard.ts';
-import { KeySamples } from './key-samples.ts';
+import { KeyOutcomes } from './key-outcomes.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Jitter only shortens the open duration, by at most this part, so that `longestOpenMs` stays the maximum. */
-const JITTER = 0.2;
-
-/** The most keys that are counted: enough to decide by. */
-const MOST_SAMPLES = 1000;
+const JITTER = 0.5;
 
 export interface BreakerDependencies {
   /** Monotonic milliseconds. */
@@ -35,15 +32,12 @@ export interface BreakerOptions {
 /** The breaker opened, or stays open because a trial failed, for `openMs`; or it closed. */
 export type BreakerTransition = { readonly state: 'open'; readonly openMs: number } | { readonly state: 'closed' };
 
-/**
- * The circuit breaker of one operation, or of one path that is passed through. It counts the last outcome of each key,
- * so that one broken key counts once however often it is asked for.
- */
+/** The circuit breaker of one operation. */
 export class Breaker implements Guard {
   readonly reason = 'breaker-open';
   readonly #dependencies: BreakerDependencies;
   readonly #options: BreakerOptions;
-  readonly #samples: KeySamples;
+  readonly #outcomes: KeyOutcomes;
   readonly #circuit: Circuit;
   #openMs = 0;
 
@@ -52,7 +46,7 @@ export class Breaker implements Guard {
     const { windowMs } = options;
     this.#dependencies = dependencies;
     this.#options = options;
-    this.#samples = new KeySamples({ now }, { windowMs, mostSamples: MOST_SAMPLES });
+    this.#outcomes = new KeyOutcomes({ now }, { windowMs });
     this.#circuit = new Circuit(now);
   }
 
@@ -66,7 +60,7 @@ export class Breaker implements Guard {
 
   admit(key: string): Pass | undefined {
     // A key that failed within the window is not used as a trial: one broken key must not keep the breaker open.
-    if (!this.#circuit.isClosed && this.#samples.hasFailed(key)) return undefined;
+    if (!this.#circuit.isClosed && this.#outcomes.hasFailed(key)) return undefined;
     const admitted = this.#circuit.admit();
     if (admitted === 'open') return undefined;
     return passOf((outcome) => {
@@ -84,24 +78,29 @@ export class Breaker implements Guard {
     const failed = isFailure(outcome);
     if (!this.#circuit.isClosed || !(failed || outcome === 'answered')) return;
     const { minimumThroughput, failureRate } = this.#options;
-    const samples = this.#samples;
-    samples.add(key, failed);
-    if (!failed || samples.count < minimumThroughput || samples.failures < failureRate * samples.count) return;
-    samples.clear();
+    this.#outcomes.add(key, failed);
+    const { keys, failures } = this.#outcomes.counts;
+    if (!failed || keys < minimumThroughput || failures < failureRate * keys) return;
+    this.#outcomes.clear();
     this.#openMs = this.#options.openMs;
     this.#open();
+  }
+
+  /** Lets a trial go at once if the breaker is open: another operation was just answered. */
+  tryNow(): void {
+    this.#circuit.halfOpen();
   }
 
   #endTrial(key: string, outcome: Outcome): void {
     this.#circuit.forgetTrial();
     if (outcome === 'unsent' || outcome === 'abandoned') return;
     if (isFailure(outcome)) {
-      this.#samples.add(key, true);
+      this.#outcomes.add(key, true);
       this.#openMs = Math.min(this.#openMs * 2, this.#options.longestOpenMs);
       this.#open();
     } else {
       // Any answer closes the breaker, even a 404 or a 429: the indexer is reachable and answers.
-      this.#samples.clear();
+      this.#outcomes.clear();
       this.#circuit.close();
       this.#dependencies.onTransition({ state: 'closed' });
     }

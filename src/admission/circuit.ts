@@ -51,6 +51,11 @@ export class Circuit {
     this.#isClosed = false;
   }
 
+  /** Ends the time in which no trial may be sent. */
+  halfOpen(): void {
+    this.#openUntil = 0;
+  }
+
   close(): void {
     this.#isClosed = true;
     this.forgetTrial();

@@ -112,7 +112,7 @@ const breaker = z
       .prefault('2s')
       .meta(about('How long the circuit breaker stays open before one trial.')),
     longestOpenDuration: duration('10ms', '1h')
-      .prefault('30s')
+      .prefault('5s')
       .meta(about('Each failed trial doubles the open duration up to this.')),
   })
   .prefault({});

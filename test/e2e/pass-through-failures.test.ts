@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
-import { newestBlock } from './questions.ts';
 import { INFO, JSON_BODY, MESSAGE } from './raw-requests.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
@@ -84,19 +83,6 @@ describe('an indexer that fails passed-through requests', () => {
       expect(arrived()).toHaveLength(1);
     },
   );
-});
-
-describe('a path that fails', () => {
-  it('is refused by its circuit breaker with any query, and no other path is', async () => {
-    await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
-    world.indexer.faults.inject(failed(500), { operation: 'masterchainInfo' });
-    const ask = (time: number) => world.ask(`${INFO}?time=${time}`);
-    for (let time = 0; time < 20; time++) expect((await ask(time)).status).toBe(500);
-    for (let time = 20; time < 30; time++) expect((await ask(time)).status).toBe(503);
-    expect((await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status).toBe(200);
-    expect((await world.ask(newestBlock(world))).status).toBe(200);
-    expect(arrived()).toHaveLength(22);
-  });
 });
 
 describe('calls of the SDKs', () => {

@@ -63,6 +63,21 @@ describe('the circuit breaker', () => {
     expect(await pending(20)).toEqual(Array(20).fill(200));
   });
 
+  it('of one operation that is answered again lets the others try at once', async () => {
+    await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
+    const fault = world.indexer.faults.inject(failed(500));
+    await pending(20);
+    world.advance(59_000);
+    for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(2);
+    fault.remove();
+    world.advance(1000);
+    expectShed(await world.ask(unknownTransaction()));
+    expect((await world.ask(nothingPending())).status).toBe(200);
+    expect((await world.ask(unknownTransaction())).status).toBe(404);
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
+  });
+
   it('lets stale answers be served where their class allows it', async () => {
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
     await using _ = await start({

@@ -91,7 +91,7 @@ export const packagePlaces: Record<string, readonly string[]> = {
   pino: ['telemetry/', 'app.ts'],
   // Bounded memos add their file here.
   'lru-cache': [
-    ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts', 'admission/path-breakers.ts'],
+    ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts'],
     'http/public/accept-encoding.ts',
   ],
 };
