@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { asAdmin } from '../support/as-admin.ts';
-import { type ExtraAnswers, GarblingRedis, type IsGarbled } from '../support/garbling-redis.ts';
+import { GarblingRedis, type IsGarbled } from '../support/garbling-redis.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -14,10 +14,7 @@ interface Place {
   readonly isGarbled: IsGarbled;
   /** It is come by only when a connection is made. */
   readonly atConnect?: boolean;
-  /** It is come by only when the process starts. */
-  readonly atStart?: boolean;
   readonly unasked?: boolean;
-  readonly scheme?: string;
 }
 
 const command = (...names: string[]): IsGarbled => {
@@ -37,29 +34,10 @@ const PLACES: Readonly<Record<string, Place>> = {
   PING: { isGarbled: command('PING') },
   GET: { isGarbled: command('GET') },
   'the script of the clock': { isGarbled: scriptOn('toncache:clock'), atConnect: true },
-  'the script of purges': { isGarbled: scriptOn('toncache:purges') },
+  'the script of purges': { isGarbled: scriptOn('toncache:bans') },
   'the scripts of leases': { isGarbled: scriptOn(':lease') },
   'the script of stores': { isGarbled: isStore },
   'no command at all': { isGarbled: () => false, unasked: true },
-  'CLUSTER SLOTS': { isGarbled: command('CLUSTER', 'SLOTS'), atStart: true, scheme: 'redis-cluster' },
-  'CLUSTER INFO': { isGarbled: command('CLUSTER', 'INFO'), atStart: true, scheme: 'redis-cluster' },
-  'GET at a node of a Cluster': { isGarbled: command('GET'), scheme: 'redis-cluster' },
-  'SENTINEL get-master-addr-by-name': { isGarbled: command('SENTINEL'), atConnect: true, scheme: 'redis-sentinel' },
-  'INFO behind sentinels': { isGarbled: command('INFO'), atConnect: true, scheme: 'redis-sentinel' },
-};
-
-const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
-
-/** What a plain Redis cannot say: that it is the only node of a Cluster, and the primary that a sentinel knows. */
-const alone: ExtraAnswers = (words, port) => {
-  const address = `${bulk('127.0.0.1')}`;
-  if (command('CLUSTER', 'SLOTS')(words)) {
-    return `*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n${address}:${port}\r\n${bulk('a'.repeat(40))}`;
-  }
-  if (command('CLUSTER', 'INFO')(words)) return bulk('cluster_state:ok\r\n');
-  if (command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME')(words)) return `*2\r\n${address}${bulk(String(port))}`;
-  if (command('SENTINEL')(words)) return '*0\r\n';
-  return undefined;
 };
 
 let dir: string;
@@ -92,11 +70,10 @@ class GarbledWorld implements AsyncDisposable {
     this.proxy = this.#launch();
   }
 
-  static async start({ scheme = 'redis' }: Pick<Place, 'scheme'>): Promise<GarbledWorld> {
+  static async start(): Promise<GarbledWorld> {
     const redis = await startRedis();
-    const garbling = await GarblingRedis.start(redis.port, alone);
-    const name = scheme === 'redis-sentinel' ? '?name=primary' : '';
-    return new GarbledWorld(redis, garbling, await startIndexer(), `${scheme}://127.0.0.1:${garbling.port}${name}`);
+    const garbling = await GarblingRedis.start(redis.port);
+    return new GarbledWorld(redis, garbling, await startIndexer(), garbling.url);
   }
 
   /** Starts the process again. */
@@ -153,7 +130,7 @@ class GarbledWorld implements AsyncDisposable {
 
 describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
   it.each(Object.entries(PLACES))('%s with garbage is a lost connection, in every form', async (_, place) => {
-    await using world = await GarbledWorld.start(place);
+    await using world = await GarbledWorld.start();
     await world.proxy.untilLogged('toncache is ready');
     await world.untilUsed();
     const failures: string[] = [];
@@ -162,7 +139,6 @@ describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
         const { garbled } = world.garbling;
         world.garbling.garble({ bytes, isGarbled: place.isGarbled, unasked: place.unasked ?? false });
         if (place.atConnect) world.garbling.cutAll();
-        if (place.atStart) await world.restart();
         while (world.garbling.garbled === garbled) await world.askAnew();
         for (let time = 0; time < 5; time++) await world.askAnew();
         world.garbling.garble();
@@ -179,7 +155,7 @@ describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
   it.each(Object.entries(GARBAGE_FORMS))(
     'everything from the start on with %s is used once it answers properly',
     async (_, bytes) => {
-      await using world = await GarbledWorld.start({});
+      await using world = await GarbledWorld.start();
       world.garbling.garble({ bytes, isGarbled: () => true });
       await world.proxy.untilLogged('toncache is ready');
       for (let time = 0; time < 5; time++) await world.askAnew();

@@ -13,9 +13,6 @@ export interface Garbage {
   readonly unasked?: boolean;
 }
 
-/** Answers that a plain Redis cannot give: the reply to a command, or `undefined` to leave it to Redis. */
-export type ExtraAnswers = (words: readonly string[], port: number) => string | undefined;
-
 /**
  * A Redis that behaves well but for one place: it stands before a real one on this machine and answers the commands of
  * that place with bytes of the test. Each connection is served command by command, so that every reply has its place.
@@ -36,12 +33,12 @@ export class GarblingRedis implements AsyncDisposable {
     this.#stop = stop;
   }
 
-  static async start(redisPort: number, extra: ExtraAnswers = () => undefined): Promise<GarblingRedis> {
+  static async start(redisPort: number): Promise<GarblingRedis> {
     const sockets = new Set<Socket>();
     const server = createServer({ noDelay: true }, (client) => {
       sockets.add(client);
       client.once('close', () => sockets.delete(client));
-      void serve(client, redisPort, started, extra);
+      void serve(client, redisPort, started);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
@@ -87,7 +84,7 @@ export class GarblingRedis implements AsyncDisposable {
   }
 }
 
-async function serve(client: Socket, redisPort: number, state: GarblingRedis, extra: ExtraAnswers): Promise<void> {
+async function serve(client: Socket, redisPort: number, state: GarblingRedis): Promise<void> {
   state.connections++;
   const redis = connect(redisPort, '127.0.0.1').setNoDelay();
   for (const socket of [client, redis]) {
@@ -107,9 +104,7 @@ async function serve(client: Socket, redisPort: number, state: GarblingRedis, ex
     for (let command = waiting.shift(); command !== undefined; command = waiting.shift()) {
       const words = wordsOf(command);
       const garbage = state.garbageFor(words);
-      const answer = garbage === undefined ? extra(words, state.port) : undefined;
       if (garbage !== undefined) state.send(client, garbage);
-      else if (answer !== undefined) client.write(answer, 'latin1');
       else {
         busy = true;
         redis.write(command);
