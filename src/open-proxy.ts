@@ -14,7 +14,6 @@ import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { CallMemo } from './ton/call-memo.ts';
-import type { Call } from './ton/parse-call.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
 
 export interface OpenProxyDependencies {
@@ -29,7 +28,7 @@ export interface OpenProxyDependencies {
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
-  readonly onAsked: (call: Call, key: string) => void;
+  readonly onAsked: (key: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -95,7 +94,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     isMemoryFull: indexer.isMemoryFull,
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
-      dependencies.onAsked(call, key);
+      dependencies.onAsked(key);
       push?.onAsked(call, key);
     },
     now,

@@ -37,17 +37,48 @@ export class AdminClient {
     return this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
-  async #ask(path: string, init: { method?: string; headers?: Record<string, string>; body?: string }) {
-    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
-    const { status, text } = await this.#fetch(path, { ...init, headers: { ...init.headers, ...authorization } });
-    if (status === 200 || status === 422 || status === 503) return { status, text };
-    throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}`);
+  /** The data of each server-sent event, until the signal is aborted. Rejects when the server ends them. */
+  async *events(path: string, signal: AbortSignal): AsyncGenerator<string> {
+    const ending = new AbortController();
+    try {
+      const response = await this.#reach(this.#fetch(path, { signal: AbortSignal.any([signal, ending.signal]) }));
+      if (!response.ok) throw this.#refusal(response.status, await response.text());
+      const decoder = new TextDecoder();
+      let text = '';
+      for await (const chunk of response.body ?? []) {
+        const lines = (text + decoder.decode(chunk, { stream: true })).split('\n');
+        text = lines.pop() ?? '';
+        for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length);
+      }
+      throw new UnavailableError(`${this.url} ended the connection`);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      ending.abort();
+    }
   }
 
-  async #fetch(path: string, init: RequestInit): Promise<AdminAnswer> {
+  async #ask(path: string, init: RequestInit): Promise<AdminAnswer> {
+    const asked = this.#fetch(path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const read = asked.then(async (response) => ({ status: response.status, text: await response.text() }));
+    const { status, text } = await this.#reach(read);
+    if (status === 200 || status === 422 || status === 503) return { status, text };
+    throw this.#refusal(status, text);
+  }
+
+  #fetch(path: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (this.#token !== undefined) headers.set('Authorization', `Bearer ${this.#token}`);
+    return fetch(this.url + path, { ...init, headers });
+  }
+
+  #refusal(status: number, text: string): UnavailableError {
+    return new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}`);
+  }
+
+  async #reach<T>(asked: Promise<T>): Promise<T> {
     try {
-      const response = await fetch(this.url + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-      return { status: response.status, text: await response.text() };
+      return await asked;
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       throw new UnavailableError(

@@ -1,13 +1,18 @@
 import type { Outcome } from '../proxy/events.ts';
-import { quantileBetween, type Scrape } from './scrape.ts';
+import { quantileBetween, type Samples } from '../telemetry/samples.ts';
 
-/** How a request was answered, in the words of the page. */
-export type ShownOutcome = 'memory' | 'redis' | 'stale' | 'coalesced' | 'miss' | 'refused' | 'error' | 'invalid';
+/** How requests are answered: the outcomes of `requests_total`, the failed ones without those that were refused. */
+const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid'] satisfies readonly Outcome[];
 
-/** The numbers of the status page. Rates and quantiles are absent where nothing was counted. */
+type Counts = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
+
+/** The codes of failures that are refusals by this process, not failures of the indexer. */
+const REFUSALS = ['overloaded', 'shutting-down'];
+
+/** The numbers of the status page and of `toncache top`. Rates and quantiles are absent where nothing was counted. */
 export interface StatusNumbers {
   /** Requests a second since the last message; absent in the first one. */
-  readonly rates?: Readonly<Record<ShownOutcome, number>>;
+  readonly rates?: Counts;
   /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
   readonly hitRatio?: number;
   /** The part of the requests of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
@@ -31,43 +36,27 @@ export interface StatusNumbers {
   readonly newestSeqno?: number;
 }
 
-const SHOWN_AS: Record<Exclude<Outcome, 'failed'>, ShownOutcome> = {
-  'hit-memory': 'memory',
-  'hit-redis': 'redis',
-  stale: 'stale',
-  collapsed: 'coalesced',
-  miss: 'miss',
-  invalid: 'invalid',
-};
-
-const SHOWN_OUTCOMES: readonly ShownOutcome[] = [...Object.values(SHOWN_AS), 'refused', 'error'];
-
-/** The codes of failures that are refusals by this process, not failures of the indexer. */
-const REFUSALS = ['overloaded', 'shutting-down'];
-
-/** Computes the numbers from the scrapes of the last 10 s, oldest first; at least one. */
-export function readNumbers(scrapes: readonly [Scrape, ...Scrape[]]): StatusNumbers {
-  const [oldest] = scrapes;
-  const newest = scrapes.at(-1) ?? oldest;
-  const before = scrapes.at(-2);
-  const window = countsBetween(oldest, newest);
-  const valid = totalOf(window) - window.invalid;
-  const sent = sentFor(newest) - sentFor(oldest);
+/** Computes the numbers from the samples of the last 10 s, oldest first; at least one. */
+export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNumbers {
+  const [oldest] = samples;
+  const newest = samples.at(-1) ?? oldest;
+  const before = samples.at(-2);
+  const window = ratesBetween(oldest, newest);
+  const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
+  const hits = window['hit-memory'] + window['hit-redis'] + window.stale;
+  const sent = (sentBy(newest) - sentBy(oldest)) / secondsBetween(oldest, newest);
   const [p50, p99] = [0.5, 0.99].map((each) => quantileBetween(oldest, newest, 'upstream_request_seconds', each));
-  const newestSeqno = newest.max('newest_masterchain_seqno');
+  const newestSeqno = newest.sum('newest_masterchain_seqno');
   return {
     ...(before && { rates: ratesBetween(before, newest) }),
-    ...(valid > 0 && {
-      hitRatio: (window.memory + window.redis + window.stale) / valid,
-      savedRatio: Math.min(1, Math.max(0, 1 - sent / valid)),
-    }),
+    ...(valid > 0 && { hitRatio: hits / valid, savedRatio: Math.min(1, Math.max(0, 1 - sent / valid)) }),
     upstream: {
       ...(p50 !== undefined && { p50Seconds: p50 }),
       ...(p99 !== undefined && { p99Seconds: p99 }),
       inFlight: newest.sum('upstream_in_flight'),
       limit: newest.sum('upstream_concurrency_limit'),
       queued: newest.sum('upstream_queued'),
-      expectedWaitSeconds: newest.max('upstream_expected_wait_seconds'),
+      expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
       openBreakers: newest
         .of('breaker_open')
@@ -83,45 +72,36 @@ export function readNumbers(scrapes: readonly [Scrape, ...Scrape[]]): StatusNumb
       heapBytes: newest.sum('nodejs_heap_size_used_bytes'),
       loopLagSeconds: newest.sum('nodejs_eventloop_lag_p99_seconds'),
     },
-    redis: stateOf(newest.min('redis_available'), 'used', 'failed'),
-    stream: stateOf(newest.min('stream_connected'), 'connected', 'lost'),
+    redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
+    stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     ...(newestSeqno > 0 && { newestSeqno }),
   };
 }
 
-type Counts = Record<ShownOutcome, number>;
-
-function countsAt(scrape: Scrape): Counts {
-  const counts = Object.fromEntries(SHOWN_OUTCOMES.map((outcome) => [outcome, 0])) as Counts;
-  for (const [outcome, shown] of Object.entries(SHOWN_AS)) counts[shown] += scrape.sum('requests_total', { outcome });
-  for (const code of REFUSALS) counts.refused += scrape.sum('request_failures_total', { code });
-  counts.error = scrape.sum('requests_total', { outcome: 'failed' }) - counts.refused;
-  return counts;
+function ratesBetween(before: Samples, after: Samples): Counts {
+  const rate = (name: string, labels: Readonly<Record<string, string>>) =>
+    (after.sum(name, labels) - before.sum(name, labels)) / secondsBetween(before, after);
+  const [overloaded = 0, shuttingDown = 0] = REFUSALS.map((code) => rate('request_failures_total', { code }));
+  const refused = overloaded + shuttingDown;
+  const rates = OUTCOMES.map((outcome) => [outcome, rate('requests_total', { outcome })]);
+  return { ...Object.fromEntries(rates), refused, failed: rate('requests_total', { outcome: 'failed' }) - refused };
 }
 
-function countsBetween(before: Scrape, after: Scrape): Counts {
-  const [then, now] = [countsAt(before), countsAt(after)];
-  for (const outcome of SHOWN_OUTCOMES) now[outcome] -= then[outcome];
-  return now;
-}
-
-function ratesBetween(before: Scrape, after: Scrape): Counts {
-  const counts = countsBetween(before, after);
-  const seconds = (after.at - before.at) / 1000;
-  for (const outcome of SHOWN_OUTCOMES) counts[outcome] /= seconds;
-  return counts;
-}
-
-function totalOf(counts: Counts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+function secondsBetween(before: Samples, after: Samples): number {
+  return Math.max(0.001, (after.at - before.at) / 1000);
 }
 
 /** All requests to the indexer except pass-through, including refreshes, retries and questions for the head. */
-function sentFor(scrape: Scrape): number {
-  return scrape.sum('upstream_requests_total') - scrape.sum('upstream_requests_total', { operation: 'passThrough' });
+function sentBy(samples: Samples): number {
+  return samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' });
 }
 
-function stateOf<Good, Bad>(value: number | undefined, good: Good, bad: Bad): 'not configured' | Good | Bad {
-  if (value === undefined) return 'not configured';
-  return value > 0 ? good : bad;
+function valuesOf(samples: Samples, name: string): number[] {
+  return samples.of(name).map(({ value }) => value);
+}
+
+/** Bad as soon as one of the values is 0. */
+function stateOf<Good, Bad>(values: readonly number[], good: Good, bad: Bad): 'not configured' | Good | Bad {
+  if (values.length === 0) return 'not configured';
+  return values.every((value) => value > 0) ? good : bad;
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { dirname, extname, join } from 'node:path';
 
 /** A static file. */
 export interface PageFile {
@@ -8,33 +8,27 @@ export interface PageFile {
   readonly body: Buffer;
 }
 
-const CONTENT_TYPES = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
 const require = createRequire(import.meta.url);
 
 /** Reads all files of the page, by path. Throws if the installation lacks one. */
 export function readPageFiles(): ReadonlyMap<string, PageFile> {
-  const page = (name: string) => new URL(`./page/${name}`, import.meta.url);
-  const uplot = pathToFileURL(require.resolve('uplot'));
-  const file = (path: string, type: keyof typeof CONTENT_TYPES, url: URL): [string, PageFile] => [
+  const page = join(import.meta.dirname, 'page');
+  const uplot = dirname(require.resolve('uplot'));
+  const file = (path: string, from: string): [string, PageFile] => [
     path,
-    { contentType: CONTENT_TYPES[type], body: readFileSync(url) },
+    { contentType: CONTENT_TYPES[extname(from)] ?? 'application/octet-stream', body: readFileSync(from) },
   ];
   return new Map([
-    file('/', 'html', page('index.html')),
-    file('/status/status.css', 'css', page('status.css')),
-    file('/status/status.js', 'js', page('status.js')),
-    file('/status/charts.js', 'js', page('charts.js')),
-    file('/status/read-events.js', 'js', page('read-events.js')),
-    file('/status/format.js', 'js', page('format.js')),
-    file('/status/explain.js', 'js', page('explain.js')),
-    file('/status/icon.svg', 'svg', page('icon.svg')),
-    file('/uplot.js', 'js', new URL('uPlot.esm.js', uplot)),
-    file('/uplot.css', 'css', new URL('uPlot.min.css', uplot)),
+    file('/', join(page, 'index.html')),
+    ...readdirSync(page).map((name) => file(`/status/${name}`, join(page, name))),
+    file('/uplot.js', join(uplot, 'uPlot.esm.js')),
+    file('/uplot.css', join(uplot, 'uPlot.min.css')),
   ]);
 }

@@ -3,11 +3,10 @@ import type { Entry } from '../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin/admin-guard.ts';
 import type { StatusPages as ServedPages } from '../http/admin/admin-server.ts';
 import { sendJson } from '../http/admin/send-json.ts';
-import type { MetricSample } from '../telemetry/samples.ts';
-import { StatusFeed } from './feed.ts';
+import { type MetricSample, Samples } from '../telemetry/samples.ts';
 import { readNumbers } from './numbers.ts';
 import { readPageFiles } from './page-files.ts';
-import { Scrape } from './scrape.ts';
+import { StatusFeed, type StatusMessage } from './status-feed.ts';
 import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
@@ -21,18 +20,8 @@ export interface StatusPagesDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** One of the most requested keys. */
-interface ShownKey {
-  /** The request: the key without the network. */
-  readonly request: string;
-  readonly share: number;
-  readonly answerClass?: string;
-  /** Milliseconds, negative when stale; absent where memory holds no entry. */
-  readonly freshForMs?: number;
-}
-
-const EVERY_MS = 1000;
-const WINDOW_SCRAPES = 11;
+/** Ratios and latencies cover 10 s: so many messages. */
+const WINDOW_SAMPLES = 11;
 const SHOWN_KEYS = 15;
 const LONGEST_REQUEST = 300;
 
@@ -60,17 +49,14 @@ export class StatusPages implements ServedPages {
   readonly #feed: StatusFeed;
   readonly #refusedToRead: ReturnType<typeof guardReading>;
   readonly #refusedKeys: ReturnType<typeof guardAdmin>;
-  /** The scrapes of the last 10 s, while there are viewers. */
-  #scrapes: Scrape[] = [];
+  /** Those of the last 10 s, while there are viewers. */
+  #samples: Samples[] = [];
 
   constructor(dependencies: StatusPagesDependencies, guard: AdminGuardOptions) {
     this.#dependencies = dependencies;
     this.#refusedToRead = guardReading(guard);
     this.#refusedKeys = guardAdmin(guard);
-    this.#feed = new StatusFeed(
-      { read: (isFirst) => this.#read(isFirst), onBug: dependencies.onBug },
-      { everyMs: EVERY_MS },
-    );
+    this.#feed = new StatusFeed({ read: (isFirst) => this.#read(isFirst), onBug: dependencies.onBug });
   }
 
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
@@ -90,7 +76,7 @@ export class StatusPages implements ServedPages {
     } else if (this.#feed.isClosed) {
       sendJson(response, 503, { error: 'the process is shutting down' }, ['Retry-After', '5']);
     } else {
-      this.#feed.add(response, this.#refusedKeys(request) === undefined, ['X-Content-Type-Options', 'nosniff']);
+      this.#feed.add(response, this.#refusedKeys(request) === undefined);
     }
     return true;
   }
@@ -100,25 +86,22 @@ export class StatusPages implements ServedPages {
     this.#feed.close();
   }
 
-  async #read(isFirst: boolean): Promise<{ numbers: object; secrets: object }> {
+  async #read(isFirst: boolean): Promise<StatusMessage> {
     const { samples, monotonic, now } = this.#dependencies;
-    if (isFirst) this.#scrapes = [];
-    const newest = new Scrape(await samples(), monotonic());
-    const [oldest = newest, ...others] = [...this.#scrapes, newest].slice(-WINDOW_SCRAPES);
-    const scrapes: [Scrape, ...Scrape[]] = [oldest, ...others];
-    this.#scrapes = scrapes;
-    return { numbers: { at: now(), ...readNumbers(scrapes) }, secrets: { keys: this.#shownKeys() } };
+    const newest = new Samples(await samples(), monotonic());
+    const [oldest = newest, ...others] = [...(isFirst ? [] : this.#samples), newest].slice(-WINDOW_SAMPLES);
+    this.#samples = [oldest, ...others];
+    return { numbers: { at: now(), ...readNumbers([oldest, ...others]) }, secrets: { keys: this.#shownKeys() } };
   }
 
-  #shownKeys(): ShownKey[] {
+  /** The most requested keys, without the network, with what memory has of them. */
+  #shownKeys(): object[] {
     const { topKeys, inMemory, now } = this.#dependencies;
     return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
       const entry = inMemory(key);
-      return {
-        request: key.split(' ').slice(2).join(' ').slice(0, LONGEST_REQUEST),
-        share,
-        ...(entry && { answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() }),
-      };
+      const request = key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST);
+      if (entry === undefined) return { request, share };
+      return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
     });
   }
 }

@@ -1,8 +1,5 @@
-import type { Call } from '../ton/parse-call.ts';
-
 /** How often a key is requested, estimated from a sample. */
 export interface TopKey {
-  readonly call: Call;
   readonly key: string;
   /** Its part of all requests, 0 to 1. */
   readonly share: number;
@@ -28,7 +25,7 @@ const HALF_LIFE_MS = 30_000;
 export class TopKeys {
   readonly #random: () => number;
   readonly #monotonic: () => number;
-  readonly #counts = new Map<string, { count: number; readonly call: Call }>();
+  readonly #counts = new Map<string, number>();
   #total = 0;
   #toSkip = 0;
   #halvedAt: number;
@@ -41,28 +38,26 @@ export class TopKeys {
   }
 
   /** To be called with each request; counts one in 16. */
-  readonly onAsked = (call: Call, key: string): void => {
+  readonly onAsked = (key: string): void => {
     if (this.#toSkip-- > 0) return;
     this.#toSkip = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
     this.#halve();
     this.#total++;
-    const counted = this.#counts.get(key);
-    if (counted === undefined) this.#counts.set(key, { count: this.#makeRoom() + 1, call });
-    else counted.count++;
+    this.#counts.set(key, (this.#counts.get(key) ?? this.#makeRoom()) + 1);
   };
 
   /** The most requested keys, at most `most`, the first one first. */
   top(most: number): TopKey[] {
     this.#halve();
-    const sorted = [...this.#counts].sort(([, a], [, b]) => b.count - a.count).slice(0, most);
-    return sorted.map(([key, { count, call }]) => ({ call, key, share: count / this.#total }));
+    const sorted = [...this.#counts].sort(([, a], [, b]) => b - a).slice(0, most);
+    return sorted.map(([key, count]) => ({ key, share: count / this.#total }));
   }
 
   /** Makes room for a new key, and returns the count that it begins with. */
   #makeRoom(): number {
     if (this.#counts.size < MAX_KEYS) return 0;
     let least: readonly [string, number] = ['', Number.POSITIVE_INFINITY];
-    for (const [key, { count }] of this.#counts) if (count < least[1]) least = [key, count];
+    for (const [key, count] of this.#counts) if (count < least[1]) least = [key, count];
     this.#counts.delete(least[0]);
     return least[1];
   }
@@ -72,9 +67,9 @@ export class TopKeys {
     if (times < 1) return;
     this.#halvedAt += times * HALF_LIFE_MS;
     this.#total /= 2 ** times;
-    for (const [key, counted] of this.#counts) {
-      counted.count /= 2 ** times;
-      if (counted.count < 0.5) this.#counts.delete(key);
+    for (const [key, count] of this.#counts) {
+      if (count / 2 ** times < 0.5) this.#counts.delete(key);
+      else this.#counts.set(key, count / 2 ** times);
     }
   }
 }

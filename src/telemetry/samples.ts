@@ -5,44 +5,47 @@ export interface MetricSample {
   readonly value: number;
 }
 
-/** The metrics of one instance at one instant, asked for by their names without the prefix `toncache_`. */
+/** The metrics of this process at one instant, asked for by their names without the prefix `toncache_`. */
 export class Samples {
-  readonly #samples = new Map<string, MetricSample[]>();
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  readonly #samples: ReadonlyMap<string, readonly MetricSample[]>;
 
-  constructor(samples: readonly MetricSample[]) {
-    for (const sample of samples) {
-      const others = this.#samples.get(sample.name);
-      if (others === undefined) this.#samples.set(sample.name, [sample]);
-      else others.push(sample);
-    }
+  constructor(samples: readonly MetricSample[], at: number) {
+    this.at = at;
+    this.#samples = Map.groupBy(samples, ({ name }) => name);
   }
 
-  /** All samples of a series. */
-  of(name: string): readonly MetricSample[] {
-    return this.#samples.get(`toncache_${name}`) ?? [];
-  }
-
-  /** The sum over the samples that have all of these labels; 0 where there are none. */
-  sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
+  /** All samples of a series that have all of these labels. */
+  of(name: string, labels: Readonly<Record<string, string>> = {}): readonly MetricSample[] {
     const wanted = Object.entries(labels);
-    return this.of(name)
-      .filter((sample) => wanted.every(([label, value]) => String(sample.labels[label]) === value))
-      .reduce((sum, { value }) => sum + value, 0);
+    const all = this.#samples.get(`toncache_${name}`) ?? [];
+    return all.filter((sample) => wanted.every(([label, value]) => String(sample.labels[label]) === value));
   }
 
-  /** The values that a label has, each once, in the order of the page. */
-  valuesOf(name: string, label: string): string[] {
-    return [...new Set(this.of(name).map(({ labels }) => String(labels[label] ?? '')))];
+  /** The sum over these samples; 0 where there are none. */
+  sum(name: string, labels?: Readonly<Record<string, string>>): number {
+    return this.of(name, labels).reduce((sum, { value }) => sum + value, 0);
   }
+}
 
-  /** The largest sample, 0 where there are none. */
-  max(name: string): number {
-    return Math.max(0, ...this.of(name).map(({ value }) => value));
-  }
-
-  /** The smallest sample, `undefined` where there are none. */
-  min(name: string): number | undefined {
-    const values = this.of(name).map(({ value }) => value);
-    return values.length === 0 ? undefined : Math.min(...values);
-  }
+/**
+ * A quantile (0 to 1) of what a histogram counted between two instants, in its own unit; `undefined` when it counted
+ * nothing. Linear within a bucket, as Prometheus' `histogram_quantile` is.
+ */
+export function quantileBetween(before: Samples, after: Samples, name: string, quantile: number): number | undefined {
+  const bucket = `${name}_bucket`;
+  const bounds = [...new Set(after.of(bucket).map(({ labels }) => String(labels['le'])))];
+  const buckets = bounds
+    .map((le) => ({
+      upTo: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le),
+      count: after.sum(bucket, { le }) - before.sum(bucket, { le }),
+    }))
+    .sort((a, b) => a.upTo - b.upTo);
+  const rank = quantile * (buckets.at(-1)?.count ?? 0);
+  if (rank <= 0) return undefined;
+  const index = buckets.findIndex(({ count }) => count >= rank);
+  const { upTo: from, count: below } = buckets[index - 1] ?? { upTo: 0, count: 0 };
+  const { upTo, count } = buckets[index] ?? { upTo: from, count: below };
+  return Number.isFinite(upTo) ? from + ((upTo - from) * (rank - below)) / (count - below) : from;
 }

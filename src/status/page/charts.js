@@ -3,19 +3,16 @@ import uPlot from '/uplot.js';
 const SHOWN_SECONDS = 300;
 const HEIGHT = 160;
 
-const styles = getComputedStyle(document.documentElement);
-
-// A canvas takes no `light-dark(...)`: an element that has the colour says what it comes to.
-const probe = document.createElement('span');
+// A canvas takes no `light-dark(...)`: an element that has the color says what it comes to.
+const probe = document.body.appendChild(document.createElement('span'));
 probe.hidden = true;
-document.body.append(probe);
 
 function color(name) {
-  probe.style.color = styles.getPropertyValue(name);
+  probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
 }
 
-/** A chart of the last five minutes with a line for each name, which its label tells to those who cannot see it. */
+/** A chart of the last five minutes with a line for each name; its label says the same to those who cannot see it. */
 export class Chart {
   #element;
   #names;
@@ -27,18 +24,14 @@ export class Chart {
     this.#names = names;
     this.#data = [[], ...names.map(() => [])];
     const axis = { stroke: () => color('--quiet'), grid: { stroke: () => color('--line') }, size: 46 };
-    this.#plot = new uPlot(
-      {
-        width: this.#width(),
-        height: HEIGHT,
-        series: [{}, ...names.map((label, index) => ({ label, stroke: () => color(`--c${index + 1}`), width: 1.5 }))],
-        axes: [axis, axis],
-        scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.1)] } },
-      },
-      this.#data,
-      this.#element,
-    );
-    new ResizeObserver(() => this.#plot.setSize({ width: this.#width(), height: HEIGHT })).observe(this.#element);
+    const options = {
+      ...this.#size(),
+      series: [{}, ...names.map((label, index) => ({ label, stroke: () => color(`--c${index + 1}`), width: 1.5 }))],
+      axes: [axis, axis],
+      scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.1)] } },
+    };
+    this.#plot = new uPlot(options, this.#data, this.#element);
+    new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
   }
 
@@ -54,7 +47,7 @@ export class Chart {
     this.#element.setAttribute('aria-label', `${title}: ${said.join(', ')} now`);
   }
 
-  #width() {
-    return Math.max(200, this.#element.clientWidth);
+  #size() {
+    return { width: Math.max(200, this.#element.clientWidth), height: HEIGHT };
   }
 }

@@ -1,34 +1,31 @@
 const RETRY_MS = 2000;
 
-/** What is sent with each request: the token, if there is one. It is kept in this page alone. */
-export class Access {
-  #token = '';
-  #changed = new AbortController();
+let token = '';
+let tokenChanged = new AbortController();
 
-  get headers() {
-    return this.#token === '' ? {} : { Authorization: `Bearer ${this.#token}` };
-  }
+/** Sends this token from now on. It is kept in this page alone. */
+export function useToken(given) {
+  token = given;
+  tokenChanged.abort();
+  tokenChanged = new AbortController();
+}
 
-  /** Aborted when another token is given. */
-  get signal() {
-    return this.#changed.signal;
-  }
-
-  use(token) {
-    this.#token = token;
-    this.#changed.abort();
-    this.#changed = new AbortController();
-  }
+/** Asks the admin port, with the token where there is one; ends when another token is given. */
+export function ask(path) {
+  return fetch(path, {
+    headers: token === '' ? {} : { Authorization: `Bearer ${token}` },
+    signal: tokenChanged.signal,
+  });
 }
 
 /**
  * Reads the messages of `/status/events` for as long as the page is open, and connects again where they end. Not by
  * EventSource, which sends no token. `onState` is told `live`, or why there is nothing.
  */
-export async function readEvents(access, onMessage, onState) {
+export async function readEvents(onMessage, onState) {
   for (;;) {
     try {
-      const response = await fetch('/status/events', { headers: access.headers, signal: access.signal });
+      const response = await ask('/status/events');
       if (response.ok) {
         onState('live');
         await readMessages(response.body, onMessage);
@@ -44,12 +41,11 @@ export async function readEvents(access, onMessage, onState) {
 }
 
 async function readMessages(body, onMessage) {
+  // Not `for await`, which Safari does not know.
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const messages = (text + value).split('\n\n');
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const messages = (text + read.value).split('\n\n');
     text = messages.pop();
     for (const message of messages) onMessage(JSON.parse(message.replace(/^data: /, '')));
   }

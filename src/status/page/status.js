@@ -1,10 +1,7 @@
 import { Chart } from './charts.js';
-import { explainOnSubmit } from './explain.js';
-import { duration, mebibytes, number, percent } from './format.js';
-import { Access, readEvents } from './read-events.js';
+import { ask, readEvents, useToken } from './read-events.js';
 
-const OUTCOMES = ['memory', 'redis', 'stale', 'coalesced', 'miss', 'refused', 'error', 'invalid'];
-const MIB = 2 ** 20;
+const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
 
 const byId = (id) => document.getElementById(id);
 const charts = {
@@ -14,20 +11,24 @@ const charts = {
   memory: new Chart('chart-memory', ['entries', 'RSS', 'heap']),
 };
 
-const access = new Access();
-byId('access').addEventListener('submit', (event) => {
-  event.preventDefault();
-  access.use(byId('token').value);
-});
+const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
+const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+function duration(seconds) {
+  if (seconds === undefined) return '–';
+  const size = Math.abs(seconds);
+  if (size < 1) return `${Number((seconds * 1000).toPrecision(2))} ms`;
+  if (size < 120) return `${seconds.toFixed(1)} s`;
+  return size < 7200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
 
 function show(id, text, isBad = false) {
-  const element = byId(id);
-  element.textContent = text;
-  element.classList.toggle('bad', isBad);
+  byId(id).textContent = text;
+  byId(id).classList.toggle('bad', isBad);
 }
 
 function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno }) {
-  if (rates) show('requests', number(OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0)));
+  if (rates) show('requests', OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0).toFixed(1));
   show('hit-ratio', percent(hitRatio));
   show('saved', percent(savedRatio));
   show('p50', duration(upstream.p50Seconds));
@@ -36,12 +37,12 @@ function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, r
   show('queue', String(upstream.queued));
   show('wait', duration(upstream.expectedWaitSeconds));
   show('memory', `${mebibytes(memory.bytes)} of ${mebibytes(memory.maxBytes)}`);
-  show('entries', number(memory.entries));
+  show('entries', memory.entries.toLocaleString('en'));
   show('process', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`);
   show('lag', duration(process.loopLagSeconds));
   show('redis', redis, redis === 'failed');
   show('stream', stream, stream === 'lost');
-  show('newest', newestSeqno === undefined ? 'not known' : String(newestSeqno));
+  show('newest', String(newestSeqno ?? 'not known'));
   const open = upstream.openBreakers.map((operation) => `open: ${operation}`);
   const states = upstream.paused ? [...open, 'paused by a 429'] : open;
   show('breakers', states.join(', ') || 'closed', states.length > 0);
@@ -49,27 +50,18 @@ function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, r
 
 function draw({ at, rates, upstream, memory, process }) {
   const seconds = at / 1000;
-  if (rates) {
-    const values = OUTCOMES.map((outcome) => rates[outcome]);
-    charts.requests.add(seconds, values);
-  }
-  charts.latency.add(
-    seconds,
-    [upstream.p50Seconds, upstream.p99Seconds].map((each) => (each === undefined ? undefined : each * 1000)),
-  );
+  const inMs = (duration) => (duration === undefined ? undefined : duration * 1000);
+  const inMib = [memory.bytes, process.rssBytes, process.heapBytes].map((bytes) => bytes / 2 ** 20);
+  const values = OUTCOMES.map((outcome) => rates?.[outcome]);
+  charts.requests.add(seconds, values);
+  charts.latency.add(seconds, [upstream.p50Seconds, upstream.p99Seconds].map(inMs));
   charts.slots.add(seconds, [upstream.inFlight, upstream.limit, upstream.queued]);
-  charts.memory.add(
-    seconds,
-    [memory.bytes, process.rssBytes, process.heapBytes].map((bytes) => bytes / MIB),
-  );
+  charts.memory.add(seconds, inMib);
 }
 
+/** Each cell is text, never markup. Without keys, the form for the token is shown. */
 function showKeys(keys) {
   byId('access').hidden = keys !== undefined;
-  byId('keys-note').textContent =
-    keys === undefined
-      ? 'Shown to those who may purge.'
-      : 'One request in 16 is counted, those of the last minute above all.';
   const rows = (keys ?? []).map(({ share, answerClass, freshForMs, request }) => {
     const row = document.createElement('tr');
     const fresh = freshForMs === undefined ? '–' : duration(freshForMs / 1000);
@@ -81,11 +73,28 @@ function showKeys(keys) {
   byId('keys').replaceChildren(...rows);
 }
 
-function onMessage(message) {
-  showNumbers(message);
-  draw(message);
-  showKeys(message.keys);
+async function explain(target) {
+  try {
+    const response = await ask(`/explain?${new URLSearchParams({ target })}`);
+    return JSON.stringify(await response.json(), undefined, 2);
+  } catch {
+    return 'toncache does not answer';
+  }
 }
 
-explainOnSubmit(byId('explain'), byId('explanation'), access);
-readEvents(access, onMessage, (state) => show('connection', state, state !== 'live'));
+byId('access').addEventListener('submit', (event) => {
+  event.preventDefault();
+  useToken(byId('token').value);
+});
+byId('explain').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  byId('explanation').textContent = await explain(byId('target').value);
+});
+readEvents(
+  (message) => {
+    showNumbers(message);
+    draw(message);
+    showKeys(message.keys);
+  },
+  (state) => show('connection', state, state !== 'live'),
+);

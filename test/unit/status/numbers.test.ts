@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readNumbers } from '../../../src/status/numbers.ts';
-import { quantileBetween, Scrape } from '../../../src/status/scrape.ts';
-import type { MetricSample } from '../../../src/telemetry/samples.ts';
+import { type MetricSample, quantileBetween, Samples } from '../../../src/telemetry/samples.ts';
 
 /** `name label=value ... number`, without the prefix. */
 function sample(line: string): MetricSample {
@@ -10,15 +9,19 @@ function sample(line: string): MetricSample {
   return { name: `toncache_${name}`, labels, value: Number(words.at(-1)) };
 }
 
-const scrape = (at: number, ...lines: string[]) => new Scrape(lines.map(sample), at);
+const samplesAt = (at: number, ...lines: string[]) => new Samples(lines.map(sample), at);
 
-const NOTHING = scrape(0);
+const NOTHING = samplesAt(0);
 
 describe('the numbers of the status page', () => {
-  it('are rates between the last two scrapes, and ratios over all of them', () => {
-    const oldest = scrape(0, 'requests_total outcome=miss 10', 'upstream_requests_total operation=pendingTraces 10');
-    const before = scrape(8000, 'requests_total outcome=miss 20', 'upstream_requests_total operation=pendingTraces 20');
-    const newest = scrape(
+  it('are rates between the last two samples, and ratios over all of them', () => {
+    const oldest = samplesAt(0, 'requests_total outcome=miss 10', 'upstream_requests_total operation=pendingTraces 10');
+    const before = samplesAt(
+      8000,
+      'requests_total outcome=miss 20',
+      'upstream_requests_total operation=pendingTraces 20',
+    );
+    const newest = samplesAt(
       10_000,
       'requests_total outcome=miss 24',
       'requests_total outcome=hit-memory 60',
@@ -34,16 +37,7 @@ describe('the numbers of the status page', () => {
     );
     const { rates, hitRatio, savedRatio } = readNumbers([oldest, before, newest]);
     expect(rates).toEqual({
-      ...{
-        memory: 30,
-        redis: 5,
-        stale: 4,
-        coalesced: 1,
-        miss: 2,
-        refused: 2,
-        error: 1,
-        invalid: 2.5,
-      },
+      ...{ 'hit-memory': 30, 'hit-redis': 5, stale: 4, collapsed: 1, miss: 2, invalid: 2.5, refused: 2, failed: 1 },
     });
     expect(hitRatio).toBe(0.78);
     expect(savedRatio).toBe(0.75);
@@ -59,7 +53,7 @@ describe('the numbers of the status page', () => {
 
   it('say what is open, paused, failed and lost', () => {
     const { upstream, redis, stream } = readNumbers([
-      scrape(
+      samplesAt(
         0,
         'breaker_open operation=pendingTraces 1',
         'breaker_open operation=passThrough 0',
@@ -74,7 +68,7 @@ describe('the numbers of the status page', () => {
   });
 
   it('estimate a quantile within its bucket, as Prometheus does', () => {
-    const after = scrape(
+    const after = samplesAt(
       0,
       'h_bucket le=0.1 operation=a 50',
       'h_bucket le=0.2 operation=a 90',

@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TopKeys } from '../../../src/status/top-keys.ts';
-import { callOf } from '../ton/requests.ts';
-
-const CALL = callOf('masterchainBlockShards', 'seqno=7');
 
 /** Counts each request. */
 const NEVER_SKIPS = () => 0;
@@ -11,10 +8,10 @@ const NEVER_SKIPS = () => 0;
 describe('the keys asked for most', () => {
   it('are those of the most requests, with their share', () => {
     const keys = new TopKeys(NEVER_SKIPS, () => 0);
-    for (const key of ['a', 'b', 'a', 'c', 'a', 'b', 'a', 'd']) keys.onAsked(CALL, key);
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b', 'a', 'd']) keys.onAsked(key);
     expect(keys.top(2)).toEqual([
-      { call: CALL, key: 'a', share: 0.5 },
-      { call: CALL, key: 'b', share: 0.25 },
+      { key: 'a', share: 0.5 },
+      { key: 'b', share: 0.25 },
     ]);
   });
 
@@ -23,7 +20,7 @@ describe('the keys asked for most', () => {
       fc.property(fc.integer({ min: 3, max: 20 }), fc.integer({ min: 100, max: 3000 }), (every, others) => {
         const keys = new TopKeys(NEVER_SKIPS, () => 0);
         for (let request = 0; request < others; request++) {
-          keys.onAsked(CALL, request % every === 0 ? 'often' : `once ${request}`);
+          keys.onAsked(request % every === 0 ? 'often' : `once ${request}`);
         }
         expect(keys.top(1)[0]?.key).toBe('often');
         expect(keys.top(1000).length).toBeLessThanOrEqual(64);
@@ -46,7 +43,7 @@ describe('the keys asked for most', () => {
       },
       () => 0,
     );
-    for (let request = 0; request < 160_000; request++) keys.onAsked(CALL, 'a');
+    for (let request = 0; request < 160_000; request++) keys.onAsked('a');
     expect(counted).toBeGreaterThan(9_500);
     expect(counted).toBeLessThan(10_500);
   });
@@ -54,9 +51,9 @@ describe('the keys asked for most', () => {
   it('are forgotten when they are asked for no more', () => {
     let now = 0;
     const keys = new TopKeys(NEVER_SKIPS, () => now);
-    for (let request = 0; request < 100; request++) keys.onAsked(CALL, 'old');
+    for (let request = 0; request < 100; request++) keys.onAsked('old');
     now = 120_000;
-    for (let request = 0; request < 10; request++) keys.onAsked(CALL, 'new');
+    for (let request = 0; request < 10; request++) keys.onAsked('new');
     expect(keys.top(1)[0]?.key).toBe('new');
     now = 3_600_000;
     expect(keys.top(10)).toEqual([]);
