@@ -10,7 +10,6 @@ import { AnswerClassifier } from './proxy/answer-classifier.ts';
 import { explainWith } from './proxy/explain.ts';
 import { EntryFetcher } from './proxy/fetch-entry.ts';
 import { RequestHandler } from './proxy/handle-request.ts';
-import { LastLoads } from './proxy/last-loads.ts';
 import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { CallMemo } from './ton/call-memo.ts';
@@ -61,8 +60,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     monotonic,
     report,
   });
-  const lastLoads = new LastLoads(now);
-  const entryLoader = new EntryLoader(
+  const loader = new EntryLoader(
     {
       cache,
       admission,
@@ -74,7 +72,6 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     },
     { redisBudgetMs: settings.redis.budget },
   );
-  const loader = lastLoads.remembering(entryLoader);
   const flights = new SingleFlight<Load>(
     {
       failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
@@ -101,5 +98,5 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     random,
     report,
   });
-  return { handler, explain: explainWith({ cache, lastLoads, now }, { network, policies: settings.lifetimes }) };
+  return { handler, explain: explainWith({ cache, now }, { network, policies: settings.lifetimes }) };
 }

@@ -15,13 +15,11 @@ export function describeExplanation(explained: ExplainedRequest | Explanation): 
   return `${table}\nAn answer can live as (its body decides):\n${describeLifetimes(explained)}`;
 }
 
-function describeCached({ memory, redis, lastLoad }: Explanation): string[][] {
-  const rows = [
+function describeCached({ memory, redis }: Explanation): string[][] {
+  return [
     ['memory', typeof memory === 'string' ? memory : describeAnswer(memory)],
     ['redis', typeof redis === 'string' ? redis : describeAnswer(redis)],
   ];
-  const last = lastLoad && `${lastLoad.why}, at ${new Date(lastLoad.at).toISOString()}`;
-  return [...rows, ['last load', last ?? 'none that this instance remembers']];
 }
 
 function describeAnswer({

@@ -11,7 +11,7 @@ export const explain: Command = {
   help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--offline] [--admin URL] [--json]
 
 Says what a request means: what the indexer is asked, the key, which inputs are dropped, how long an answer can live.
-A running instance also says what memory and Redis hold, and why the last answer was kept or not.
+A running instance also says what memory and Redis hold.
 
   --header    a header of the request, such as 'X-Actions-Version: latest'; may be repeated
   --offline   from the settings alone, without a running instance

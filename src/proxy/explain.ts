@@ -7,7 +7,6 @@ import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
 import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
-import type { LastLoad, LastLoads } from './last-loads.ts';
 
 /** What a request means, whatever is cached. */
 export interface ExplainedRequest {
@@ -38,13 +37,10 @@ export interface Explanation extends ExplainedRequest {
   readonly memory: CachedAnswer | 'absent';
   /** `failed`: Redis could not be asked in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
-  /** Absent where this instance has not loaded the key, or has forgotten it. */
-  readonly lastLoad?: LastLoad;
 }
 
 export interface ExplainDependencies {
   readonly cache: TieredCache;
-  readonly lastLoads: LastLoads;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -83,7 +79,7 @@ export function explainWith(
   dependencies: ExplainDependencies,
   options: ExplainOptions,
 ): (text: string, headers: RequestHeaders) => Promise<Explanation> {
-  const { cache, lastLoads, now } = dependencies;
+  const { cache, now } = dependencies;
   const describe = (entry: Entry): CachedAnswer => ({
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
@@ -95,14 +91,11 @@ export function explainWith(
   });
   return async (text, headers) => {
     const explained = explainRequest(readPasted(text), headers, options);
-    const { key } = explained;
-    const { memory, redis } = await cache.inspect(key);
-    const lastLoad = lastLoads.get(key);
+    const { memory, redis } = await cache.inspect(explained.key);
     return {
       ...explained,
       memory: memory === undefined ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
-      ...(lastLoad && { lastLoad }),
     };
   };
 }

@@ -56,6 +56,9 @@ interface Look {
   readonly budgetLeftMs: number;
 }
 
+/** The part of an {@link EntryLoader} that others use. */
+export type Loader = Pick<EntryLoader, 'load'>;
+
 /**
  * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer. Expected failures are values; a
  * throw is a bug.

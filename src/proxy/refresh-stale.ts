@@ -1,7 +1,6 @@
 import type { SingleFlight } from '../coalescing/single-flight.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { Loader } from './last-loads.ts';
-import type { Load } from './load-entry.ts';
+import type { Load, Loader } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
 /**

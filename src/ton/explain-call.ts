@@ -1,8 +1,7 @@
 import { ProxyError } from '../errors.ts';
-import { cacheKey } from './cache-key.ts';
 import type { LifetimeRule } from './finality.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
-import { type Call, parameterNameOf, parseCall, type RequestHeaders } from './parse-call.ts';
+import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
 
 /** A request that a person wants to have explained. */
 export interface PastedRequest {
@@ -17,15 +16,17 @@ export interface DroppedInput {
   readonly why: string;
 }
 
-/** Each input costs one more parse of the request, so further inputs are not looked at. */
+/** Further ones are not listed. */
 const MOST_INPUTS = 100;
 
-const WHY_DROPPED: Readonly<Record<string, string>> = {
-  api_key: 'toncache uses a key of its own (UPSTREAM_API_KEY)',
-  'x-api-key': 'toncache uses a key of its own (UPSTREAM_API_KEY)',
-  x_timeout: 'a short timeout makes the indexer answer 404 for what exists',
-  'x-timeout': 'a short timeout makes the indexer answer 404 for what exists',
-};
+const OWN_KEY = 'toncache uses a key of its own (UPSTREAM_API_KEY)';
+const FALSE_404 = 'a short timeout makes the indexer answer 404 for what exists';
+const WHY_DROPPED: ReadonlyMap<string, string> = new Map([
+  ['api_key', OWN_KEY],
+  ['x-api-key', OWN_KEY],
+  ['x_timeout', FALSE_404],
+  ['x-timeout', FALSE_404],
+]);
 
 /**
  * Reads what a person pastes: a URL of any host, a path with its query, or an operation with its query
@@ -57,38 +58,20 @@ export function readHeaderLines(lines: readonly string[]): RequestHeaders {
   return headers;
 }
 
-/**
- * The inputs that can be left out of a valid request without changing its call, in their order; of equal inputs, all
- * but the last. Throws what {@link parseCall} throws.
- */
+/** The inputs that an operation does not read, in their order. */
 export function droppedInputs(operation: Operation, rawQuery: string, headers: RequestHeaders): DroppedInput[] {
-  const keyOf = (pieces: readonly string[], given: RequestHeaders) =>
-    cacheKey('', parseCall(operation, pieces.join('&'), given));
-  let pieces = rawQuery.split('&').filter((piece) => piece !== '');
-  let given = headers;
-  const key = keyOf(pieces, given);
-  const isSame = (fewer: readonly string[], others: RequestHeaders) => {
-    try {
-      return keyOf(fewer, others) === key;
-    } catch {
-      return false;
-    }
-  };
-  const dropped: DroppedInput[] = [];
-  for (const piece of pieces.slice(0, MOST_INPUTS)) {
-    const fewer = pieces.toSpliced(pieces.indexOf(piece), 1);
-    if (!isSame(fewer, given)) continue;
-    pieces = fewer;
-    const name = parameterNameOf(piece);
-    dropped.push(describe(piece, name, operation.queryNames.has(name)));
+  const unread: { readonly name: string; readonly input: string }[] = [];
+  for (const input of rawQuery.split('&')) {
+    const name = parameterNameOf(input);
+    if (input !== '' && !operation.queryNames.has(name)) unread.push({ name, input });
   }
-  for (const name of Object.keys(headers).slice(0, MOST_INPUTS)) {
-    const { [name]: value, ...others } = given;
-    if (!isSame(pieces, others)) continue;
-    given = others;
-    dropped.push(describe(`${name}: ${String(value)}`, name, operation.headerNames.has(name)));
+  for (const [name, value] of Object.entries(headers)) {
+    if (!operation.headerNames.has(name)) unread.push({ name, input: `${name}: ${String(value)}` });
   }
-  return dropped;
+  return unread.slice(0, MOST_INPUTS).map(({ name, input }) => ({
+    input: name === 'api_key' || name === 'x-api-key' ? name : input,
+    why: WHY_DROPPED.get(name) ?? 'the operation does not read it',
+  }));
 }
 
 /** The rows of the table of lifetimes that an answer to a call can fall under; its body decides which one. */
@@ -103,12 +86,4 @@ export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
       return [isParent ? 'adjacentFinal' : 'adjacentGrowing', 'adjacentLive', 'empty', 'notFound'];
     }
   }
-}
-
-function describe(input: string, name: string, isRead: boolean): DroppedInput {
-  const isKey = name === 'api_key' || name === 'x-api-key';
-  // A parameter may be called `constructor`, which every object inherits.
-  const reason = Object.hasOwn(WHY_DROPPED, name) ? WHY_DROPPED[name] : undefined;
-  const unread = reason ?? 'the operation does not read it';
-  return { input: isKey ? name : input, why: isRead ? 'the request means the same without it' : unread };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/proxy/explain.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { childrenOfSettled, futureBlock, newestBlock } from './questions.ts';
+import { childrenOfSettled, newestBlock } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 async function explain(world: World, target: string, ...headers: readonly string[]): Promise<Explanation> {
@@ -40,23 +40,10 @@ describe('GET /explain', () => {
     await world.ask(target);
     world.advance(1000);
     const asked = world.forwarded.length;
-    const { memory, lastLoad, key } = await explain(world, target.replace('seqno=', 'SeqNo=0'));
+    const { memory, key } = await explain(world, target.replace('seqno=', 'SeqNo=0'));
     expect(key).toBe((await explain(world, target)).key);
     expect(memory).toMatchObject({ state: 'fresh', answerClass: 'final', status: 200, ageMs: 1000 });
-    expect(lastLoad).toMatchObject({ outcome: 'stored', upstreamStatus: 200, why: expect.stringMatching(/^kept/) });
     expect(world.forwarded.length).toBe(asked);
-  });
-
-  it('says why the last answer was not kept', async () => {
-    world.indexer.faults.inject({ kind: 'answer', status: 500, body: '{"error":"broken"}' });
-    await world.ask(futureBlock(world));
-    const { memory, lastLoad } = await explain(world, futureBlock(world));
-    expect(memory).toBe('absent');
-    expect(lastLoad).toMatchObject({
-      outcome: 'upstream-error',
-      upstreamStatus: 500,
-      why: expect.stringMatching(/500/),
-    });
   });
 
   it('shows a purged answer as absent', async () => {
@@ -109,6 +96,5 @@ describe('GET /explain with Redis', () => {
     const other = await world.addProxy();
     const { text } = await other.askAdmin(`/explain?${new URLSearchParams({ target })}`);
     expect(JSON.parse(text)).toMatchObject({ memory: 'absent', redis: { state: 'fresh' } });
-    expect(JSON.parse(text)).not.toHaveProperty('lastLoad');
   });
 });

@@ -90,10 +90,7 @@ export const packagePlaces: Record<string, readonly string[]> = {
   'prom-client': ['telemetry/'],
   pino: ['telemetry/', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': [
-    ...['cache/memory-tier.ts', 'ton/call-memo.ts', 'proxy/last-loads.ts'],
-    'http/public/accept-encoding.ts',
-  ],
+  'lru-cache': [...['cache/memory-tier.ts', 'ton/call-memo.ts'], 'http/public/accept-encoding.ts'],
 };
 
 /** `process-guard` reads the options of Node itself, which are no settings. */

@@ -13,15 +13,7 @@ import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { meanings } from './meaning.ts';
-import {
-  ACCOUNT,
-  ACCOUNT_BOUNCEABLE,
-  callOf,
-  HASH_HEX,
-  OPERATION_NAMES,
-  operationNamed,
-  requestOf,
-} from './requests.ts';
+import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, operationNamed, requestOf } from './requests.ts';
 import { spell } from './spell.ts';
 
 function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): DroppedInput[] {
@@ -109,14 +101,6 @@ describe('the inputs that are dropped', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7', { 'x-api-key': 'hidden' }))).not.toContain(
       'hidden',
     );
-  });
-
-  test('are repeats, words without a meaning and flags that are off', () => {
-    const accounts = `account=${ACCOUNT}&account=${ACCOUNT_BOUNCEABLE}`;
-    expect(inputs(dropped('pendingTraces', accounts))).toEqual([`account=${ACCOUNT}`]);
-    expect(inputs(dropped('adjacentTransactions', `hash=${HASH_HEX}&direction=both`))).toEqual(['direction=both']);
-    const flags = dropped('adjacentTransactions', `hash=${HASH_HEX}`, { 'x-no-address-book': 'false' });
-    expect(flags).toEqual([{ input: 'x-no-address-book: false', why: 'the request means the same without it' }]);
   });
 
   test('are none of those that the call needs', () => {
