@@ -75,7 +75,7 @@ export class Indexer {
       (request, response) => void this.#serve(request, response),
     );
     this.streaming = new Streaming({ chain: () => this.replicas[0].chain, dialect: this.dialect });
-    this.#server.on('upgrade', (request, socket, head) => this.streaming.accept(request, socket, head));
+    this.#server.on('upgrade', (request, socket) => this.streaming.accept(request, socket));
   }
 
   /** The chain as the first replica has indexed it: up to the present, unless a test holds the replica back. */
@@ -125,7 +125,7 @@ export class Indexer {
     this.#closing.abort();
     this.#server.close();
     this.#server.closeAllConnections();
-    this.streaming.close();
+    this.streaming.cut();
     for (const { gate } of this.#gates) gate.release();
     await closed;
   }

@@ -25,6 +25,9 @@ export interface StreamStep {
   readonly at: number;
 }
 
+/** How long before an invalidated trace leaves the answers its event is sent, ms: 0 to 10 000 at the real server. */
+const INVALIDATION_LEAD_MS = 400;
+
 const EVERY_TYPE = expandActionTypes(['latest']);
 
 /** The steps of a trace after `from`, up to `to` (epoch ms), in their order. */
@@ -32,7 +35,7 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
   const instants = (read: (transaction: Transaction) => number) => [...new Set(trace.transactions.map(read))];
   const emulated = instants(({ emulatedAt }) => emulatedAt);
   const executed = [...new Set([...instants((it) => it.confirmedAt), ...instants((it) => it.finalizedAt)])];
-  const { classifierDelayMs, invalidationLeadMs } = faults;
+  const { classifierDelayMs } = faults;
   const step = (kind: StreamStep['kind']) => (at: number) => ({ kind, trace, at });
   const steps = [...executed.map(step('executed')), ...emulated.map(step('emulated'))];
   if (classifierDelayMs !== undefined) {
@@ -40,16 +43,16 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
     steps.push(...[...new Set([...emulated, ...executed])].map((at) => step('classified')(at + delayMs)));
   }
   if (trace.invalidated) {
-    steps.push(step('invalidated')(Math.max(trace.emulatedAt, trace.goneAt - invalidationLeadMs)));
+    steps.push(step('invalidated')(Math.max(trace.emulatedAt, trace.goneAt - INVALIDATION_LEAD_MS)));
   }
   return steps.filter(({ at }) => from < at && at <= to && at <= trace.goneAt).sort((one, other) => one.at - other.at);
 }
 
-/** An event as it goes out, with what decides about its way. */
+/** An event as it goes out. */
 export interface StreamEvent {
+  readonly type: string;
   readonly finality: Finality;
-  readonly hash: string;
-  readonly message: object;
+  readonly trace_external_hash_norm: string;
 }
 
 /** The events of a step for one subscription, `trace_invalidated` apart. */
@@ -57,11 +60,9 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
   const known = knownTransactions(trace, at);
   const finality = leastFinality(known, at);
   if (!to.wants(finality)) return [];
-  const event = (type: string, content: object): StreamEvent => ({
-    finality,
-    hash: trace.externalHash,
-    message: { type, finality, trace_external_hash_norm: trace.externalHash, ...content },
-  });
+  const event = (type: string, content: object): StreamEvent => {
+    return { type, finality, trace_external_hash_norm: trace.externalHash, ...content };
+  };
   if (kind === 'emulated' || kind === 'executed') {
     if (!to.types.has('transactions')) return [];
     const rows = known.filter(

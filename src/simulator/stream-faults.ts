@@ -2,26 +2,20 @@
 export class StreamFaults {
   /** Handshakes are ended by TCP: the server restarts. */
   refusesConnections = false;
-  /** One more connection is accepted, gets an error and is ended. */
-  maxConnections = Number.POSITIVE_INFINITY;
   /** More addresses in a subscription are refused. Hashes never count. */
   maxAddresses = Number.POSITIVE_INFINITY;
-  /** The key that a handshake must bring as `X-API-Key` or `api_key`, else 401. */
+  /** The key that a handshake must bring as `X-API-Key`, else 401. */
   apiKey: string | undefined;
   /** Types of events that are refused, beside those that no server knows. */
   readonly refusedTypes = new Set<string>();
   /** Whether subscriptions are answered; pings are in any case. */
   answersSubscriptions = true;
-  /** Pings and subscriptions are answered, but no event goes out until it ends; then all of them do. */
+  /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the traces that are left do. */
   stalled = false;
   /** Share (0..1) of events that are lost without a sign. */
   lostShare = 0;
   /** Share (0..1) of events that are sent twice. */
   duplicatedShare = 0;
-  /** Share (0..1) of events that are sent after the next one. */
-  reorderedShare = 0;
   /** How long after a step of a trace it is classified, ms; `undefined` for never: no `trace` and no `actions` then. */
   classifierDelayMs: number | undefined = 100;
-  /** How long before an invalidated trace leaves the answers its event is sent, ms: 0 to 10 000. */
-  invalidationLeadMs = 400;
 }

@@ -19,8 +19,6 @@ interface Subscriber {
   readonly subscription: StreamSubscription;
   /** Traces of which it was sent something that was not final. */
   readonly sentNonFinal: Set<string>;
-  /** Events that a stall or a reordering holds back. */
-  held: string[];
 }
 
 export interface StreamingOptions {
@@ -59,27 +57,18 @@ export class Streaming {
   }
 
   /** Takes the handshake of a client over. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-    const { refusesConnections, maxConnections, apiKey } = this.faults;
+  accept(request: IncomingMessage, socket: Duplex): void {
+    const { refusesConnections, apiKey } = this.faults;
     if (refusesConnections) {
       socket.destroy();
       return;
     }
-    const key = request.headers['x-api-key'] ?? searchParams.get('api_key') ?? undefined;
-    if (pathname !== PATH || (apiKey !== undefined && key !== apiKey)) {
-      socket.end(`HTTP/1.1 ${pathname === PATH ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
+    const isRefused = apiKey !== undefined && request.headers['x-api-key'] !== apiKey;
+    if (request.url !== PATH || isRefused) {
+      socket.end(`HTTP/1.1 ${isRefused ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    const connection = new WebSocketConnection(request, socket, head);
-    if (this.#subscribers.size >= maxConnections) {
-      connection.send(
-        JSON.stringify({ error: `connection limit reached: ${this.#subscribers.size} active connections` }),
-      );
-      connection.end();
-      return;
-    }
-    this.#add(connection);
+    this.#add(new WebSocketConnection(request, socket));
   }
 
   /** Ends all connections, as a restart does: without a close frame. */
@@ -106,6 +95,7 @@ export class Streaming {
 
   /** Publishes what the chain got on by since the last look. It happens by itself within milliseconds. */
   look(): void {
+    if (this.faults.stalled) return;
     const chain = this.#options.chain();
     const pending = new Set(chain.pendingTraces());
     const traces = [...this.#traces.union(pending)];
@@ -113,17 +103,11 @@ export class Streaming {
     for (const step of steps.sort((one, other) => one.at - other.at)) this.#publish(step);
     this.#lookedAt = chain.now;
     this.#traces = pending;
-    if (!this.faults.stalled) for (const subscriber of this.#subscribers) flush(subscriber);
-  }
-
-  /** Ends everything. */
-  close(): void {
-    this.cut();
   }
 
   #add(socket: WebSocketConnection): void {
-    const subscription = new StreamSubscription(this.faults, this.#options.dialect === '1.3' ? 'normalized' : 'exact');
-    const subscriber: Subscriber = { socket, subscription, sentNonFinal: new Set(), held: [] };
+    const subscription = new StreamSubscription(this.faults);
+    const subscriber: Subscriber = { socket, subscription, sentNonFinal: new Set() };
     if (this.#subscribers.size === 0) this.#startLooking();
     this.#subscribers.add(subscriber);
     socket.onMessage = (text) => {
@@ -151,9 +135,9 @@ export class Streaming {
     const { externalHash } = step.trace;
     for (const subscriber of this.#subscribers) {
       const { subscription, sentNonFinal } = subscriber;
-      for (const { finality, hash, message } of eventsOf(step, subscription, this.#options.dialect)) {
-        if (finality !== 'finalized') sentNonFinal.add(hash);
-        this.#send(subscriber, JSON.stringify(message));
+      for (const event of eventsOf(step, subscription, this.#options.dialect)) {
+        if (event.finality !== 'finalized') sentNonFinal.add(externalHash);
+        this.#send(subscriber, JSON.stringify(event));
       }
       if (step.kind === 'invalidated' && sentNonFinal.delete(externalHash)) {
         this.#send(subscriber, JSON.stringify({ type: 'trace_invalidated', trace_external_hash_norm: externalHash }));
@@ -162,18 +146,9 @@ export class Streaming {
   }
 
   #send(subscriber: Subscriber, text: string): void {
-    const { lostShare, duplicatedShare, reorderedShare, stalled } = this.faults;
+    const { lostShare, duplicatedShare } = this.faults;
     if (this.#random.chance(lostShare)) return;
-    if (stalled || this.#random.chance(reorderedShare)) {
-      subscriber.held.push(text);
-      return;
-    }
     subscriber.socket.send(text);
     if (this.#random.chance(duplicatedShare)) subscriber.socket.send(text);
-    flush(subscriber);
   }
-}
-
-function flush(subscriber: Subscriber): void {
-  for (const text of subscriber.held.splice(0)) subscriber.socket.send(text);
 }

@@ -80,7 +80,7 @@ test('the messages of a thousand polled accounts are at most 80 KB a second', as
     await world.ask(target(n));
     await world.ask(target(n));
   };
-  for (let n = 0; n < 900; n++) await poll(n);
+  for (let n = 0; n < 900; n += 50) await Promise.all(Array.from({ length: 50 }, (_, more) => poll(n + more)));
   await vi.waitFor(() => expect(streaming.subscribed.size).toBe(900), { timeout: 20_000 });
   const [startedAt, before] = [performance.now(), streaming.messages.length];
   for (let n = 900; n < 1000; n++) await Promise.all([poll(n), sleep(30)]);

@@ -69,8 +69,10 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
     excuses: {},
     settlesMs: 0,
     begin: async ({ indexer: { streaming } }) => {
-      Object.assign(streaming.faults, { duplicatedShare: 1, reorderedShare: 0.3 });
-      return () => void Object.assign(streaming.faults, { duplicatedShare: 0, reorderedShare: 0 });
+      streaming.faults.duplicatedShare = 1;
+      return () => {
+        streaming.faults.duplicatedShare = 0;
+      };
     },
   },
   {
