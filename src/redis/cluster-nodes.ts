@@ -5,21 +5,17 @@ import { rememberAttempts } from './lasting-connections.ts';
 const LOOK_AGAIN_EVERY_MS = 500;
 
 /**
- * Resolves once each master of a ready Cluster is connected, or cannot be. ioredis connects to a node at the first
- * command for it, and refuses commands until it is connected.
+ * Resolves once each master of a ready Cluster is connected, or cannot be. Otherwise ioredis connects to a node at the
+ * first command for it, and refuses commands until it is connected.
  */
 export async function connectMasters(cluster: Cluster): Promise<void> {
-  await Promise.all(cluster.nodes('master').map(tryToConnect));
+  const waiting = cluster.nodes('master').filter(({ status }) => status === 'wait');
+  await Promise.all(waiting.map((node) => node.connect().catch(() => {})));
 }
 
 /** Keeps a Cluster connected to the nodes that hold its slots now. */
 export function keepNodes(cluster: Cluster): void {
-  cluster.on('+node', (node: Redis) => {
-    rememberAttempts(node);
-    if (cluster.status !== 'ready' || node.options.readOnly) return;
-    // In a later turn: if a command is about to be sent to this node, ioredis connects it by itself.
-    setImmediate(() => void tryToConnect(node));
-  });
+  cluster.on('+node', (node: Redis) => rememberAttempts(node));
   // Ask which node took over the slots of a lost one. No MOVED can say so, because commands for these slots are not
   // sent.
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -28,14 +24,4 @@ export function keepNodes(cluster: Cluster): void {
     askedAt = performance.now();
     cluster.refreshSlotsCache();
   });
-}
-
-async function tryToConnect(node: Redis): Promise<void> {
-  if (node.status === 'wait') {
-    await node.connect().catch(() => {});
-  } else if (node.status === 'connecting' || node.status === 'connect') {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    node.once('ready', resolve).once('close', resolve);
-    await promise;
-  }
 }

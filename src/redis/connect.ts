@@ -56,8 +56,7 @@ export interface ConnectRedisOptions {
   readonly tlsCa?: string | undefined;
   readonly connectTimeoutMs: number;
   /**
-   * A call is rejected after this time without an answer; a connection is replaced when nothing comes for so long
-   * during a call.
+   * A call is rejected after this time without an answer, and the connection to a server is replaced.
    */
   readonly commandTimeoutMs: number;
 }
@@ -136,6 +135,11 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
     return await command();
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
+    // The reply may never come, because the rest of what Redis sends is taken for an earlier one; and a late one would end
+    // the connection all the same.
+    if (!(client instanceof Cluster) && error instanceof Error && error.message === 'Command timed out') {
+      client.stream.destroy(new Error('a command was not answered in time'));
+    }
     // Leave out the cause: it holds the command with all its arguments.
     if (lost) throw client instanceof Cluster ? new NodeLost() : new Error('the connection to Redis was lost');
     throw error;

@@ -47,6 +47,22 @@ it('a Redis that breaks each connection at its first command is reconnected to a
   expect(seventh - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));
 });
 
+it('a reply that never ends costs the connection, though other commands are sent meanwhile', async () => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  const breaker = { faults: 1000, openMs: 1 };
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000, breaker });
+  await observed.untilRead('key', 'absent');
+  garbling.garble({
+    bytes: GARBAGE_FORMS['a string without end'] ?? '',
+    isGarbled: (words) => isGet(words) && garbling.garbled === 0,
+  });
+  const asking = setInterval(() => void observed.tier.get('key'), 20);
+  await observed.untilConnection('connected', 'disconnected', 'connected');
+  clearInterval(asking);
+  await observed.untilRead('key', 'absent');
+});
+
 it('a reply that comes after its command has timed out is not taken for the reply to another command', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
