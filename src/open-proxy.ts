@@ -1,5 +1,6 @@
 import type { FormMaker } from './cache/form-maker.ts';
 import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
+import { Leases } from './coalescing/lease.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
@@ -14,6 +15,12 @@ import { EntryLoader, type Load } from './proxy/load-entry.ts';
 import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { CallMemo } from './ton/call-memo.ts';
 import { RetryBudget } from './upstream/retry-budget.ts';
+
+/** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
+const LEASE_MS = 1500;
+
+/** In milliseconds: a lease survives one renewal that is lost or a second late. */
+const RENEW_EVERY_MS = 500;
 
 export interface OpenProxyDependencies {
   readonly events: EventHub;
@@ -65,7 +72,18 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
       cache,
       admission,
       fetcher,
-      leases: redis?.leases,
+      leases:
+        redis &&
+        new Leases(
+          { redis: redis.connection, cache, leaseKey: redis.leaseKey, now: monotonic },
+          {
+            leaseMs: LEASE_MS,
+            renewEveryMs: RENEW_EVERY_MS,
+            collapseWindowMs: coalescing.collapseWindow,
+            failureTtlMs: coalescing.failureTtl,
+            pollBudgetMs: settings.redis.budget,
+          },
+        ),
       random,
       monotonic,
       report,

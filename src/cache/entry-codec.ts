@@ -60,10 +60,7 @@ export const AT = {
   stringLengths: 76,
 } as const;
 
-/** Magic and checksum: two stored entries have equal stamps only if their bytes are equal. */
-export const STAMP_BYTES = AT.flags;
-
-/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its stamp and `askedAt`. */
+/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its checksum and `askedAt`. */
 export const COPY_BYTES = AT.freshUntil;
 
 const STRING_COUNT = 7;

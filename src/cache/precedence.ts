@@ -9,8 +9,7 @@ export const REGRESSION_GUARD_MS = 10 * 60_000;
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
  * there was an answer, fewer children) is taken for a regression of a replica that lags. Of equally complete answers
- * the one that was asked for later is right. `redis-store.ts` holds the same rule for Redis; a property test compares
- * the two.
+ * the one that was asked for later is right.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareCompleteness(next.completeness, kept.completeness)) {

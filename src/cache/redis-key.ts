@@ -7,3 +7,8 @@ import { hash } from 'node:crypto';
 export function redisKeyFor(prefix: string): (key: string) => string {
   return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
 }
+
+/** The Redis key of the lease of an entry, by the Redis key of the entry. */
+export function leaseKeyOf(redisKey: string): string {
+  return `${redisKey}:lease`;
+}

@@ -1,84 +1,119 @@
-import { FINGERPRINT_BYTES, HIGHEST_RANK } from './entry.ts';
-import { AT, FIXED_BYTES } from './entry-codec.ts';
-import { REGRESSION_GUARD_MS } from './precedence.ts';
-
-/** What Redis did with an entry: stored it, or why it kept its own. */
-export type RedisStoreOutcome = (typeof OUTCOMES)[number];
-
-const OUTCOMES = ['stored', 'older', 'regressed'] as const;
-
-/** Whether this is a word of the script. */
-export function isStoreOutcome(word: string): word is RedisStoreOutcome {
-  return OUTCOMES.some((outcome) => outcome === word);
-}
+import { randomUUID } from 'node:crypto';
+import { usableUntil } from '../instants.ts';
+import type { RedisScripting } from '../redis/connect.ts';
+import type { Entry } from './entry.ts';
+import { checksumOf, decodeEntry } from './entry-codec.ts';
+import { precedenceOver } from './precedence.ts';
+import { leaseKeyOf } from './redis-key.ts';
+import type { Acquired, LeaseRequest, SharedStore, TierRead } from './tier.ts';
 
 /**
- * Clocks differ by less than this. A kept entry that was asked for further in the future is garbage and is replaced.
+ * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
+ * entry, each nil if there is none; a value that is no string is overwritten. KEYS: entry, lease. ARGV: our token, the
+ * milliseconds of the lease.
  */
-const FURTHEST_AHEAD_MS = 60_000;
+const ACQUIRE = `
+local lease, entry = redis.pcall('GET', KEYS[2]), redis.pcall('GET', KEYS[1])
+if type(lease) ~= 'string' then
+  lease = false
+  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+end
+return {lease, type(entry) == 'string' and entry}`;
 
 /**
- * Stores an entry unless the one that Redis holds has precedence by the rule of `precedence.ts`, in one step. KEYS: the
- * entry. ARGV: its bytes, the milliseconds to keep it, and the instant of the last purge that covers it (epoch
- * ms): a kept entry that was asked for up to that instant is purged, so the new one replaces it. The checksum of the kept entry is not verified here: a reader that finds damage
- * runs {@link DELETE_IF_SAME}.
+ * Writes an entry and ends its lease. Whoever does not hold the lease writes only where no entry is. Returns whether it
+ * was written: 1 or 0. KEYS: entry, lease. ARGV: our token, the entry, the milliseconds to keep it.
  */
 export const STORE = `
-local bytes, ttlMs, purgedUntil = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local function double(text, at) return (struct.unpack('>d', text, at + 1)) end
-local function setOf(text)
-  local set = {}
-  for at = 1, #text, ${FINGERPRINT_BYTES} do set[string.sub(text, at, at + ${FINGERPRINT_BYTES - 1})] = true end
-  return set
-end
-local function isSubset(one, other)
-  for member in pairs(one) do
-    if not other[member] then return false end
-  end
-  return true
-end
-local function lengths(text) return struct.unpack('>I4I4', text, ${AT.stringLengths + 1}) end
--- What an answer lists for good, and all that it lists.
-local function listOf(text, members) return setOf(string.sub(text, 1, members)), setOf(text) end
-local function compare(rank, lasting, all, keptRank, keptLasting, keptAll)
-  if next(all) and next(keptAll) then
-    if not isSubset(keptLasting, all) then return 'less' end
-    if not isSubset(lasting, keptAll) then return 'more' end
-    if not (isSubset(all, keptAll) and isSubset(keptAll, all)) then return 'equal' end
-  end
-  return rank == keptRank and 'equal' or rank > keptRank and 'more' or 'less'
-end
-local function decide()
-  local kept = redis.pcall('GETRANGE', KEYS[1], 0, ${FIXED_BYTES - 1})
-  if type(kept) ~= 'string' or #kept < ${FIXED_BYTES} or string.sub(kept, 1, 4) ~= string.sub(bytes, 1, 4) then
-    return 'stored'
-  end
-  local keptAt, askedAt = double(kept, ${AT.askedAt}), double(bytes, ${AT.askedAt})
-  local keptRank, rank = string.byte(kept, ${AT.rank + 1}), string.byte(bytes, ${AT.rank + 1})
-  if not (keptAt <= askedAt + ${FURTHEST_AHEAD_MS}) or keptRank > ${HIGHEST_RANK} or keptAt <= purgedUntil then
-    return 'stored'
-  end
-  local keptMembers, keptTentative = lengths(kept)
-  local keptLength = keptMembers + keptTentative
-  local keptList = keptLength > 0 and redis.call('GETRANGE', KEYS[1], ${FIXED_BYTES}, ${FIXED_BYTES - 1} + keptLength) or ''
-  local members, tentative = lengths(bytes)
-  local list = string.sub(bytes, ${FIXED_BYTES + 1}, ${FIXED_BYTES} + members + tentative)
-  local lasting, all = listOf(list, members)
-  local verdict = compare(rank, lasting, all, keptRank, listOf(keptList, keptMembers))
-  if verdict == 'more' then return 'stored' end
-  if askedAt < keptAt then return 'older' end
-  if verdict == 'equal' then return 'stored' end
-  local since = double(kept, ${AT.regressedSince})
-  local time = redis.call('TIME')
-  return since > 0 and time[1] * 1000 + time[2] / 1000 - since >= ${REGRESSION_GUARD_MS} and 'stored' or 'regressed'
-end
-local outcome = decide()
-if outcome == 'stored' then redis.call('SET', KEYS[1], bytes, 'PX', ttlMs) end
-return outcome`;
+local isOurs = redis.pcall('GET', KEYS[2]) == ARGV[1]
+if isOurs then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+elseif not redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3], 'NX') then return 0 end
+redis.call('DEL', KEYS[2])
+return 1`;
+
+/**
+ * Changes a lease that is ours: to this value with this expiry in milliseconds, or ends it with an expiry of 0. Returns
+ * whether it was ours: 1 or 0. KEYS: lease. ARGV: our token, the value, the expiry.
+ */
+export const CHANGE_LEASE = `
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`;
 
 /** Deletes an entry. KEYS: the entry. */
 export const DELETE = `redis.call('DEL', KEYS[1])`;
 
-/** Deletes a damaged entry unless it was replaced. KEYS: the entry. ARGV: the first bytes of the damaged value. */
-export const DELETE_IF_SAME = `
-if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) == ARGV[1] then redis.call('DEL', KEYS[1]) end`;
+/** What was done with an entry. `taken`: Redis holds another one, and another instance has the lease to replace it. */
+export type StoreOutcome = 'stored' | 'older' | 'regressed' | 'taken';
+
+/** What a read found; `corrupt` is what no entry can be read from. */
+export type Read = Exclude<TierRead, { state: 'failed' }> | { readonly state: 'corrupt' };
+
+/** How long a store has to compare an entry with the one in Redis, in milliseconds. */
+const COMPARE_MS = 1000;
+
+export interface RedisStoreDependencies {
+  readonly connection: RedisScripting;
+  /** The Redis key of an entry, by its key. */
+  readonly redisKey: (key: string) => string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Who may write an entry in Redis. Two answers of one key are compared in this process (`precedence.ts`), so what was
+ * compared must still be there when the answer is written. A lease sees to that: a token under a key beside the entry,
+ * with an expiry. Its holder has read the entry in the step in which it took the lease, and every write ends the lease.
+ * So while the lease is held, the entry is what the holder has read, or is gone. Rejects when Redis fails.
+ */
+export class RedisStore {
+  readonly #dependencies: RedisStoreDependencies;
+
+  constructor(dependencies: RedisStoreDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** See {@link LeaseRequest}. */
+  async acquire(key: string, { token, leaseMs }: Pick<LeaseRequest, 'token' | 'leaseMs'>): Promise<Acquired> {
+    const reply = await this.#dependencies.connection.runScript(ACQUIRE, this.#keys(key), [token, leaseMs]);
+    const [holder, bytes] = Array.isArray(reply) ? reply : [];
+    const read = Buffer.isBuffer(bytes) ? this.decode(bytes, key) : undefined;
+    return {
+      holder: Buffer.isBuffer(holder) ? holder.toString() : undefined,
+      read: read?.state === 'found' ? read : { state: 'absent' },
+    };
+  }
+
+  /**
+   * Writes an entry that was compared with the one in Redis under a lease. Where there was no lease, or it is over, the
+   * entry is compared here, under a lease of its own.
+   */
+  async put(entry: Entry, bytes: Buffer, store: SharedStore | undefined): Promise<StoreOutcome> {
+    const { connection, now } = this.#dependencies;
+    const keys = this.#keys(entry.key);
+    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
+    const isStored = async (token: string) => (await connection.runScript(STORE, keys, [token, bytes, ttlMs])) === 1;
+    if (await isStored(store?.token ?? '')) return 'stored';
+    const token = randomUUID();
+    const { holder, read } = await this.acquire(entry.key, { token, leaseMs: COMPARE_MS });
+    if (holder !== undefined) return 'taken';
+    const isComparable = read.state === 'found' && read.entry.askedAt > (store?.purgedUntil ?? 0);
+    const precedence = isComparable ? precedenceOver(read.entry, entry, now()) : 'replaces';
+    if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
+    await connection.runScript(CHANGE_LEASE, keys.slice(1), [token, '', 0]);
+    return precedence;
+  }
+
+  /** The entry that was stored under this key. */
+  decode(bytes: Buffer, key: string): Exclude<Read, { state: 'unchanged' }> {
+    const entry = decodeEntry(bytes, key);
+    if (entry === undefined) return { state: 'corrupt' };
+    const isOver = usableUntil(entry) <= this.#dependencies.now();
+    return isOver ? { state: 'absent' } : { state: 'found', entry, checksum: checksumOf(bytes) };
+  }
+
+  #keys(key: string): readonly [entry: string, lease: string] {
+    const redisKey = this.#dependencies.redisKey(key);
+    return [redisKey, leaseKeyOf(redisKey)];
+  }
+}

@@ -3,20 +3,12 @@ import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
-import { type Entry, ownedBytes } from './entry.ts';
-import {
-  COPY_BYTES,
-  checksumOf,
-  decodeEntry,
-  encodeEntry,
-  isCopyOf,
-  MAX_BODY_BYTES,
-  STAMP_BYTES,
-} from './entry-codec.ts';
+import type { Entry } from './entry.ts';
+import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES } from './entry-codec.ts';
 import type { StoredForm } from './form-maker.ts';
 import { keptBytes } from './forms.ts';
-import { DELETE, DELETE_IF_SAME, isStoreOutcome, type RedisStoreOutcome, STORE } from './redis-store.ts';
-import type { SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
+import { DELETE, type Read, RedisStore, type StoreOutcome } from './redis-store.ts';
+import type { Acquired, LeaseRequest, SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** The events of a `RedisTier`: one for each read and write, and `redis-available` when that changes. */
 export type RedisTierEvent =
@@ -27,7 +19,7 @@ export type RedisTierEvent =
     }
   | {
       readonly name: 'redis-write';
-      readonly outcome: RedisStoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
+      readonly outcome: StoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
       readonly durationMs: number;
     }
   | {
@@ -67,20 +59,6 @@ export interface RedisTierOptions {
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
 
-/** What a read found. Without `entry` if the value is of no use, or the caller has a copy of it. */
-interface Found {
-  readonly outcome: 'found' | 'absent' | 'corrupt';
-  readonly isUnchanged?: boolean;
-  readonly entry?: Entry;
-  readonly stamp: Buffer;
-}
-
-/** Whether the entry was stored, and the checksum of its bytes. */
-interface Stored {
-  readonly outcome: RedisStoreOutcome;
-  readonly checksum: number;
-}
-
 /**
  * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up its budget
  * at most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
@@ -90,12 +68,14 @@ export class RedisTier implements SharedTier {
   readonly #options: RedisTierOptions;
   readonly #reads: CircuitBreaker;
   readonly #writes: CircuitBreaker;
+  readonly #store: RedisStore;
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
 
   constructor(dependencies: RedisTierDependencies, options: RedisTierOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
+    this.#store = new RedisStore(dependencies);
     this.#reads = reportedBreaker('read', dependencies, options.breaker);
     this.#writes = reportedBreaker('write', dependencies, options.breaker);
   }
@@ -105,12 +85,21 @@ export class RedisTier implements SharedTier {
     const { budgetMs } = this.#options;
     const startedAt = monotonic();
     const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)));
-    const outcome = typeof read === 'string' ? read : read.outcome;
-    report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
+    const { state } = typeof read === 'string' ? { state: read } : read;
+    report({
+      name: 'redis-read',
+      outcome: state === 'unchanged' ? 'found' : state,
+      durationMs: monotonic() - startedAt,
+    });
     if (typeof read === 'string') return { state: 'failed' };
-    const { entry, stamp } = read;
-    if (read.isUnchanged === true) return { state: 'unchanged', stamp };
-    return entry === undefined ? { state: 'absent', stamp } : { state: 'found', entry, stamp };
+    return read.state === 'corrupt' ? { state: 'absent' } : read;
+  }
+
+  async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
+    const acquired = await through(this.#reads, () =>
+      withinBudget(request.budgetMs, () => this.#store.acquire(key, request).catch(refusedAlone)),
+    );
+    return typeof acquired === 'string' ? undefined : acquired;
   }
 
   set(entry: Entry, store?: SharedStore): boolean {
@@ -150,53 +139,35 @@ export class RedisTier implements SharedTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, budget: Budget, copy: SharedCopy | undefined): Promise<Found> {
+  async #read(key: string, budget: Budget, copy: SharedCopy | undefined): Promise<Read> {
     const { connection } = this.#dependencies;
     const redisKey = this.#dependencies.redisKey(key);
-    if (copy !== undefined) {
-      const start = await connection.getStart(redisKey, COPY_BYTES);
-      const stamp = ownedBytes(start.subarray(0, STAMP_BYTES));
-      if (isCopyOf(start, copy)) return { outcome: 'found', isUnchanged: true, stamp };
+    if (copy !== undefined && isCopyOf(await connection.getStart(redisKey, COPY_BYTES), copy)) {
+      return { state: 'unchanged' };
     }
     const bytes = budget.isOver ? undefined : await connection.getBuffer(redisKey);
-    if (bytes === undefined || budget.isOver) return { outcome: 'absent', stamp: Buffer.alloc(0) };
-    const stamp = ownedBytes(bytes.subarray(0, STAMP_BYTES));
-    const entry = decodeEntry(bytes, key);
-    if (entry === undefined) {
-      this.#forget(redisKey, stamp);
-      return { outcome: 'corrupt', stamp };
-    }
-    return usableUntil(entry) <= this.#dependencies.now()
-      ? { outcome: 'absent', stamp }
-      : { outcome: 'found', entry, stamp };
-  }
-
-  // Damaged bytes could look more complete than every later answer, so they are deleted. Nobody waits for that, and a
-  // failure is ignored.
-  #forget(redisKey: string, stamp: Buffer): void {
-    this.#dependencies.connection.runScript(DELETE_IF_SAME, [redisKey], [stamp]).catch(() => {});
+    return bytes === undefined || budget.isOver ? { state: 'absent' } : this.#store.decode(bytes, key);
   }
 
   async #write(entry: Entry, store: SharedStore | undefined): Promise<void> {
-    const { report, monotonic } = this.#dependencies;
+    const { report, monotonic, toStore } = this.#dependencies;
     const startedAt = monotonic();
-    const stored = await through(this.#writes, () => this.#store(entry, store?.purgedUntil ?? 0));
-    const { outcome, checksum } = typeof stored === 'string' ? { outcome: stored } : stored;
-    report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
-    const isKept = outcome === 'older' || outcome === 'regressed';
-    store?.onEnd(outcome === 'stored' ? 'stored' : isKept ? 'kept' : 'failed', checksum);
-  }
-
-  async #store(entry: Entry, purgedUntil: number): Promise<Stored> {
-    const { connection, redisKey, now, toStore } = this.#dependencies;
     const bytes = encodeEntry(entry, await toStore(entry));
-    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
-    const reply = await connection.runScript(STORE, [redisKey(entry.key)], [bytes, ttlMs, purgedUntil]);
-    const outcome = String(reply);
-    if (!isStoreOutcome(outcome)) throw new Error('Redis gave no answer to a store');
-    return { outcome, checksum: checksumOf(bytes) };
+    const outcome = await through(this.#writes, () => this.#store.put(entry, bytes, store));
+    report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
+    store?.onEnd(STORE_ENDS[outcome], checksumOf(bytes));
   }
 }
+
+/** What a store came to, for who asked for it. */
+const STORE_ENDS = {
+  stored: 'stored',
+  older: 'kept',
+  regressed: 'kept',
+  taken: 'unknown',
+  failed: 'failed',
+  'rejected-by-breaker': 'failed',
+} as const;
 
 function reportedBreaker(
   operation: 'read' | 'write',
@@ -224,5 +195,11 @@ async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Prom
 /** The loss of one node of a Cluster does not count in the circuit breaker: the other nodes can still be asked. */
 function failedAlone(error: unknown): 'failed' {
   if (error instanceof NodeLost) return 'failed';
+  throw error;
+}
+
+/** A Redis that refuses to write (read-only, full) can still be read. */
+function refusedAlone(error: unknown): 'failed' {
+  if (error instanceof Error && error.name === 'ReplyError') return 'failed';
   throw error;
 }

@@ -1,18 +1,13 @@
 import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
 import type { Entry } from './entry.ts';
-import { checksumOf } from './entry-codec.ts';
 import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
-import type { SharedStore, SharedTier } from './tier.ts';
+import type { LeaseRequest, SharedStore, SharedTier } from './tier.ts';
 
-/**
- * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. `stamp` is present when Redis
- * answered, and identifies the value that it held then.
- */
-export type Lookup = { readonly stamp?: Buffer | undefined } & (
+/** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
+export type Lookup =
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
-  | { readonly state: 'miss' }
-);
+  | { readonly state: 'miss' };
 
 /** The outcome of a store. `kept` is the entry that the cache holds instead; a regressed answer extends it. */
 export type StoreOutcome =
@@ -39,10 +34,9 @@ export interface Purges {
 export interface StoreHints {
   /** What the look-up had found, in case that memory does not hold it. */
   readonly known?: Entry | undefined;
-  /**
-   * Called once: with `true` when Redis holds this entry or a better one, with `false` when the entry did not reach
-   * Redis.
-   */
+  /** The token of the lease under which `known` was read. */
+  readonly token?: string | undefined;
+  /** Called once. `true`: Redis holds this entry, and its lease is over. `false`: the entry did not reach Redis. */
   readonly onShared?: ((isShared: boolean) => void) | undefined;
   /** The entry for memory, if it differs from the one for Redis: the same bytes with other instants. */
   readonly inMemory?: Entry | undefined;
@@ -95,9 +89,26 @@ export class TieredCache {
     const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
     // Only bans that are known by now are applied to the entry.
     if (read.state === 'failed' || !this.#dependencies.purges.isCurrent) return this.#withoutRedis(key);
-    const entry = read.state === 'unchanged' ? copy?.entry : read.state === 'found' ? read.entry : undefined;
-    const found = entry === undefined ? this.#forget(key) : this.#learn(entry, read.stamp);
-    return { ...found, stamp: read.stamp };
+    if (read.state === 'found') return this.#learn(read.entry, read.checksum);
+    return read.state === 'unchanged' && copy !== undefined
+      ? this.#learn(copy.entry, copy.sharedChecksum)
+      : this.#forget(key);
+  }
+
+  /**
+   * Looks into Redis again and asks for the lease of the key, in one step. `holder`: the value of the lease that another
+   * instance has. `undefined` when Redis fails, or not all purges are known: the lease may be ours even then.
+   */
+  async acquire(
+    key: string,
+    request: LeaseRequest,
+  ): Promise<{ holder: string | undefined; found: Lookup } | undefined> {
+    const { redis, purges } = this.#dependencies;
+    const wasCurrent = purges.isCurrent;
+    const acquired = await redis?.acquire(key, request);
+    if (acquired === undefined || !wasCurrent || !purges.isCurrent) return undefined;
+    const { holder, read } = acquired;
+    return { holder, found: read.state === 'found' ? this.#learn(read.entry, read.checksum) : this.#forget(key) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
@@ -130,7 +141,7 @@ export class TieredCache {
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
-  set(entry: Entry, { known, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
+  set(entry: Entry, { known, token, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, purges, now } = this.#dependencies;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
@@ -142,10 +153,10 @@ export class TieredCache {
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'older') return unstored({ outcome: 'superseded', kept });
     if (kept !== undefined && precedence === 'regressed') {
-      return { outcome: 'regressed', kept: this.#extend(kept, onShared) };
+      return { outcome: 'regressed', kept: this.#extend(kept, { token, onShared }) };
     }
     const isInMemory = memory.set(inMemory);
-    const isInRedis = this.#share(entry, onShared);
+    const isInRedis = this.#share(entry, { token, onShared });
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
@@ -161,13 +172,13 @@ export class TieredCache {
   }
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #learn(entry: Entry, stamp: Buffer | undefined): Lookup {
+  #learn(entry: Entry, checksum: number | undefined): Lookup {
     const { memory, purges, now } = this.#dependencies;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
-      memory.set(entry, stamp && checksumOf(stamp));
+      memory.set(entry, checksum);
       return this.#lookupOf(entry, 'redis');
     }
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
@@ -203,23 +214,25 @@ export class TieredCache {
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
   }
 
-  #extend(kept: Entry, onShared?: StoreHints['onShared']): Entry {
+  #extend(kept: Entry, hints: StoreHints = {}): Entry {
     const entry = extended(kept, this.#dependencies.now());
     this.#dependencies.memory.set(entry);
-    this.#share(entry, onShared);
+    this.#share(entry, hints);
     return entry;
   }
 
-  #share(entry: Entry, onShared: StoreHints['onShared']): boolean {
+  #share(entry: Entry, { token, onShared }: StoreHints): boolean {
     const { memory, redis, purges } = this.#dependencies;
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
       const copy = memory.peek(entry.key);
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
       if (outcome === 'kept' && copy?.entry.forms === entry.forms) memory.delete(entry.key);
       if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
-      onShared?.(outcome !== 'failed');
+      // Whatever Redis holds is compared with the copy when the key is next asked for.
+      if (outcome === 'unknown' && copy?.entry.forms === entry.forms) copy.askRedisAt = 0;
+      onShared?.(outcome === 'stored');
     };
-    const taken = redis?.set(entry, { purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;
+    const taken = redis?.set(entry, { token, purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;
     if (!taken) onShared?.(false);
     return taken;
   }

@@ -2,7 +2,7 @@ import type { Admission, Entered, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
-import type { Lease } from '../coalescing/held-lease.ts';
+import type { Lease } from '../coalescing/lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import type { EventEffects } from '../push/apply-events.ts';
@@ -48,18 +48,14 @@ export interface Fetch {
 }
 
 /** The result of a fetch. */
-export type Fetched =
-  | { readonly from: 'memory'; readonly entry: Entry }
-  | {
-      readonly from: 'upstream';
-      /**
-       * The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later.
-       */
-      readonly entry: Entry;
-      /** The status that the indexer answered with. */
-      readonly status: number;
-      readonly stored: StoreOutcome['outcome'];
-    };
+export interface Fetched {
+  readonly from: 'upstream';
+  /** The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later. */
+  readonly entry: Entry;
+  /** The status that the indexer answered with. */
+  readonly status: number;
+  readonly stored: StoreOutcome['outcome'];
+}
 
 /** An answer that may be cached, whose ticket has not ended. */
 interface Obtained {
@@ -88,10 +84,6 @@ export class EntryFetcher {
         else lease?.release();
         return result;
       }
-      if ('from' in result) {
-        lease?.release();
-        return result;
-      }
       return this.#keep(fetch, result);
     } catch (bug) {
       lease?.release();
@@ -103,20 +95,13 @@ export class EntryFetcher {
    * The indexer's answer. Asks once more, with the whole timeout, if the indexer could not be reached and the retry budget
    * allows it. Ends every ticket but that of an answer.
    */
-  async #load(fetch: Fetch): Promise<Obtained | ProxyError | (Fetched & { from: 'memory' })> {
-    const { admission, cache, retries, pauseMs } = this.#dependencies;
-    const { call, request, lease } = fetch;
+  async #load(fetch: Fetch): Promise<Obtained | ProxyError> {
+    const { admission, retries, pauseMs } = this.#dependencies;
+    const { call, request } = fetch;
     let ticket: Ticket | ProxyError = fetch.ticket;
     try {
       for (let isFirst = true; ; isFirst = false) {
         if (ticket instanceof ProxyError) return ticket;
-        if (!isFirst) lease?.restart();
-        // The wait for the ticket may have been long, and another flight may have stored the entry meanwhile.
-        const again = cache.lookInMemory(request.key);
-        if (again.state === 'fresh') {
-          ticket.end('unsent');
-          return { from: 'memory', entry: again.entry };
-        }
         const result = await this.#ask(fetch, ticket, isFirst);
         if (!(result instanceof ProxyError)) return result;
         if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
@@ -136,7 +121,7 @@ export class EntryFetcher {
 
   /** One request to the indexer; ends the ticket if there is no answer that may be cached. */
   async #ask(
-    { call, request, flight, lease, traceparent }: Fetch,
+    { call, request, flight, traceparent }: Fetch,
     ticket: Ticket,
     isFirst: boolean,
   ): Promise<Obtained | ProxyError> {
@@ -150,7 +135,7 @@ export class EntryFetcher {
     const startedAt = monotonic();
     try {
       const { query, headers } = call.request;
-      const answer = await upstream.fetch({ operation, query, headers, traceparent }, lease?.remainingMs);
+      const answer = await upstream.fetch({ operation, query, headers, traceparent });
       report({ name: 'upstream-answered', operation, status: answer.status, ms: monotonic() - startedAt });
       const read = await bodies.read(call, answer);
       const entry = classifier.classify(call, request.key, read);
@@ -183,7 +168,7 @@ export class EntryFetcher {
     const operation = call.operation.name;
     const inMemory = pushed?.answered(entry, answer.facts.watchable);
     const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
-    const stored = cache.set(entry, { known, onShared, inMemory });
+    const stored = cache.set(entry, { known, token: lease?.token, onShared, inMemory });
     const { status, answerClass } = entry.head;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });

@@ -1,15 +1,16 @@
-import type { Admission } from '../admission/admission.ts';
+import type { Admission, Ticket } from '../admission/admission.ts';
 import type { Priority } from '../admission/backlog.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { Acquisition, RedisLease } from '../coalescing/redis-lease.ts';
+import type { Acquisition, Landing, Leases } from '../coalescing/lease.ts';
 import type { Flight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
+import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher, Fetched } from './fetch-entry.ts';
-import { overloaded, type Shed } from './overloaded.ts';
+import { overloaded } from './overloaded.ts';
 import { decodeFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
@@ -29,7 +30,7 @@ export interface EntryLoaderDependencies {
   readonly admission: Admission;
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
-  readonly leases: RedisLease | undefined;
+  readonly leases: Leases | undefined;
   /** 0 to 1. */
   readonly random: () => number;
   /** Monotonic milliseconds. */
@@ -40,14 +41,6 @@ export interface EntryLoaderDependencies {
 export interface EntryLoaderOptions {
   /** The time that all Redis work of one load shares, in milliseconds. */
   readonly redisBudgetMs: number;
-}
-
-/** A load: its call and key, and the flight it runs for. */
-interface Loaded {
-  readonly call: Call;
-  readonly key: string;
-  readonly flight: Flight;
-  readonly traceparent: string | undefined;
 }
 
 /** What a look-up found, and how much of the time for Redis it left. */
@@ -78,59 +71,69 @@ export class EntryLoader {
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
     let look = await this.#lookUp(key);
-    for (let isFirst = true; ; isFirst = false) {
-      const { found } = look;
-      if (found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale)) {
-        return { from: found.tier, entry: found.entry };
+    for (;;) {
+      const hit = hitOf(look.found, acceptStale);
+      if (hit !== undefined) return hit;
+      // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
+      const request = requestOf(call, key, flight, look.found);
+      const ticket = await this.#enter(call.operation.name, request, flight);
+      if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found);
+      const acquired = await this.#acquire(key, look, ticket);
+      // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
+      const found = acquired.found.state === 'miss' ? look.found : acquired.found;
+      const late = hitOf(found, acceptStale);
+      if (late !== undefined) {
+        ticket.end('unsent');
+        if (acquired.state === 'held') acquired.lease.release();
+        return late;
       }
-      const outcome = await this.#loadOrFollow({ call, key, flight, traceparent }, look, isFirst);
-      if (outcome instanceof ProxyError) return this.#failed(key, outcome, found);
-      if ('from' in outcome) {
-        return outcome.from === 'memory' ? outcome : { ...outcome, replaced: found.state !== 'miss' };
+      if (acquired.state === 'held' || acquired.state === 'unavailable') {
+        const lease = acquired.state === 'held' ? acquired.lease : undefined;
+        const known = 'entry' in found ? found.entry : undefined;
+        const fetch = { call, request, flight, traceparent, ticket, lease, known };
+        const fetched = await this.#dependencies.fetcher.fetch(fetch);
+        if (fetched instanceof ProxyError) return this.#failed(key, fetched, found);
+        return { ...fetched, replaced: found.state !== 'miss' };
       }
-      if (outcome.state === 'failed') {
-        const failure = decodeFailure(outcome.failure);
-        if (failure !== undefined) return this.#failed(key, failure, found);
-      }
-      // If the shared failure is unreadable or Redis is unavailable, load without Redis: another wait could end the
-      // same way.
-      const isAlone = outcome.state === 'failed' || outcome.state === 'unavailable';
-      look = isAlone ? { found, budgetLeftMs: 0 } : await this.#lookUp(key);
+      ticket.end('unsent');
+      const landing = await this.#follow(call.operation.name, acquired, flight);
+      const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
+      if (failure !== undefined) return this.#failed(key, failure, found);
+      // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
+      look = landing.state === 'over' ? await this.#lookUp(key) : { found, budgetLeftMs: 0 };
     }
   }
 
-  /** Takes the ticket before the lease: a lease holder still queued here would make every instance wait for our queue. */
-  async #loadOrFollow(
-    { call, key, flight, traceparent }: Loaded,
-    look: Look,
-    isFirst: boolean,
-  ): Promise<Fetched | ProxyError | Followed> {
-    const { admission, fetcher, report } = this.#dependencies;
-    const operation = call.operation.name;
-    // Once a client has joined a refresh, somebody waits for it.
-    const priority = flight.isFollowed ? raised(PRIORITY[look.found.state]) : PRIORITY[look.found.state];
-    const request: EntryRequest = { operation, key, priority, signal: flight.signal };
+  async #enter(operation: OperationName, request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
+    const { admission, random, report } = this.#dependencies;
     flight.onFollowed = () => admission.raise(request);
-    const ticket = await admission.enter(request);
-    if (ticket === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    if ('reason' in ticket) return this.#shed(call, ticket);
-    const acquired = await this.#acquire(key, look, isFirst);
-    if (acquired === undefined || acquired.state === 'load') {
-      const known = 'entry' in look.found ? look.found.entry : undefined;
-      return fetcher.fetch({ call, request, flight, traceparent, ticket, lease: acquired?.lease, known });
-    }
-    ticket.end('unsent');
-    if (acquired.state !== 'taken') return acquired;
-    // Another instance is loading it already.
-    flight.depart();
-    report({ name: 'followed', operation });
-    return acquired.landed();
+    const entered = await admission.enter(request);
+    if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (!('reason' in entered)) return entered;
+    report({ name: 'shed', operation, reason: entered.reason });
+    return overloaded(random, entered);
   }
 
-  #acquire(key: string, { found, budgetLeftMs }: Look, isFirst: boolean): Promise<Acquisition> | undefined {
-    const { leases } = this.#dependencies;
-    if (leases === undefined || found.stamp === undefined || budgetLeftMs <= 0) return undefined;
-    return leases.acquire(key, { stamp: found.stamp, budgetMs: budgetLeftMs, isFirst });
+  /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
+  async #acquire(key: string, { budgetLeftMs }: Look, ticket: Ticket): Promise<Acquisition & { found: Lookup }> {
+    const { leases, cache } = this.#dependencies;
+    try {
+      const acquired = budgetLeftMs > 0 ? await leases?.acquire(key, budgetLeftMs) : undefined;
+      return { state: 'unavailable', found: cache.lookInMemory(key), ...acquired };
+    } catch (bug) {
+      ticket.end('abandoned');
+      throw bug;
+    }
+  }
+
+  #follow(
+    operation: OperationName,
+    acquired: Acquisition & { state: 'taken' | 'failed' },
+    { signal }: Flight,
+  ): Promise<Landing> | Landing {
+    if (acquired.state === 'failed') return acquired;
+    this.#dependencies.report({ name: 'followed', operation });
+    return acquired.landed(signal);
   }
 
   #lookUp(key: string): Look | Promise<Look> {
@@ -147,15 +150,13 @@ export class EntryLoader {
     // An entry too large for memory was only found in Redis.
     return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
-
-  #shed(call: Call, shed: Shed): ProxyError {
-    this.#dependencies.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
-    return overloaded(this.#dependencies.random, shed);
-  }
 }
 
-/** How following another instance's load ended. */
-type Followed = Exclude<Acquisition, { state: 'load' | 'taken' }> | { readonly state: 'free' | 'unavailable' };
+/** The hit that a look-up found, if it is one; with `acceptStale`, also in its stale-while-revalidate window. */
+function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
+  const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);
+  return isHit ? { from: found.tier, entry: found.entry } : undefined;
+}
 
 /** The less clients have without a load, the higher its priority. */
 const PRIORITY: Record<Lookup['state'], Priority> = {
@@ -165,6 +166,12 @@ const PRIORITY: Record<Lookup['state'], Priority> = {
   'stale-if-error': 'miss-with-fallback',
   'stale-while-revalidate': 'refresh',
 };
+
+function requestOf(call: Call, key: string, flight: Flight, { state }: Lookup): EntryRequest {
+  // Once a client has joined a refresh, somebody waits for it.
+  const priority = flight.isFollowed ? raised(PRIORITY[state]) : PRIORITY[state];
+  return { operation: call.operation.name, key, priority, signal: flight.signal };
+}
 
 function raised(priority: Priority): Priority {
   return priority === 'refresh' ? 'miss' : priority;

@@ -3,7 +3,6 @@ import { Fleet } from '../support/fleet.ts';
 import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 import { answersOf, parentOf } from '../support/transaction-answers.ts';
-import { watchKeys } from '../support/watched-keys.ts';
 import { parseCacheStatus } from './cache-status.ts';
 
 const KEYS = 60;
@@ -26,17 +25,6 @@ describe('three instances on a Cluster of three masters', () => {
         return keys.length;
       }),
     );
-  }
-
-  /** How many instances can be woken. */
-  async function listening(): Promise<number> {
-    const channels = cluster.masters.map(async ({ port }) => {
-      const admin = adminOf(port);
-      const names = await admin.pubsub('CHANNELS', 'toncache:wake:*');
-      admin.disconnect();
-      return names.length;
-    });
-    return (await Promise.all(channels)).reduce((sum, count) => sum + count);
   }
 
   it('keep entries on all masters, and each finds those of the others', async () => {
@@ -63,21 +51,6 @@ describe('three instances on a Cluster of three masters', () => {
     const replies = await Promise.all(asked.flat());
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
     expect(fleet.asked).toBe(KEYS);
-  });
-
-  it('are woken when an answer is stored, on any master, and do not poll', async () => {
-    await using fleet = await Fleet.start(answersOf(180, 100), { redisUrl: cluster.url });
-    await expect.poll(listening).toBe(3);
-    await using watched = await watchKeys(cluster.masters);
-    for (let index = 0; index < KEYS; index += 10) {
-      const tens = Array.from({ length: 10 }, (_, more) => parentOf(3, index + more));
-      await Promise.all(tens.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
-    }
-    expect(watched.mastersWithStores).toBe(3);
-    // Each instance that is not woken polls once after the store; of those that are woken, some poll just before: on a busy
-    // machine many. test/unit/coalescing/redis-lease-waiting.test.ts shows that a message ends the wait without a poll.
-    expect(watched.waits).toBe(2 * KEYS);
-    expect(watched.looksAfterEnds).toBeLessThan(0.9 * watched.waits);
   });
 
   it('all apply a purge', async () => {

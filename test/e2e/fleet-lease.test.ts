@@ -33,10 +33,11 @@ async function leases(fleet: Fleet): Promise<string[]> {
 
 describe('300 clients of three instances', () => {
   it('cause one request to the indexer for a cold key, every time', async () => {
-    await using fleet = await Fleet.start(async () => {
+    const late = async () => {
       await after(400);
       return children('a');
-    });
+    };
+    await using fleet = await Fleet.start(late, { overrides: PATIENT });
     for (let time = 1; time <= 4; time++) {
       expect(distinctAnswers(await fleet.ask(someChildren(), 300))).toEqual([
         `200 ${JSON.stringify(children('a').body)}`,

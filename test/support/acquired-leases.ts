@@ -16,8 +16,7 @@ export async function watchLeases(network: string): Promise<AcquiredLeases> {
   const acquired = new Set<string>();
   monitor.on('monitor', (_time: string, [command = '', key = '', value = '']: string[]) => {
     const isLease = command.toLowerCase() === 'set' && key.includes(network) && key.endsWith(':lease');
-    // Renewals have an age, and failures another word.
-    if (isLease && value.startsWith('held 0 ')) acquired.add(key);
+    if (isLease && !value.startsWith('failed ')) acquired.add(key);
   });
   return {
     get count() {

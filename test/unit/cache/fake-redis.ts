@@ -1,6 +1,6 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import type { SharedCopy, SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
+import type { Acquired, SharedCopy, SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
 import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
@@ -9,9 +9,8 @@ export const RETRY_MS = 1000;
 export const ENTRY = anEntry({ askedAt: ASKED_AT });
 export const { key } = ENTRY;
 
-/** Four bytes of a version, and a checksum. */
+/** Of whatever it holds. */
 export const CHECKSUM = 0xfe_dc_ba_98;
-const STAMP = Buffer.from('00000000fedcba98', 'hex');
 
 /** A Redis that holds entries, loses them or fails, and counts what it is asked. */
 class FakeRedis implements SharedTier {
@@ -26,8 +25,10 @@ class FakeRedis implements SharedTier {
   readonly copies: (SharedCopy | undefined)[] = [];
   /** Whether it still holds what it is asked about. */
   isUnchanged = false;
-  /** Whether it says how what it holds begins. */
-  givesStamps = false;
+  /** Whether it gives the checksum of what it holds. */
+  givesChecksums = false;
+  /** The lease that another instance has. */
+  holder: string | undefined;
   /** Awaited by each read before it answers. */
   hold: Promise<void> | undefined;
 
@@ -36,11 +37,19 @@ class FakeRedis implements SharedTier {
     this.copies.push(copy);
     await this.hold;
     if (this.failing) return { state: 'failed' };
-    if (copy !== undefined && this.isUnchanged) return { state: 'unchanged', stamp: STAMP };
+    if (copy !== undefined && this.isUnchanged) return { state: 'unchanged' };
+    return this.#find(asked);
+  }
+
+  async acquire(asked: string): Promise<Acquired | undefined> {
+    await this.hold;
+    return this.failing ? undefined : { holder: this.holder, read: this.#find(asked) };
+  }
+
+  #find(asked: string): Acquired['read'] {
     const entry = this.kept.get(asked);
-    return entry === undefined
-      ? { state: 'absent' }
-      : { state: 'found', entry, ...(this.givesStamps ? { stamp: STAMP } : {}) };
+    if (entry === undefined) return { state: 'absent' };
+    return { state: 'found', entry, ...(this.givesChecksums ? { checksum: CHECKSUM } : {}) };
   }
 
   async delete(deleted: string): Promise<void> {

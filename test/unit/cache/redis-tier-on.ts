@@ -25,7 +25,7 @@ export function tierOn(
     getBuffer: vi.fn(answers.getBuffer ?? (async () => undefined)),
     getStart: vi.fn(answers.getStart ?? (async () => Buffer.alloc(0))),
     set: async () => {},
-    runScript: vi.fn(answers.runScript ?? (async () => 'stored')),
+    runScript: vi.fn(answers.runScript ?? (async () => 1)),
     close: async () => {},
   };
   const events: RedisTierEvent[] = [];

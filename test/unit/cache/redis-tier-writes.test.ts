@@ -21,17 +21,15 @@ describe('a write', () => {
     await tier.idle();
     expect(connection.runScript).toHaveBeenCalledWith(
       STORE,
-      [expect.stringMatching(/^toncache:test:\{.+\}$/)],
-      [encodeEntry(entry, keptForm(entry)), 100_000, 0],
+      [expect.stringMatching(/^toncache:test:\{.+\}$/), expect.stringMatching(/^toncache:test:\{.+\}:lease$/)],
+      ['', encodeEntry(entry, keptForm(entry)), 100_000],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });
 
-  test.each<[string, () => Promise<unknown>, string]>([
-    ['stored', async () => 'stored', 'stored'],
-    ['older', async () => 'older', 'kept'],
-    ['regressed', async () => 'regressed', 'kept'],
-    ['garbage', async () => 'garbage', 'failed'],
+  test.each<[string, (script: string) => Promise<unknown>, string]>([
+    ['stored', async () => 1, 'stored'],
+    ['another instance has the lease', async (script) => (script === STORE ? 0 : [Buffer.from('x'), null]), 'unknown'],
     ['an error', refuses, 'failed'],
   ])('ends once, when Redis has answered: %s', async (_, runScript, outcome) => {
     const { tier } = tierOn({ runScript });
@@ -51,12 +49,12 @@ describe('a write', () => {
   });
 
   test('beyond the number that may be pending is dropped', async () => {
-    const writes = Promise.withResolvers<string>();
+    const writes = Promise.withResolvers<number>();
     const { tier, outcomesOf } = tierOn({ runScript: () => writes.promise }, { maxPendingWrites: 2 });
     for (let time = 0; time < 5; time++) tier.set(entry);
     expect(tier.pendingWrites).toBe(2);
     expect(outcomesOf('redis-write')).toEqual(['dropped', 'dropped', 'dropped']);
-    writes.resolve('stored');
+    writes.resolve(1);
     await tier.idle();
     expect(tier.pendingWrites).toBe(0);
     tier.set(entry);
@@ -83,17 +81,17 @@ describe('a write', () => {
   });
 
   test('added while others are awaited is awaited too', async () => {
-    const writes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const writes = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     let calls = 0;
     const { tier } = tierOn({ runScript: async () => writes[calls++]?.promise });
     const isIdle = vi.fn();
     tier.set(entry);
     const idle = tier.idle().then(isIdle);
     tier.set(entry);
-    writes[0]?.resolve();
+    writes[0]?.resolve(1);
     await vi.advanceTimersByTimeAsync(0);
     expect(isIdle).not.toHaveBeenCalled();
-    writes[1]?.resolve();
+    writes[1]?.resolve(1);
     await idle;
     expect(tier.pendingWrites).toBe(0);
   });

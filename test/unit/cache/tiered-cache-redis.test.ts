@@ -66,7 +66,8 @@ describe('a caller that waits for an entry to reach Redis', () => {
 
   test.each([
     ['stored', true],
-    ['kept', true],
+    ['kept', false],
+    ['unknown', false],
     ['failed', false],
   ] as const)('is called when Redis has answered: %s', (outcome, isShared) => {
     const { cache, redis } = cacheAt();
@@ -134,7 +135,7 @@ describe('an entry of which Redis kept a better one', () => {
 describe('a copy in memory whose memory TTL has passed', () => {
   /** A cache whose memory has what Redis holds, at the instant from which Redis is asked again. */
   async function due(world = cacheAt()) {
-    world.redis.givesStamps = true;
+    world.redis.givesChecksums = true;
     world.redis.kept.set(key, ENTRY);
     await world.cache.lookUp(key);
     world.clock.now = ASKED_AT + ENTRY.memoryTtl;

@@ -12,7 +12,7 @@ import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
 import { HOLD_MS, openAdmission, settle } from '../../support/open-admission.ts';
 import { TABLE } from '../ton/table-of-lifetimes.ts';
-import { BLOCK_SET, OUT, SHARDS } from './classified.ts';
+import { OUT } from './classified.ts';
 
 const NOW = 1_780_000_000_000;
 const HOUR_AGO = NOW / 1000 - 3600;
@@ -91,20 +91,6 @@ class OneSlot {
     return asked.promise;
   };
 }
-
-test.each([
-  ['final', SHARDS, BLOCK_SET],
-  ['growing', OUT, CHILDREN],
-])('a request that waited for the slot finds the %s answer of the one before it', async (_, call, body) => {
-  const world = new OneSlot(body);
-  const first = world.fetch(call);
-  const second = world.fetch(call);
-  await settle();
-  expect([world.asked.length, world.admission.waiting]).toEqual([1, 1]);
-  world.answer();
-  expect([(await first) as Fetched, (await second) as Fetched].map(({ from }) => from)).toEqual(['upstream', 'memory']);
-  expect([world.asked.length, world.admission.slotsInUse]).toEqual([1, 0]);
-});
 
 describe('the slot is free again after a bug', () => {
   const fail = (): never => {

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CHANGE_LEASE } from '../cache/redis-store.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
+import { withinBudget } from '../redis/within-budget.ts';
+
+/** The right to load a key for all instances. Must be ended exactly once: settled, failed or released. */
+export interface Lease {
+  /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
+  readonly token: string;
+  /** Redis has the answer, and the lease ended with that. */
+  settle(): void;
+  /** The indexer failed: other instances get this failure. */
+  fail(failure: string): void;
+  /** The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. */
+  release(): void;
+}
+
+/** How a wait for another instance's load ends. */
+export type Landing =
+  /** The lease is over. Its holder has stored an answer, or has released it, or is dead: look again. */
+  | { readonly state: 'over' }
+  /** The indexer failed; `failure` is what the holder shared. */
+  | { readonly state: 'failed'; readonly failure: string }
+  /** Redis fails, or the lease does not end: load without it. */
+  | { readonly state: 'unavailable' };
+
+/** The result of asking for a lease. */
+export type Acquisition =
+  /** Load the key, unless `found` is fresh: another instance has stored it since the last look. */
+  | { readonly state: 'held'; readonly lease: Lease; readonly found: Lookup }
+  /** Another instance is loading the key. `landed` waits for it, until `signal` is aborted. */
+  | { readonly state: 'taken'; readonly found: Lookup; readonly landed: (signal: AbortSignal) => Promise<Landing> }
+  | Exclude<Landing, { state: 'over' }>;
+
+export interface LeasesDependencies {
+  readonly redis: Pick<RedisConnection & RedisScripting, 'getBuffer' | 'runScript'>;
+  readonly cache: Pick<TieredCache, 'acquire'>;
+  /** The Redis key of a lease, by the key of its entry. */
+  readonly leaseKey: (key: string) => string;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+export interface LeasesOptions {
+  /** How long a lease lasts without renewal, in milliseconds: waiters lose this much when the holder is killed. */
+  readonly leaseMs: number;
+  /** In milliseconds; well below `leaseMs`, so that one renewal may be lost. */
+  readonly renewEveryMs: number;
+  /** The age of a load, in milliseconds, at which its lease ends: it is too old to be joined. */
+  readonly collapseWindowMs: number;
+  /** How long a failure of the indexer answers the key for all instances, in milliseconds. */
+  readonly failureTtlMs: number;
+  /** A poll that takes longer, in milliseconds, ends the wait. */
+  readonly pollBudgetMs: number;
+}
+
+/** Milliseconds between polls of a lease that another instance has; the last one repeats. */
+const POLLS_MS = [10, 20, 40, 80];
+
+/** Stands before a failure. No token begins with it. */
+const FAILED = 'failed ';
+
+/**
+ * One load per key among the instances on one Redis. Races between A, which holds or asks for the lease, and B:
+ *
+ * - Stored before the acquisition. 1. A looks and finds nothing. 2. B stores. 3. A acquires, and reads the entry in the
+ *   same step: it is fresh, and A releases the lease.
+ * - Holder dies. 1. B waits. 2. A is killed. 3. The lease expires. 4. B polls, looks again, and acquires.
+ * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
+ *   store finds that the lease is not its own, and never overwrites what it has not read.
+ * - Slow load. 1. The load of A is as old as the collapse window, and its lease ends. 2. B loads too.
+ * - Reply lost. 1. A's acquisition is executed, its reply is late. 2. A loads without a lease, and releases what it may
+ *   have got: commands of one connection are executed in their order.
+ */
+export class Leases {
+  readonly #dependencies: LeasesDependencies;
+  readonly #options: LeasesOptions;
+
+  constructor(dependencies: LeasesDependencies, options: LeasesOptions) {
+    this.#dependencies = dependencies;
+    this.#options = options;
+  }
+
+  /** Asks for the lease of a key, within `budgetMs`. Never rejects. */
+  async acquire(key: string, budgetMs: number): Promise<Acquisition> {
+    const { leaseMs, collapseWindowMs } = this.#options;
+    const [token, askedAt] = [randomUUID(), this.#dependencies.now()];
+    const acquired = await this.#dependencies.cache.acquire(key, {
+      token,
+      leaseMs: Math.min(leaseMs, collapseWindowMs),
+      budgetMs,
+    });
+    if (acquired === undefined) {
+      void this.#change(key, token, '', 0);
+      return { state: 'unavailable' };
+    }
+    const { holder, found } = acquired;
+    if (holder === undefined) return { state: 'held', lease: this.#held(key, token, askedAt), found };
+    if (holder.startsWith(FAILED)) return { state: 'failed', failure: holder.slice(FAILED.length) };
+    return { state: 'taken', found, landed: (signal) => this.#follow(key, holder, signal) };
+  }
+
+  #held(key: string, token: string, acquiredAt: number): Lease {
+    const { leaseMs, renewEveryMs, collapseWindowMs, failureTtlMs } = this.#options;
+    const renewUntil = acquiredAt + collapseWindowMs;
+    const renew = async () => {
+      const leftMs = Math.floor(renewUntil - this.#dependencies.now());
+      const isOurs = leftMs > 0 && (await this.#change(key, token, token, Math.min(leaseMs, leftMs)));
+      if (!isOurs) clearInterval(renewals);
+    };
+    // A lease that is as long as the collapse window needs no renewal.
+    const renewals = collapseWindowMs > leaseMs ? setInterval(() => void renew(), renewEveryMs).unref() : undefined;
+    const end = (value: string, ms: number) => {
+      clearInterval(renewals);
+      void this.#change(key, token, value, ms);
+    };
+    return {
+      token,
+      settle: () => clearInterval(renewals),
+      fail: (failure) => end(FAILED + failure, failureTtlMs),
+      release: () => end('', 0),
+    };
+  }
+
+  async #follow(key: string, holder: string, signal: AbortSignal): Promise<Landing> {
+    const { redis, leaseKey, now } = this.#dependencies;
+    const { collapseWindowMs, pollBudgetMs } = this.#options;
+    const [redisKey, startedAt] = [leaseKey(key), now()];
+    try {
+      for (let poll = 0; ; poll++) {
+        await delay(POLLS_MS[Math.min(poll, POLLS_MS.length - 1)], undefined, { signal });
+        const value = String((await withinBudget(pollBudgetMs, () => redis.getBuffer(redisKey))) ?? '');
+        if (value.startsWith(FAILED)) return { state: 'failed', failure: value.slice(FAILED.length) };
+        if (value !== holder) return { state: 'over' };
+        // No lease lasts longer: this one is garbage.
+        if (now() - startedAt > collapseWindowMs) return { state: 'unavailable' };
+      }
+    } catch {
+      return { state: signal.aborted ? 'over' : 'unavailable' };
+    }
+  }
+
+  /** Whether the lease was ours. What does not reach Redis is sent again by the next renewal, or the lease expires. */
+  async #change(key: string, token: string, value: string, ms: number): Promise<boolean> {
+    const { redis, leaseKey } = this.#dependencies;
+    try {
+      return (await redis.runScript(CHANGE_LEASE, [leaseKey(key)], [token, value, ms])) === 1;
+    } catch {
+      return true;
+    }
+  }
+}

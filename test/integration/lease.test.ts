@@ -1,0 +1,218 @@
+import { setTimeout as after } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Entry, fingerprints } from '../../src/cache/entry.ts';
+import { encodeEntry } from '../../src/cache/entry-codec.ts';
+import { MemoryTier } from '../../src/cache/memory-tier.ts';
+import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
+import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-key.ts';
+import { TieredCache } from '../../src/cache/tiered-cache.ts';
+import { type Acquisition, Leases } from '../../src/coalescing/lease.ts';
+import { anEntry, bodyOf, keptForm, NOTHING_PURGED } from '../support/entry.ts';
+import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
+
+const url = inject('redisUrl');
+const admin = new Redis(url);
+const redis = await connectedRedis(url, { commandTimeoutMs: 5000 });
+const redisKey = redisKeyFor(`test:lease:${Math.random()}:`);
+const leaseKey = (key: string) => leaseKeyOf(redisKey(key));
+const observed = new ObservedRedisTier(url, { budgetMs: 5000, redisKey });
+beforeAll(() => observed.untilConnection('connected'));
+afterAll(async () => {
+  await observed[Symbol.asyncDispose]();
+  await redis.close();
+  admin.disconnect();
+});
+
+const BUDGET_MS = 5000;
+const NOW = Date.now();
+const newKey = () => `key ${Math.random()}`;
+const listing = (key: string, members: readonly string[], more: Partial<Entry> = {}) =>
+  anEntry({
+    ...{ key, askedAt: NOW, body: Buffer.from(members.join(',')), ...more },
+    completeness: { rank: 2, members: fingerprints(members), tentative: Buffer.alloc(0) },
+  });
+
+/** One instance, with a memory of its own. */
+function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
+  const memory = new MemoryTier({ now: Date.now }, { maxSizeBytes: 1e6, maxEntries: 100 });
+  const cache = new TieredCache(
+    { memory, redis: observed.tier, purges: NOTHING_PURGED, now: Date.now },
+    { retryRedisMs: 1000 },
+  );
+  const leases = new Leases(
+    { redis, cache, leaseKey, now: () => performance.now() },
+    { leaseMs, renewEveryMs: 50, collapseWindowMs, failureTtlMs: 60_000, pollBudgetMs: BUDGET_MS },
+  );
+  const set = (entry: Entry, token?: string) =>
+    new Promise<boolean>((resolve) => void cache.set(entry, { token, onShared: resolve }));
+  return { cache, set, acquire: (key: string) => leases.acquire(key, BUDGET_MS) };
+}
+
+function held(acquired: Acquisition) {
+  if (acquired.state !== 'held') throw new Error(`the lease is ${acquired.state}`);
+  return acquired.lease;
+}
+
+function landing(acquired: Acquisition, signal = new AbortController().signal) {
+  if (acquired.state !== 'taken') throw new Error(`the lease is ${acquired.state}`);
+  return acquired.landed(signal);
+}
+
+async function inRedis(key: string): Promise<string | undefined> {
+  const read = await observed.tier.get(key);
+  return read.state === 'found' ? bodyOf(read.entry).toString() : undefined;
+}
+
+describe('of two instances that ask for the lease of a key', () => {
+  test('one gets it; the other waits until the answer is stored, and then finds it', async () => {
+    const [key, first, second] = [newKey(), instance(), instance()];
+    const lease = held(await first.acquire(key));
+    const waiting = landing(await second.acquire(key));
+    expect(await first.set(listing(key, ['a']), lease.token)).toBe(true);
+    expect(await waiting).toEqual({ state: 'over' });
+    expect(await second.cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
+    expect(await admin.exists(leaseKey(key))).toBe(0);
+  });
+
+  test('the other gets the failure of the indexer, also after the load', async () => {
+    const [key, first, second] = [newKey(), instance(), instance()];
+    const lease = held(await first.acquire(key));
+    const waiting = landing(await second.acquire(key));
+    lease.fail('out of order');
+    expect(await waiting).toEqual({ state: 'failed', failure: 'out of order' });
+    expect(await second.acquire(key)).toEqual({ state: 'failed', failure: 'out of order' });
+  });
+
+  test('the other gets the lease when it is released', async () => {
+    const [key, first, second] = [newKey(), instance(), instance()];
+    const lease = held(await first.acquire(key));
+    const waiting = landing(await second.acquire(key));
+    lease.release();
+    expect(await waiting).toEqual({ state: 'over' });
+    held(await second.acquire(key)).release();
+  });
+
+  test('the other gets the lease of one that was killed when it expires, and never ends a lease that it has not', async () => {
+    const [key, first, second] = [newKey(), instance({ leaseMs: 100, collapseWindowMs: 100 }), instance()];
+    const lost = held(await first.acquire(key));
+    expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
+    const lease = held(await second.acquire(key));
+    lost.fail('too late');
+    expect((await first.acquire(key)).state).toBe('taken');
+    lease.release();
+  });
+
+  test('the other finds what was stored between its look and its question', async () => {
+    const [key, first, second] = [newKey(), instance(), instance()];
+    expect(await second.cache.lookUp(key)).toEqual({ state: 'miss' });
+    await first.set(listing(key, ['a']));
+    expect(await second.acquire(key)).toMatchObject({ state: 'held', found: { state: 'fresh' } });
+  });
+
+  test('the other waits no longer when nobody waits for it', async () => {
+    const [key, first, second] = [newKey(), instance(), instance()];
+    held(await first.acquire(key));
+    const leaving = new AbortController();
+    const waiting = landing(await second.acquire(key), leaving.signal);
+    leaving.abort();
+    expect(await waiting).toEqual({ state: 'over' });
+  });
+});
+
+test('a lease is renewed until its load is as old as the collapse window, and not beyond', async () => {
+  const key = newKey();
+  held(await instance({ leaseMs: 300, collapseWindowMs: 900 }).acquire(key));
+  const acquiredAt = performance.now();
+  while ((await admin.exists(leaseKey(key))) === 1) await after(10);
+  expect(performance.now() - acquiredAt).toBeGreaterThan(800);
+  expect(await admin.exists(leaseKey(key))).toBe(0);
+});
+
+test.each<[string, (key: string) => Promise<unknown>, Acquisition['state'], string]>([
+  ['a lease without an end', (key) => admin.set(key, 'x'), 'taken', 'unavailable'],
+  ['a list in place of a lease', (key) => admin.lpush(key, 'x'), 'held', ''],
+])('garbage keeps nobody from loading for longer than the collapse window: %s', async (_, spoil, state, end) => {
+  const key = newKey();
+  await spoil(leaseKey(key));
+  const acquired = await instance({ collapseWindowMs: 100 }).acquire(key);
+  expect(acquired.state).toBe(state);
+  if (acquired.state === 'taken') expect(await landing(acquired)).toEqual({ state: end });
+});
+
+const HASHES = ['a', 'b', 'c', 'd'];
+
+/** Answers of one key in all that precedence looks at, with instants that are ties as often as not. */
+const answers = fc
+  .record({
+    askedAt: fc.constantFrom(NOW - 2000, NOW - 1000, NOW),
+    rank: fc.integer({ min: 0, max: 3 }),
+    members: fc.subarray(HASHES),
+    tentative: fc.subarray(HASHES),
+    regressedSince: fc.constantFrom(undefined, NOW - REGRESSION_GUARD_MS / 2, NOW - 2 * REGRESSION_GUARD_MS),
+    body: fc.string({ maxLength: 10 }),
+  })
+  .map(({ rank, members, tentative, body, ...rest }) => {
+    const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+    return anEntry({ ...rest, body: Buffer.from(body), completeness });
+  });
+
+describe('Redis', () => {
+  test('keeps the better of two answers that were compared with nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, answers, async (one, other) => {
+        const key = newKey();
+        const [first, second] = [
+          { ...one, key },
+          { ...other, key },
+        ];
+        await instance().set(first);
+        await instance().set(second);
+        const expected = precedenceOver(first, second, Date.now()) === 'replaces' ? second : first;
+        expect(await inRedis(key)).toBe(bodyOf(expected).toString());
+        expect(await admin.exists(leaseKey(key))).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('keeps a full list from a poorer one whose holder stalled for longer than its lease', async () => {
+    const [key, stalled, other] = [newKey(), instance({ leaseMs: 50, collapseWindowMs: 50 }), instance()];
+    const lost = held(await stalled.acquire(key));
+    await expect.poll(() => admin.exists(leaseKey(key))).toBe(0);
+    const lease = held(await other.acquire(key));
+    await other.set(listing(key, ['a', 'b']), lease.token);
+    expect(await stalled.set(listing(key, ['a']), lost.token)).toBe(false);
+    expect(await inRedis(key)).toBe('a,b');
+    expect(await stalled.cache.lookUp(key)).toMatchObject({ entry: { completeness: { rank: 2 } }, tier: 'redis' });
+  });
+
+  test('keeps a full list that came without a lease from the poorer one of the holder', async () => {
+    const [key, holder, other] = [newKey(), instance(), instance()];
+    const lease = held(await holder.acquire(key));
+    await other.set(listing(key, ['a', 'b']));
+    await holder.set(listing(key, ['a']), lease.token);
+    expect(await inRedis(key)).toBe('a,b');
+  });
+
+  test('takes a poorer answer over one that was purged meanwhile', async () => {
+    const key = newKey();
+    await instance().set(listing(key, ['a', 'b']));
+    const taken = Promise.withResolvers<string>();
+    observed.tier.set(listing(key, ['a'], { askedAt: NOW + 1 }), { purgedUntil: NOW, onEnd: taken.resolve });
+    expect(await taken.promise).toBe('stored');
+    expect(await inRedis(key)).toBe('a');
+  });
+
+  test.each<[string, (key: string, bytes: Buffer) => Promise<unknown>]>([
+    ['garbage', (key, bytes) => admin.set(key, Buffer.alloc(bytes.length, 0x7f))],
+    ['less than a head', (key, bytes) => admin.set(key, bytes.subarray(0, 10))],
+    ['a list', (key) => admin.lpush(key, 'x')],
+  ])('takes an answer in place of what is no entry: %s', async (_, spoil) => {
+    const entry = listing(newKey(), ['a']);
+    await spoil(redisKey(entry.key), encodeEntry(entry, keptForm(entry)));
+    expect(await instance().set(entry)).toBe(true);
+    expect(await inRedis(entry.key)).toBe('a');
+  });
+});
