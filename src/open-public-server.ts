@@ -34,7 +34,6 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
       formOf: (entry, accepted) => forms.of(entry, accepted),
       moveBody: (entry, coding, body) => forms.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
-      isMemoryFull: dependencies.indexer.isMemoryFull,
       now,
       onRefused: (code) => events.proxy.report({ name: 'refused', code }),
       onBug: events.reportBug,

@@ -106,3 +106,26 @@ describe('a request of HTTP', () => {
     expect(await statuses(`GET ${target} HTTP/1.0\r\n\r\n`)).toEqual([200]);
   });
 });
+
+describe('a request that expects 100 (Continue) behind another one', () => {
+  const body = '{"boc":"x"}';
+  const post = `POST TARGET HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
+
+  it.each([
+    ['is served', '/api/v3/message'],
+    ['is refused', '/api/v3/pendingTraces'],
+    ['is for a hit', 'GET'],
+  ])('and %s gets it between the two answers', async (_, path) => {
+    await proxy.ask(target);
+    const second = path === 'GET' ? post.replace('POST TARGET', `GET ${target}`) : post.replace('TARGET', path);
+    const first = `HEAD ${targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 6 })} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const last = `${first.replace('HEAD', 'GET').slice(0, -2)}Connection: close\r\n\r\n`;
+    const wire = await proxy.exchange(first + second + body + last);
+    const [head, interim, answer = ''] = wire.split(/(?<=\r\n\r\n)(?=HTTP)/);
+    expect(head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(interim).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    const [, length] = /^Content-Length: (\d+)\r$/im.exec(answer) ?? [];
+    const rest = answer.slice(answer.indexOf('\r\n\r\n') + 4);
+    expect(rest.slice(Number(length))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});

@@ -11,18 +11,18 @@ import { ProxyProcess } from '../support/proxy-process.ts';
 /** What Node gives a process in the documented container of 706 MiB: half of it for the old generation. */
 const NODE_OPTIONS = '--max-old-space-size=353 --max-semi-space-size=16';
 
-/** So many connections, each with 17 requests for one key whose heads hold 15 KB in 90 fields. */
-const CONNECTIONS = 1500;
-const fields = Array.from({ length: 90 }, (_, index) => `X-${index}: ${'x'.repeat(160)}\r\n`).join('');
+/** So many connections, each with 2 requests for one key whose heads hold 60 KB in 90 fields. */
+const CONNECTIONS = 3000;
+const fields = Array.from({ length: 90 }, (_, index) => `X-${index}: ${'x'.repeat(660)}\r\n`).join('');
 const pipelined = Buffer.from(
-  `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n${fields}\r\n`.repeat(17),
+  `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n${fields}\r\n`.repeat(2),
 );
 
 it('clients whose waiting requests fill the heap get 503, the process lives, and serves misses afterwards', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'toncache-memory-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'settings.json');
-  await writeFile(file, JSON.stringify({ http: { maxWaiting: 100_000, fastLane: false } }));
+  await writeFile(file, JSON.stringify({ http: { maxWaiting: 100_000, fastLane: false, maxHeaderSize: '64KiB' } }));
   const indexer = await startIndexer();
   onTestFinished(() => indexer.close());
   await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, CONFIG_FILE: file, NODE_OPTIONS });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { readFields, readHead, readSpelling } from '../../src/http/public/fast-lane-head.ts';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
+import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { someReads, someStream } from './byte-streams.ts';
 import { MAX_HEAD_BYTES } from './echo-server.ts';

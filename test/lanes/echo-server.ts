@@ -62,7 +62,6 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,
       formOf: (entry, accepted) => forms.of(entry, accepted),
       moveBody: (entry, coding, body) => forms.move(entry, coding, body),
-      isMemoryFull: () => false,
       discard: async () => {},
       now: () => NOW,
       onRefused: () => {},

@@ -44,8 +44,10 @@ it('a client that sends nothing is told so and closed after the header timeout',
 it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {
   const socket = await connected();
   socket.push(HIT);
+  await turn();
   vi.advanceTimersByTime(KEEP_ALIVE - 1000);
   socket.push(HIT);
+  await turn();
   vi.advanceTimersByTime(KEEP_ALIVE);
   expect(socket.isClosed).toBe(false);
   vi.advanceTimersByTime(3000);
@@ -68,6 +70,7 @@ it('a head that is not whole within a second is left to Node, which answers it w
 it('a drain closes idle connections, and those that wait after their answers, the last of which says so', async () => {
   const [idle, fresh, waiting] = [await connected(), await connected(), await connected()];
   idle.push(HIT);
+  await turn();
   waiting.push(MISS + MISS);
   const drained = server.drain(1000);
   expect([idle.isClosed, fresh.isClosed, waiting.isClosed]).toEqual([true, true, false]);

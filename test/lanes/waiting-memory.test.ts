@@ -19,7 +19,6 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       hits: { findHit: () => undefined, countHit: () => {} },
       formOf: () => undefined,
       moveBody: () => {},
-      isMemoryFull: () => false,
       discard: async () => {},
       now: () => 0,
       onRefused: () => {},

@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 import { ownedText } from '../../owned-text.ts';
-import type { ClientConnection } from './client-connections.ts';
+import type { ClientConnection, ClientConnections } from './client-connections.ts';
+import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
+import type { OperationAnswers } from './operation-answers.ts';
+import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
 import {
   ownedHeaders,
   type RequestFields,
@@ -8,26 +11,33 @@ import {
   readFields,
   readHead,
   readSpelling,
-} from './fast-lane-head.ts';
-import { FastLaneWriter, type FastLaneWriterDependencies, type FastLaneWriterOptions } from './fast-lane-writer.ts';
-import type { HitsInBytes } from './hit-bytes.ts';
-import type { OperationAnswers } from './operation-answers.ts';
+} from './request-head.ts';
+import type { ResponseMessage } from './response-message.ts';
+import { writeInSlices } from './send-body.ts';
 
 /** The most requests of a connection that are served in a row before other connections get their turn. */
 const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */
-export interface FastLaneConnectionDependencies extends FastLaneWriterDependencies {
+export interface FastLaneConnectionDependencies {
   readonly answers: OperationAnswers;
-  readonly hits: HitsInBytes;
+  readonly hits: RenderedHits;
+  readonly connections: ClientConnections;
+  /** Whether the server drains: then the last answer of a connection closes it. */
+  readonly isDraining: () => boolean;
+  /** Milliseconds that only go forward, accurate to a second. */
+  readonly coarseNow: () => number;
   /** Answers in place of a request that cannot be read, and closes the connection. */
   readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
 }
 
-export interface FastLaneConnectionOptions extends FastLaneWriterOptions {
+export interface FastLaneConnectionOptions {
   readonly maxHeadBytes: number;
+  readonly keepAliveMs: number;
+  /** A connection is cut when no byte of an answer leaves for so long, in milliseconds. */
+  readonly stallMs: number;
 }
 
 /** Field sections longer than this, in characters, are read again for each request. */
@@ -36,20 +46,23 @@ const MOST_REMEMBERED = 1024;
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /**
- * A connection in the fast lane: its requests are read from the socket and answered in order, until one comes that only
- * Node's HTTP server understands. That one waits for the answers before it, and then the connection is Node's.
+ * A connection in the fast lane: its requests are read from the socket and answered one at a time, until one comes that
+ * only Node's HTTP server understands. Then the connection is Node's.
  */
 export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #dependencies: FastLaneConnectionDependencies;
   readonly #options: FastLaneConnectionOptions;
-  readonly #writer: FastLaneWriter;
   /** Whether the client has sent a byte. */
   wasUsed = false;
-  /** Bytes that are not served yet: an incomplete head, or requests that were set aside. */
-  #unread = NO_BYTES;
+  /** When the last answer left, or the connection began, by `coarseNow`. */
+  idleSince = performance.now();
+  /** The beginning of a head whose end has not come. */
+  #part = NO_BYTES;
+  #servedInARow = 0;
   #isLeaving = false;
-  #hasEnded = false;
+  /** Whether the answer that is being sent says that it is the last one. */
+  #isLast = false;
   /** The fields of the last request, which are mostly those of the next one. */
   #lastText = '';
   #lastFields: RequestFields | undefined;
@@ -62,7 +75,6 @@ export class FastLaneConnection {
     this.connection = connection;
     this.#dependencies = dependencies;
     this.#options = options;
-    this.#writer = new FastLaneWriter(connection, dependencies, options, this.#onAnswered);
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -73,71 +85,66 @@ export class FastLaneConnection {
 
   /** Whether every request that came was answered. */
   get isIdle(): boolean {
-    return this.#writer.isIdle && this.#unread.length === 0;
+    const { unanswered, isHeld } = this.connection;
+    return unanswered === 0 && !isHeld && !this.hasPartOfHead;
   }
 
   /** Whether the end of a head is awaited. */
   get hasPartOfHead(): boolean {
-    return this.#unread.length > 0 && !this.connection.isHeld;
+    return this.#part.length > 0;
   }
 
-  /** When the last answer left, or the connection began, by `coarseNow`. */
-  get idleSince(): number {
-    return this.#writer.answeredAt;
-  }
-
-  /** Leaves the connection to Node once all requests that it has served are answered. */
+  /** Leaves the connection to Node once the request that is being served is answered. */
   leave(): void {
     this.#isLeaving = true;
-    this.#goOn();
+    if (this.connection.unanswered === 0) this.#leaveToNode(this.#part);
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.wasUsed = true;
-    const unread = this.#unread;
-    if (unread.length === 0) {
+    const part = this.#part;
+    if (part.length === 0) {
       this.#read(chunk, false);
       return;
     }
-    this.#unread = NO_BYTES;
-    this.#read(Buffer.concat([unread, chunk]), true);
+    this.#part = NO_BYTES;
+    this.#read(Buffer.concat([part, chunk]), true);
   };
 
   /** `isSecondTry`: the bytes begin with a head that was incomplete. If it still is, it is left to Node. */
   #read(bytes: Buffer, isSecondTry: boolean): void {
-    const { connections } = this.#dependencies;
-    const { maxHeadBytes } = this.#options;
+    const { connection } = this;
     const text = bytes.toString('latin1');
     let start = 0;
-    for (let count = 0; start < text.length; count++) {
-      if (count === MOST_AT_ONCE || this.#writer.isWriting || !connections.mayBeRead(this.connection)) {
-        this.#setAside(bytes.subarray(start));
-        if (count === MOST_AT_ONCE) setImmediate(this.#goOn);
+    while (start < text.length) {
+      if (connection.unanswered > 0 || this.#servedInARow === MOST_AT_ONCE) {
+        this.#servedInARow = 0;
+        this.#dependencies.connections.hold(connection, bytes.subarray(start));
         return;
       }
-      const head = this.#isLeaving ? 'other' : readHead(text, start, maxHeadBytes);
+      const head = readHead(text, start, this.#options.maxHeadBytes);
       if (head === 'incomplete' && !(isSecondTry && start === 0)) {
-        this.#unread = bytes.subarray(start);
+        this.#part = bytes.subarray(start);
         return;
       }
       if (typeof head === 'string' || !this.#serve(head)) {
-        this.#isLeaving = true;
-        this.#setAside(bytes.subarray(start));
-        this.#goOn();
+        this.#leaveToNode(bytes.subarray(start));
         return;
       }
+      this.#servedInARow++;
       start = head.end;
     }
+    if (connection.socket.readableLength === 0) this.#servedInARow = 0;
   }
 
-  /** Answers a request, now or in its turn; `false` when it is not one for the fast lane. */
+  /** Answers a request, now or later; `false` when it is not one for the fast lane. */
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
-    if (fields.isPlain && this.#writer.isIdle) {
+    if (fields.isPlain) {
       const hit = this.#dependencies.hits.find(spelling, fields.accepted);
       if (hit !== undefined) {
-        this.#writer.writeHit(hit);
+        this.#writeHit(hit);
         return true;
       }
     }
@@ -145,8 +152,9 @@ export class FastLaneConnection {
     const asked = readSpelling(ownedText(spelling));
     if (asked === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
-    const send = this.#writer.inTurn();
-    this.#dependencies.answers.answer({ ...asked, headers }, this.connection.socket, send);
+    const { answers, connections } = this.#dependencies;
+    connections.begin(this.connection);
+    answers.answer({ ...asked, headers }, this.connection.socket, this.#send);
     return true;
   }
 
@@ -157,63 +165,68 @@ export class FastLaneConnection {
     return this.#lastFields;
   }
 
-  #setAside(bytes: Buffer): void {
-    const { connection } = this;
-    connection.socket.pause();
-    this.#unread = bytes;
-    this.#dependencies.connections.setAside(connection, bytes.length);
+  #writeHit(hit: RenderedHit): void {
+    const { socket } = this.connection;
+    socket.write(hit.bytes);
+    if (socket.writableLength === 0) {
+      this.idleSince = this.#dependencies.coarseNow();
+      return;
+    }
+    hit.pendingWrites++;
+    this.#dependencies.connections.begin(this.connection);
+    socket.setTimeout(this.#options.stallMs);
+    // Called when all bytes before it have left.
+    socket.write(NO_BYTES, () => {
+      hit.pendingWrites--;
+      this.#onAnswered();
+    });
   }
 
-  readonly #onAnswered = (): void => {
-    if (this.#isLeaving) this.#goOn();
-    // In a later turn of the event loop, so that other connections are served first.
-    else if (this.connection.isHeld) setImmediate(this.#goOn);
-  };
-
-  readonly #goOn = (): void => {
+  /** Writes the answer to the request that is being served; throws if it cannot be sent. */
+  readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { connections, leaveToNode } = this.#dependencies;
-    if (!socket.writable || connection.isParsedByNode) return;
-    if (this.#isLeaving) {
-      if (!this.#writer.isIdle) return;
-      this.#unlisten();
-      leaveToNode(this, this.#unread);
-    } else if (connection.isHeld && !this.#writer.isWriting && connections.mayBeRead(connection)) {
-      const unread = this.#unread;
-      this.#unread = NO_BYTES;
-      connections.takeUp(connection);
-      this.#read(unread, false);
-      if (connection.isHeld || connection.isParsedByNode) return;
-      if (this.#hasEnded) this.#end();
-      else socket.resume();
-    }
+    const { keepAliveMs, stallMs } = this.#options;
+    this.#isLast = this.#dependencies.isDraining() && !connection.isHeld;
+    const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
+    if (!socket.writable) return;
+    const { body = NO_BYTES } = message;
+    socket.cork();
+    socket.write(head, 'latin1');
+    writeInSlices(socket, typeof body === 'string' ? Buffer.from(body) : body, (slice) =>
+      socket.write(slice, this.#onAnswered),
+    );
+    socket.uncork();
+    if (socket.writableLength > 0) socket.setTimeout(stallMs);
   };
 
-  readonly #onEnd = (): void => {
-    this.#hasEnded = true;
-    // If the connection is held, requests that were set aside are served first. Answers that are not there at the end
-    // are lost, as they are with Node's HTTP server.
-    if (!this.connection.isHeld || this.#isLeaving) this.#end();
+  readonly #onAnswered = (): void => {
+    const { socket, isHeld } = this.connection;
+    const { connections, coarseNow, isDraining } = this.#dependencies;
+    socket.setTimeout(0);
+    this.idleSince = coarseNow();
+    connections.end(this.connection);
+    if (this.#isLast || (isDraining() && !isHeld)) socket.destroySoon();
+    else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);
   };
 
-  #end(): void {
+  #leaveToNode(unread: Buffer): void {
     const { socket } = this.connection;
-    if (this.hasPartOfHead) {
-      this.#dependencies.refuse(socket, 'bad-request');
-    } else {
-      this.#writer.stop();
-      socket.end();
-    }
-  }
-
-  #unlisten(): void {
-    const { socket } = this.connection;
+    if (!socket.writable) return;
+    this.#part = NO_BYTES;
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
     socket.off('error', onError);
     socket.off('timeout', onTimeout);
+    this.#dependencies.leaveToNode(this, unread);
   }
+
+  /** An answer that is not there at the end is lost, as it is with Node's HTTP server. */
+  readonly #onEnd = (): void => {
+    const { socket } = this.connection;
+    if (this.hasPartOfHead) this.#dependencies.refuse(socket, 'bad-request');
+    else socket.end();
+  };
 }
 
 function onError(): void {}

@@ -7,13 +7,12 @@ import {
   type FastLaneConnectionDependencies,
   type FastLaneConnectionOptions,
 } from './fast-lane-connection.ts';
-import { HitsInBytes, type HitsInBytesDependencies } from './hit-bytes.ts';
-import { JointWrites } from './joint-write.ts';
+import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts';
 
 export interface FastLaneDependencies
-  extends Omit<FastLaneConnectionDependencies, 'hits' | 'jointWrites' | 'coarseNow' | 'leaveToNode'> {
+  extends Omit<FastLaneConnectionDependencies, 'hits' | 'coarseNow' | 'leaveToNode'> {
   readonly hits: MemoryHits;
-  readonly moveBody: HitsInBytesDependencies['moveBody'];
+  readonly moveBody: RenderedHitsDependencies['moveBody'];
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
   /** Epoch milliseconds. */
@@ -50,8 +49,7 @@ export class FastLane {
     const { hits, moveBody, answers, connections, isDraining, refuse, now } = dependencies;
     this.#perConnection = {
       ...{ answers, connections, isDraining, refuse },
-      jointWrites: new JointWrites(),
-      hits: new HitsInBytes({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
+      hits: new RenderedHits({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
       coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };

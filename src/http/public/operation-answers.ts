@@ -91,7 +91,7 @@ export class OperationAnswers {
   closeWait(wait: Wait | undefined, client: Socket): void {
     if (wait === undefined) return;
     wait.close();
-    this.#dependencies.connections.forget(wait, client);
+    this.#dependencies.connections.forget(client);
   }
 
   #message(

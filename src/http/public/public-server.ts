@@ -10,11 +10,12 @@ import type { PassThroughServer } from '../pass-through/pass-through-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming } from './framing.ts';
-import type { HitsInBytesDependencies } from './hit-bytes.ts';
 import { CLOSE_END, messageHead } from './message-head.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
+import type { RenderedHitsDependencies } from './rendered-hits.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
+import { type ParseError, UNPARSED_CODES, UNPARSED_MESSAGES, type UnparsedCode } from './unparsed.ts';
 
 export interface PublicServerDependencies {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
@@ -23,10 +24,8 @@ export interface PublicServerDependencies {
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly formOf: OperationAnswersDependencies['formOf'];
-  readonly moveBody: HitsInBytesDependencies['moveBody'];
+  readonly moveBody: RenderedHitsDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
-  /** Whether this process is nearly out of memory: then connections are not read ahead. */
-  readonly isMemoryFull: () => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with each request that is refused before its operation was looked at. */
@@ -48,32 +47,6 @@ export interface PublicServerOptions {
   readonly slowReaderMs: number;
 }
 
-/** Why a connection is refused on which no request could be read. */
-export type UnparsedCode =
-  | 'bad-request'
-  | 'body-too-large'
-  | 'head-too-large'
-  | 'request-timeout'
-  | 'unsupported-version';
-
-const UNPARSED_MESSAGES: Record<UnparsedCode, string> = {
-  'bad-request': 'the request is malformed; accepted: HTTP/1.1',
-  'body-too-large': 'the extensions of a chunk of the body are too large; accepted: none',
-  'head-too-large': 'the head of the request is larger than http.maxHeaderSize; ask for fewer values at once',
-  'request-timeout': 'the request did not arrive in time',
-  'unsupported-version': 'HTTP/2 is not spoken here; accepted: HTTP/1.1, HTTP/1.0',
-};
-
-/** By what Node's parser reports. */
-const UNPARSED: ReadonlyMap<string | undefined, UnparsedCode> = new Map([
-  ['HPE_HEADER_OVERFLOW', 'head-too-large'],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'body-too-large'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', 'request-timeout'],
-  ['HPE_PAUSED_H2_UPGRADE', 'unsupported-version'],
-]);
-
-type ParseError = Error & { readonly code?: string };
-
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
@@ -90,8 +63,6 @@ export class PublicServer {
   readonly #answers: OperationAnswers;
   readonly #fastLane: FastLane | undefined;
   readonly #slowReaders: SlowReaders;
-  /** Connections that are about to be closed, since nobody can tell where a request on them ends. */
-  readonly #refused = new WeakSet<Socket>();
   #draining = false;
 
   constructor(dependencies: PublicServerDependencies, options: PublicServerOptions) {
@@ -101,7 +72,7 @@ export class PublicServer {
     const { waitMs, slowReaderMs } = options;
     const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
     this.#waits = waits;
-    const connections = new ClientConnections(options.maxWaiting, dependencies.isMemoryFull);
+    const connections = new ClientConnections();
     this.#connections = connections;
     const { handle, formOf, discard } = dependencies;
     this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
@@ -120,8 +91,15 @@ export class PublicServer {
         keepAliveTimeout: options.keepAliveMs,
         connectionsCheckingInterval: 1000,
       },
-      (request, response) => this.#serve(request, response),
+      (request, response) => inTurn(response, () => this.#serve(request, response)),
     );
+    this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      // Node itself would send it at once: into the answer to the request before.
+      inTurn(response, () => {
+        response.writeContinue();
+        this.#serve(request, response);
+      });
+    });
     this.server.maxConnections = options.maxConnections;
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
@@ -188,14 +166,10 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    // Node closes the connection when the refusal has left. By then it has parsed further requests of the same read,
-    // which are ignored.
-    if (this.#refused.has(request.socket)) return;
     if (this.#draining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
-      // Nobody can tell where its body ends, and so what follows it.
-      this.#refused.add(request.socket);
+      // Nobody can tell where its body ends, and so what follows it: no later request has its turn.
       response.shouldKeepAlive = false;
       this.#refuse(request, response, '', refused);
       return;
@@ -237,8 +211,6 @@ export class PublicServer {
     if (response.headersSent) response.destroy();
     if (response.destroyed) return;
     if (this.#draining) response.shouldKeepAlive = false;
-    const bytes = request.method === 'HEAD' ? 0 : (message.body?.length ?? 0);
-    this.#connections.onBody(request.socket, response, bytes);
     sendMessage(request, response, message);
   }
 
@@ -246,7 +218,7 @@ export class PublicServer {
   #onUnparsed({ code }: ParseError, socket: ParsedSocket): void {
     const hasBegun = socket._httpMessage?.headersSent === true;
     if (hasBegun || !socket.writable || code === 'ECONNRESET') socket.destroy();
-    else this.#refuseConnection(socket, UNPARSED.get(code) ?? 'bad-request');
+    else this.#refuseConnection(socket, UNPARSED_CODES.get(code) ?? 'bad-request');
   }
 
   /** Answers on a connection where nobody can tell which request comes next, and closes it. */
@@ -261,4 +233,10 @@ export class PublicServer {
     this.#dependencies.onRefused(error.code);
     this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }
+}
+
+/** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */
+function inTurn(response: ServerResponse, serve: () => void): void {
+  if (response.socket === null) response.once('socket', serve);
+  else serve();
 }

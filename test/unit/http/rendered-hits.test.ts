@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
-import { type HitBytes, HitsInBytes } from '../../../src/http/public/hit-bytes.ts';
+import { type RenderedHit, RenderedHits } from '../../../src/http/public/rendered-hits.ts';
 import type { MemoryHit } from '../../../src/proxy/handle-request.ts';
 import { aFormMaker, anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
@@ -24,7 +24,7 @@ function oneHit(bodyBytes: number) {
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
   const moveBody = forms.move.bind(forms);
-  const hits = new HitsInBytes({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
+  const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
   return { entry, memory, clock, counted, find: () => hits.find(SPELLING, IDENTITY_ONLY) };
 }
 
@@ -32,7 +32,7 @@ function oneHit(bodyBytes: number) {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }));
 afterEach(() => void vi.useRealTimers());
 
-const textOf = ({ bytes }: HitBytes) => bytes.toString('latin1');
+const textOf = ({ bytes }: RenderedHit) => bytes.toString('latin1');
 
 describe('a hit in bytes', () => {
   it('is a head that counts on from second to second, and the body, in one allocation', () => {

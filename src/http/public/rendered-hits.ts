@@ -4,15 +4,17 @@ import { hitStatus } from '../../proxy/answer.ts';
 import type { MemoryHit, MemoryHits } from '../../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';
-import { LARGEST_COPIED_BYTES } from './joint-write.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';
 import { isOneSlice } from './send-body.ts';
 
 /** Room for the head before the body: heads have about 600 bytes. A longer one gets as much as it needs. */
 const ROOM_BYTES = 640;
 
+/** A larger body is not copied for a client that stalls: it would be in memory beside the one that the cache holds. */
+const LARGEST_COPIED_BYTES = 32 * 1024;
+
 /** A head and a body in one allocation, for one write. */
-export interface HitBytes {
+export interface RenderedHit {
   /** What to write now: the end of its allocation, which is room for the head, then the body. */
   bytes: Buffer;
   /** Writes of these bytes that have not left the process: while there are any, the head must not be changed. */
@@ -23,7 +25,7 @@ export interface HitBytes {
   date: string;
 }
 
-export interface HitsInBytesDependencies {
+export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
   /** Keeps a body in other memory; see `FormMaker.move`. */
   readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
@@ -31,7 +33,7 @@ export interface HitsInBytesDependencies {
   readonly now: () => number;
 }
 
-export interface HitsInBytesOptions {
+export interface RenderedHitsOptions {
   readonly keepAliveMs: number;
 }
 
@@ -40,13 +42,13 @@ export interface HitsInBytesOptions {
  * body. The head stands before the body in the same allocation, right-aligned, and is rendered again when one of its
  * numbers has changed: at most a few times a second, by the renderer that all messages go through.
  */
-export class HitsInBytes {
-  readonly #dependencies: HitsInBytesDependencies;
+export class RenderedHits {
+  readonly #dependencies: RenderedHitsDependencies;
   /** By the body that they hold. */
-  readonly #known = new WeakMap<Buffer, HitBytes>();
+  readonly #known = new WeakMap<Buffer, RenderedHit>();
   readonly #headEnd: string;
 
-  constructor(dependencies: HitsInBytesDependencies, options: HitsInBytesOptions) {
+  constructor(dependencies: RenderedHitsDependencies, options: RenderedHitsOptions) {
     this.#dependencies = dependencies;
     this.#headEnd = keepAliveEnd(options.keepAliveMs);
   }
@@ -55,7 +57,7 @@ export class HitsInBytes {
    * The bytes to write now for an unconditional GET of `operation?query`, which is counted as a hit. `undefined` for a
    * miss, and for a hit that cannot be written in one piece.
    */
-  find(spelling: string, accepted: Accepted): HitBytes | undefined {
+  find(spelling: string, accepted: Accepted): RenderedHit | undefined {
     const { hits, now: readClock } = this.#dependencies;
     const hit = hits.findHit(spelling, accepted);
     if (hit === undefined) return undefined;
@@ -72,7 +74,7 @@ export class HitsInBytes {
     return bytes;
   }
 
-  #render(hit: MemoryHit, known: HitBytes | undefined, now: number): HitBytes | undefined {
+  #render(hit: MemoryHit, known: RenderedHit | undefined, now: number): RenderedHit | undefined {
     const { entry, form } = hit;
     if (!isOneSlice(form.body)) return undefined;
     // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
@@ -115,7 +117,7 @@ function leftOf({ freshUntil }: { readonly freshUntil: number }, now: number): n
 }
 
 /** A new allocation, with room for a head before the body. */
-function joined(body: Buffer, headBytes: number): HitBytes {
+function joined(body: Buffer, headBytes: number): RenderedHit {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
   const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
   body.copy(whole, roomBytes);
