@@ -41,7 +41,7 @@ export class StreamConnection {
   /** By the id of a message that the server has not answered. */
   readonly #deadlines = new Map<string, NodeJS.Timeout>();
   #socket: Socket | undefined;
-  #state: 'new' | 'up' | 'down' | 'closed' = 'new';
+  #isUp = false;
   #failures = 0;
   #serverError: string | undefined;
   #nextPing: NodeJS.Timeout | undefined;
@@ -53,30 +53,11 @@ export class StreamConnection {
   }
 
   get isUp(): boolean {
-    return this.#state === 'up';
+    return this.#isUp;
   }
 
   /** Begins to connect; called once. */
   start(): void {
-    this.#connect();
-  }
-
-  /** Sends one operation, which the server has to answer; `false` if the connection is not up. */
-  send(message: { readonly id: string }): boolean {
-    if (!this.isUp) return false;
-    this.#expectAnswer(message.id);
-    this.#socket?.send(JSON.stringify(message));
-    return true;
-  }
-
-  /** Ends it for good, without a report. */
-  close(): void {
-    this.#state = 'closed';
-    this.#drop();
-    clearTimeout(this.#reconnect);
-  }
-
-  #connect(): void {
     this.#serverError = undefined;
     this.#expectAnswer(PING_ID);
     this.#socket = this.#dependencies.open({
@@ -86,13 +67,27 @@ export class StreamConnection {
     });
   }
 
+  /** Sends one operation, which the server has to answer; `false` if the connection is not up. */
+  send(message: { readonly id: string }): boolean {
+    if (!this.#isUp) return false;
+    this.#expectAnswer(message.id);
+    this.#socket?.send(JSON.stringify(message));
+    return true;
+  }
+
+  /** Ends it for good, without a report. */
+  close(): void {
+    this.#drop();
+    clearTimeout(this.#reconnect);
+  }
+
   #take(frame: Frame): void {
     if (frame.kind === 'bad') {
       this.#dependencies.report({ name: 'stream-bad-frame' });
     } else if (frame.kind === 'reply' && frame.status === 'pong') {
       clearTimeout(this.#deadlines.get(PING_ID));
       this.#rise();
-    } else if (this.isUp) {
+    } else if (this.#isUp) {
       if (frame.kind !== 'event') clearTimeout(this.#deadlines.get(frame.id ?? ''));
       this.#dependencies.onFrame(frame);
     } else if (frame.kind === 'error') {
@@ -101,8 +96,8 @@ export class StreamConnection {
   }
 
   #rise(): void {
-    if (this.isUp) return;
-    this.#state = 'up';
+    if (this.#isUp) return;
+    this.#isUp = true;
     this.#settle = setTimeout(() => {
       this.#failures = 0;
     }, SETTLED_AFTER_MS).unref();
@@ -123,19 +118,18 @@ export class StreamConnection {
   }
 
   #lost(reason: string): void {
-    if (this.#state === 'closed') return;
-    const before = this.#state;
-    this.#state = 'down';
+    const { onDown, random, report } = this.#dependencies;
+    const wasUp = this.#isUp;
     this.#drop();
-    if (before !== 'down') this.#dependencies.report({ name: 'stream-disconnected', reason });
-    if (before === 'up') this.#dependencies.onDown();
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(this.#failures, 10), LONGEST_DELAY_MS);
+    report({ name: 'stream-disconnected', reason });
+    if (wasUp) onDown();
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** this.#failures, LONGEST_DELAY_MS);
     this.#failures++;
-    const jittered = delayMs * (1 - this.#dependencies.random() / 2);
-    this.#reconnect = setTimeout(() => this.#connect(), jittered).unref();
+    this.#reconnect = setTimeout(() => this.start(), delayMs * (1 - random() / 2)).unref();
   }
 
   #drop(): void {
+    this.#isUp = false;
     clearTimeout(this.#nextPing);
     clearTimeout(this.#settle);
     for (const deadline of this.#deadlines.values()) clearTimeout(deadline);

@@ -1,7 +1,7 @@
 /** What the stream reports, to be counted and logged. */
 export type StreamEvent =
-  /** Once each time that it changes. */
   | { readonly name: 'stream-connected' }
+  /** A connection was lost, or could not be made. */
   | { readonly name: 'stream-disconnected'; readonly reason: string }
   /** The server refused a subscription, or said another error. */
   | { readonly name: 'stream-refused'; readonly error: string }

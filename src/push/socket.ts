@@ -2,7 +2,7 @@ import { Agent, WebSocket } from 'undici';
 
 /** One WebSocket, from its opening to its end. */
 export interface Socket {
-  /** Does nothing on a socket that is not open. */
+  /** To be called once it is open. */
   send(text: string): void;
   /** Ends it at once, without waiting for the server. */
   close(): void;
@@ -38,28 +38,22 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
     const socket = new WebSocket(url, { dispatcher, headers });
     let reason = '';
     let isOver = false;
-    const end = (why: string) => {
-      if (isOver) return;
+    const close = () => {
       isOver = true;
+      socket.close();
       dispatcher.destroy().catch(() => {});
-      onClose(why);
     };
     socket.addEventListener('open', () => isOver || onOpen());
     socket.addEventListener('message', ({ data }) => isOver || onMessage(data));
     socket.addEventListener('error', ({ message, error }) => {
       reason = reasonOf(error) ?? message;
     });
-    socket.addEventListener('close', ({ code, reason: said }) => end(reason || said || `closed with code ${code}`));
-    return {
-      send: (text) => {
-        if (socket.readyState === WebSocket.OPEN) socket.send(text);
-      },
-      close: () => {
-        isOver = true;
-        socket.close();
-        dispatcher.destroy().catch(() => {});
-      },
-    };
+    socket.addEventListener('close', ({ code, reason: said }) => {
+      if (isOver) return;
+      close();
+      onClose(reason || said || `closed with code ${code}`);
+    });
+    return { send: (text) => socket.send(text), close };
   };
 }
 

@@ -130,26 +130,19 @@ export class EventLog {
   };
 
   readonly onStreamEvent = (event: StreamEvent): void => {
-    switch (event.name) {
-      case 'stream-connected':
-        this.#saidOfStream.clear();
-        this.#logger.info('connected to the stream');
-        break;
-      case 'stream-disconnected':
-        this.#logger.warn({ reason: event.reason }, 'no connection to the stream: pending traces are polled');
-        break;
-      case 'stream-refused':
-        if (this.#saidOfStream.has(event.name)) break;
-        this.#saidOfStream.add(event.name);
-        this.#logger.warn({ error: event.error }, 'the stream refused a subscription: what it names is polled');
-        break;
-      case 'stream-bad-frame':
-        if (this.#saidOfStream.has(event.name)) break;
-        this.#saidOfStream.add(event.name);
-        this.#logger.warn('the stream sent a message that cannot be read: it is ignored');
-        break;
-      default:
-        break;
+    if (event.name === 'stream-connected') {
+      this.#saidOfStream.clear();
+      this.#logger.info('connected to the stream');
+      return;
+    }
+    if (this.#saidOfStream.has(event.name)) return;
+    this.#saidOfStream.add(event.name);
+    if (event.name === 'stream-disconnected') {
+      this.#logger.warn({ reason: event.reason }, 'no connection to the stream: pending traces are polled');
+    } else if (event.name === 'stream-refused') {
+      this.#logger.warn({ error: event.error }, 'the stream refused a subscription: what it names is polled');
+    } else if (event.name === 'stream-bad-frame') {
+      this.#logger.warn('the stream sent a message that cannot be read: it is ignored');
     }
   };
 

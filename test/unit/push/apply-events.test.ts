@@ -78,14 +78,6 @@ describe('an answer is stale', () => {
     expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 19 }))).toBe(2000);
   });
 
-  test('if it was asked for before the acknowledgement of its account', () => {
-    push.ask(by(1));
-    const kept = push.answer(by(1), undefined, { tookMs: -1 });
-    expect(push.freshness(kept)).toBe('fresh');
-    push.watch(by(1));
-    expect(push.freshness(kept)).toBe('stale-if-error');
-  });
-
   test('if the connection was lost since, and later answers live as without a stream', () => {
     push.watch(by(1));
     const kept = push.answer(by(1));
@@ -113,16 +105,6 @@ describe('a refresh', () => {
     expect(push.refreshed).toEqual([]);
     vi.advanceTimersByTime(1000);
     expect(push.refreshed).toEqual([by(1)]);
-  });
-
-  test('is at most one for each time that a client asked', () => {
-    push.watch(by(1));
-    for (let event = 0; event < 10; event++) {
-      if (event === 5) push.ask(by(1));
-      push.event(traceHash(9), account(1));
-      vi.advanceTimersByTime(200);
-    }
-    expect(push.refreshed).toHaveLength(2);
   });
 
   test('ends the freshness of a key at most every 100 ms', () => {

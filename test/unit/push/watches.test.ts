@@ -93,17 +93,6 @@ describe('a subscription', () => {
     expect(sent.reduce((sum, length) => sum + length, 0) / 10).toBeLessThan(80_000);
   });
 
-  test('waits for the answer to the one before', () => {
-    push.ask(by(1), by(1));
-    vi.advanceTimersByTime(50);
-    push.ask(by(2), by(2));
-    vi.advanceTimersByTime(5000);
-    expect(push.subscribed).toEqual([account(1)]);
-    push.server.socket.acknowledge();
-    vi.advanceTimersByTime(50);
-    expect(push.subscribed).toEqual([account(1), account(2)]);
-  });
-
   test('that leaves a name out ends its acknowledgement at once', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(5000);

@@ -55,4 +55,12 @@ describe('the log', () => {
       INFO,
     ]);
   });
+
+  it('says once for each connection what the stream does', () => {
+    const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
+    const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
+    const events = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
+    for (const event of [...events, ...events]) log.onStreamEvent(event);
+    expect(said.map(({ level }) => level)).toEqual([INFO, WARN, WARN, INFO, WARN, WARN]);
+  });
 });
