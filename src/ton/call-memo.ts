@@ -17,7 +17,7 @@ const MAX_LENGTH = 300;
 
 /**
  * Parses requests and remembers the spellings of those that the cache answered: parsing is a third of the CPU time of a
- * hit in memory (`npm run bench`). Misses are not remembered, so a scan over new keys evicts nothing. A request with a
+ * hit in memory. Misses are not remembered, so a scan over new keys evicts nothing. A request with a
  * header that changes the answer, or with a long query, is parsed each time.
  */
 export class CallMemo {

@@ -3,8 +3,6 @@ import { type Launched, launch } from './launch.ts';
 /** What the server used and did since it was started, by its own metrics. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** Answered requests by outcome (`hit-memory`, `hit-redis`, `miss`, ...). */
-  readonly requests: ReadonlyMap<string, number>;
   readonly upstreamRequests: number;
 }
 
@@ -26,15 +24,10 @@ export class ToncacheProcess implements AsyncDisposable {
 
   async usage(): Promise<Usage> {
     const page = await (await fetch(`${this.#adminUrl}/metrics`)).text();
-    const requests = new Map<string, number>();
-    for (const [, outcome = '', count] of page.matchAll(/^toncache_requests_total\{.*outcome="([^"]+)".*\} (\S+)$/gm)) {
-      requests.set(outcome, (requests.get(outcome) ?? 0) + Number(count));
-    }
     const asked = page.matchAll(/^toncache_upstream_requests_total\{.*\} (\S+)$/gm);
     const upstreamRequests = [...asked].reduce((sum, [, count]) => sum + Number(count), 0);
     return {
       cpuSeconds: Number(/^toncache_process_cpu_seconds_total (\S+)$/m.exec(page)?.[1]),
-      requests,
       upstreamRequests,
     };
   }
@@ -44,14 +37,13 @@ export class ToncacheProcess implements AsyncDisposable {
   }
 }
 
-/** Starts a server with these environment settings on free ports; resolves when it is ready. `program`: its `main.ts`. */
+/** Starts a server with these environment settings on free ports; resolves when it is ready. */
 export async function startToncache(
   environment: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
-  program = new URL('../../src/main.ts', import.meta.url),
 ): Promise<ToncacheProcess> {
   const settings = { PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...environment };
-  const process = launch(program, { environment: settings, nodeArgs });
+  const process = launch(new URL('../../src/main.ts', import.meta.url), { environment: settings, nodeArgs });
   const urls = await process.next((line) => {
     if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
     return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };

@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +9,15 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { debianProgram } from '../support/apt.ts';
-import { deployFile } from '../support/deploy-files.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
 const run = promisify(execFile);
 const DEPLOY = new URL('../../config/deploy/', import.meta.url).pathname;
+
+/** A file of `config/deploy/`. */
+const deployFile = (path: string) => readFileSync(join(DEPLOY, path), 'utf8');
 
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'toncache-deploy-'));

@@ -1,16 +1,13 @@
-import { parseArgs } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
-import { launch, textIn } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { chainOf } from '../overload/calls.ts';
 import { startBusyIndexer } from '../overload/indexer-process.ts';
 import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
 import { offerLoad } from './offer-load.ts';
-import { measureOnePort } from './one-port.ts';
 
-// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none, and hits of 1 and 2 processes
-// on one port. Three minutes, everything on 127.0.0.1. With `-- --one-port` only the latter.
+// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Two minutes, everything on
+// 127.0.0.1.
 
 const SIZES = [1, 2, 4];
 const PER_SECOND = 200;
@@ -35,9 +32,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 
 const machine = describeMachine();
 console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}`);
-const { values } = parseArgs({ options: { 'one-port': { type: 'boolean', default: false } } });
-if (!values['one-port']) console.log(`${await fleets()}\n`);
-console.log(await onePort());
+console.log(await fleets());
 
 async function fleets(): Promise<string> {
   console.log(`${PER_SECOND} requests a second for ${SECONDS} s, ${REPEATS} times each...\n`);
@@ -49,12 +44,6 @@ async function fleets(): Promise<string> {
     }
   }
   return tableOf(runs);
-}
-
-async function onePort(): Promise<string> {
-  await using indexer = launch(new URL('../sized-indexer.ts', import.meta.url));
-  await using redis = await startRedis();
-  return await measureOnePort(await indexer.next(textIn('url')), redis.url);
 }
 
 async function run(instances: number, shared: boolean): Promise<Run> {
