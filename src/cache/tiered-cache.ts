@@ -52,7 +52,7 @@ export interface TieredCacheDependencies {
 }
 
 export interface TieredCacheOptions {
-  /** How long memory answers alone after a failure of Redis before Redis is asked again, in milliseconds. */
+  /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. In milliseconds. */
   readonly retryRedisMs: number;
 }
 
@@ -92,7 +92,7 @@ export class TieredCache {
     if (read.state === 'found') return this.#learn(read.entry, read.checksum);
     return read.state === 'unchanged' && copy !== undefined
       ? this.#learn(copy.entry, copy.sharedChecksum)
-      : this.#forget(key);
+      : this.#withoutRedis(key);
   }
 
   /**
@@ -104,11 +104,10 @@ export class TieredCache {
     request: LeaseRequest,
   ): Promise<{ holder: string | undefined; found: Lookup } | undefined> {
     const { redis, purges } = this.#dependencies;
-    const wasCurrent = purges.isCurrent;
     const acquired = await redis?.acquire(key, request);
-    if (acquired === undefined || !wasCurrent || !purges.isCurrent) return undefined;
+    if (acquired === undefined || !purges.isCurrent) return undefined;
     const { holder, read } = acquired;
-    return { holder, found: read.state === 'found' ? this.#learn(read.entry, read.checksum) : this.#forget(key) };
+    return { holder, found: read.state === 'found' ? this.#learn(read.entry, read.checksum) : this.#withoutRedis(key) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
@@ -184,19 +183,7 @@ export class TieredCache {
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
   }
 
-  /**
-   * Redis does not hold the key. A memory copy that had to be confirmed is deleted: Redis evicted or lost the entry,
-   * and the copy must not outlive it.
-   */
-  #forget(key: string): Lookup {
-    const { memory, now } = this.#dependencies;
-    const copy = memory.peek(key);
-    if (copy === undefined || now() < copy.askRedisAt || now() >= copy.entry.freshUntil)
-      return this.lookForFallback(key);
-    memory.delete(key);
-    return { state: 'miss' };
-  }
-
+  /** Redis failed, or holds the key no more. A memory copy answers alone for a while, at most until its lifetime ends. */
   #withoutRedis(key: string): Lookup {
     const { memory, now } = this.#dependencies;
     const { retryRedisMs } = this.#options;

@@ -4,14 +4,15 @@ import { anEntry } from '../../support/entry.ts';
 import { ASKED_AT, CHECKSUM, cacheAt, ENTRY, key, RETRY_MS } from './fake-redis.ts';
 
 describe('an entry that is no longer in Redis', () => {
-  test('is not served from memory once Redis was asked: it was purged', async () => {
+  test('is served from memory while it is fresh, and asked for again only after a while', async () => {
     const { cache, clock, redis } = cacheAt();
     cache.set(ENTRY);
     redis.kept.clear();
     clock.now = ASKED_AT + ENTRY.memoryTtl;
-    expect(await cache.lookUp(key)).toEqual({ state: 'miss' });
+    expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
+    expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh' });
+    clock.now += RETRY_MS;
     expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
-    expect(cache.lookForFallback(key)).toEqual({ state: 'miss' });
   });
 
   test('is still served within the memory TTL: its write may be under way', async () => {
