@@ -4,7 +4,6 @@ import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
-import { PassThroughServer } from './http/pass-through/pass-through-server.ts';
 import { PublicServer } from './http/public/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { RequestHandler } from './proxy/handle-request.ts';
@@ -53,21 +52,16 @@ export function openPublicServer(dependencies: OpenPublicServerDependencies, set
 function openPassThrough(
   { events, indexer, monotonic, random }: OpenPublicServerDependencies,
   { passThrough, upstream }: Settings,
-): PassThroughServer {
-  return new PassThroughServer(
+): PassThrough {
+  return new PassThrough(
     {
-      passThrough: new PassThrough(
-        {
-          admission: indexer.passThroughAdmission,
-          upstream: indexer.client,
-          random,
-          monotonic,
-          report: events.proxy.report,
-        },
-        { maxTransfers: passThrough.maxTransfers },
-      ),
+      admission: indexer.passThroughAdmission,
+      upstream: indexer.client,
       bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+      random,
+      monotonic,
+      report: events.proxy.report,
     },
-    { ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
+    { maxTransfers: passThrough.maxTransfers, ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
   );
 }

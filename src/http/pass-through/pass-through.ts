@@ -1,16 +1,31 @@
-import type { Admission, Ticket } from '../../admission/admission.ts';
-import type { EntryRequest } from '../../admission/guard.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Admission } from '../../admission/admission.ts';
 import type { Outcome } from '../../admission/outcome.ts';
 import { ProxyError } from '../../errors.ts';
 import type { Report } from '../../proxy/events.ts';
+import type { Wait } from '../../proxy/open-waits.ts';
 import { outcomeOf } from '../../proxy/outcome-of.ts';
 import { overloaded, type Shed } from '../../proxy/overloaded.ts';
+import { findOperation } from '../../ton/operations.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../upstream/upstream-client.ts';
+import { commonHeaders } from '../public/response-message.ts';
+import type { BodyReader } from './body-reader.ts';
+import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
+import { hasApiKey, isPassable } from './passable-target.ts';
+
+/** Methods that are passed through. */
+const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
+const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
+const OPERATION = 'passThrough';
+/** Never aborted: for a check that does not wait. */
+const NEVER = new AbortController().signal;
 
 export interface PassThroughDependencies {
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
+  readonly bodies: BodyReader;
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
@@ -19,32 +34,37 @@ export interface PassThroughDependencies {
 export interface PassThroughOptions {
   /** The most answers that may be on their way to clients at once. */
   readonly maxTransfers: number;
+  /**
+   * The API key that the cached operations are sent with, if there is one; and whether it is added to requests without
+   * a key.
+   */
+  readonly ourKey: string | undefined;
+  readonly sharesOurKey: boolean;
 }
 
 /** A request that is to be passed through. */
-export interface Passing {
-  /** Path and query, byte for byte. */
+export interface PassedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Path and query in origin form, as they came. */
   readonly target: string;
-  /** Whether it is sent with the client's own API key instead of ours. */
-  readonly withClientKey: boolean;
-  readonly signal: AbortSignal;
+  /**
+   * Begins the wait for the head of the answer. To be called when the client's body has arrived, because the time for
+   * that is the client's. `undefined` when too many requests wait already.
+   */
+  readonly openWait: () => Wait | undefined;
+  readonly requestId: string;
 }
-
-/** An answer under way; `end` is to be called once its body has ended. */
-export interface OpenedAnswer extends ForwardedAnswer {
-  readonly end: () => void;
-}
-
-const OPERATION = 'passThrough';
 
 /**
- * Sends requests that are not cached to the indexer. Its methods throw a {@link ProxyError}; a request is never sent
- * twice. Once the head of an answer has arrived, the indexer's query is over and the slot is free. The body counts as a
- * transfer from then on, because its client decides how long it takes.
+ * Sends requests that are not cached to the indexer, never twice, and streams the answers back. Once the head of an
+ * answer has arrived, the indexer's query is over and the slot is free. The body counts as a transfer from then on,
+ * because its client decides how long it takes.
  */
 export class PassThrough {
   readonly #dependencies: PassThroughDependencies;
   readonly #options: PassThroughOptions;
+  /** Answers on their way to clients now. */
   #transfers = 0;
 
   constructor(dependencies: PassThroughDependencies, options: PassThroughOptions) {
@@ -52,33 +72,38 @@ export class PassThrough {
     this.#options = options;
   }
 
-  /** Answers on their way to clients now. */
-  get transfers(): number {
-    return this.#transfers;
-  }
-
-  /** Throws when the request would be refused now. To be called before the client's body is read. */
-  refuse(passing: Passing): void {
-    const { admission } = this.#dependencies;
-    const { maxTransfers } = this.#options;
-    if (this.#transfers >= maxTransfers) throw this.shed({ reason: 'queue-full', retryAfterMs: 0 });
-    const refusal = admission.refusal(requestOf(passing));
-    if (refusal !== undefined) throw this.shed(refusal);
-  }
-
-  /** Sends a request when it is its turn, and returns once the head of its answer is there. */
-  async open(passing: Passing, forward: ForwardRequest): Promise<OpenedAnswer> {
-    const ticket = await this.#dependencies.admission.enter(requestOf(passing));
-    if (ticket === 'abandoned') throw passing.signal.reason;
-    if ('reason' in ticket) throw this.shed(ticket);
-    return this.#send(forward, ticket);
-  }
-
-  async #send(request: ForwardRequest, ticket: Ticket): Promise<OpenedAnswer> {
-    const { upstream, monotonic, report } = this.#dependencies;
+  /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
+  async serve({ request, response, target, openWait, requestId }: PassedRequest): Promise<void> {
+    const method = this.#check(request, target);
+    const { admission, bodies } = this.#dependencies;
+    const { withClientKey, headers } = this.#keyFor(request, target);
+    const entering = { operation: OPERATION, key: target, priority: 'miss', withClientKey } as const;
+    if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
+    // Before the client's body is read.
+    const refusal = admission.refusal({ ...entering, signal: NEVER });
+    if (refusal !== undefined) throw this.#shed(refusal);
+    const body = method === 'POST' ? await bodies.read(request) : undefined;
+    const wait = openWait();
+    if (wait === undefined) throw this.#shed({ reason: 'too-many-waiting', retryAfterMs: 0 });
+    const { signal } = wait;
+    const ticket = await admission.enter({ ...entering, signal });
+    if (ticket === 'abandoned') throw signal.reason;
+    if ('reason' in ticket) throw this.#shed(ticket);
     const go = await ticket.send();
-    if (go === 'abandoned') throw request.signal.reason;
-    if (go !== 'go') throw this.shed(go);
+    if (go === 'abandoned') throw signal.reason;
+    if (go !== 'go') throw this.#shed(go);
+    const forwarded = [...forwardedHeaders(request.headers), ...headers];
+    const answer = await this.#forward({ method, target, headers: forwarded, body, signal }, ticket);
+    // The body has no deadline as a whole: only each pause in it is bounded.
+    wait.close();
+    await this.#transfer(answer, response, requestId);
+  }
+
+  async #forward(
+    request: ForwardRequest,
+    ticket: { end(outcome: Outcome, retryAfter?: string): void },
+  ): Promise<ForwardedAnswer> {
+    const { upstream, monotonic, report } = this.#dependencies;
     const startedAt = monotonic();
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
@@ -88,7 +113,7 @@ export class PassThrough {
       report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
       retryAfter = [headers['retry-after']].flat()[0];
       outcome = outcomeOfStatus(status);
-      return this.#transfer(answer);
+      return answer;
     } catch (error) {
       // A client that leaves says nothing about the indexer, which is still working on its request.
       if (error instanceof ProxyError && !request.signal.aborted) {
@@ -102,27 +127,58 @@ export class PassThrough {
     }
   }
 
-  #transfer(answer: ForwardedAnswer): OpenedAnswer {
+  async #transfer(
+    { status, headers, body }: ForwardedAnswer,
+    response: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
     this.#transfers++;
-    let ended = false;
-    return {
-      ...answer,
-      end: () => {
-        if (!ended) this.#transfers--;
-        ended = true;
-      },
-    };
+    try {
+      const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
+      const ours = commonHeaders({ cacheStatus: { fwd: 'bypass', fwdStatus: status }, vary: '', requestId });
+      response.writeHead(status, [...returnedHeaders(headers), ...cacheControl, ...ours]);
+      await pipeline(body, response);
+    } catch {
+      // One side disconnected in the middle. The other side learns of it by the end of its connection.
+      response.destroy();
+    } finally {
+      this.#transfers--;
+    }
   }
 
   /** The failure of a request that is not sent; counted. */
-  shed(shed: Shed): ProxyError {
+  #shed(shed: Shed): ProxyError {
     this.#dependencies.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
     return overloaded(this.#dependencies.random, shed);
   }
-}
 
-function requestOf({ target, withClientKey, signal }: Passing): EntryRequest {
-  return { operation: OPERATION, key: target, priority: 'miss', signal, withClientKey };
+  #check(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
+    if (!isPassable(target)) {
+      throw new ProxyError(
+        'bad-request',
+        'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
+      );
+    }
+    if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
+      throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
+    }
+    if (request.headers.upgrade !== undefined) {
+      throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
+    }
+    const method = PASSED_METHODS.find((passed) => passed === request.method);
+    if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
+    return method;
+  }
+
+  /** The key that a request goes with: the client's own, as header or parameter, before ours. */
+  #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; headers: readonly string[] } {
+    const { ourKey, sharesOurKey } = this.#options;
+    if (request.headers['x-api-key'] !== undefined || hasApiKey(target)) return { withClientKey: true, headers: [] };
+    if (ourKey === undefined) return { withClientKey: false, headers: [] };
+    return sharesOurKey
+      ? { withClientKey: false, headers: ['x-api-key', ourKey] }
+      : { withClientKey: true, headers: [] };
+  }
 }
 
 function outcomeOfStatus(status: number): Outcome {

@@ -6,7 +6,7 @@ import type { MemoryHits, ProxyRequest } from '../../proxy/handle-request.ts';
 import { OpenWaits, type Wait } from '../../proxy/open-waits.ts';
 import { findOperation } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
-import type { PassThroughServer } from '../pass-through/pass-through-server.ts';
+import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming } from './framing.ts';
@@ -19,7 +19,7 @@ import { type ParseError, UNPARSED_CODES, UNPARSED_MESSAGES, type UnparsedCode }
 
 export interface PublicServerDependencies {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
-  readonly passThrough?: PassThroughServer | undefined;
+  readonly passThrough?: PassThrough | undefined;
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
@@ -194,7 +194,7 @@ export class PublicServer {
     }
   }
 
-  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThroughServer): void {
+  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThrough): void {
     const { headers, socket } = request;
     let wait: Wait | undefined;
     const openWait = () => {
