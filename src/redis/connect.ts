@@ -1,9 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import { type EvictionProblem, reportEviction } from './ask-server.ts';
-import { ChannelListener } from './channel-listener.ts';
 import { gatherCommands } from './gather-commands.ts';
-import { openClient, openSingle } from './open-client.ts';
+import { openClient } from './open-client.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
@@ -27,15 +26,6 @@ export interface RedisScripting {
    * arrays of them, nil as null. All keys must lie in one slot.
    */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
-}
-
-/** Messages from other instances, on a connection of its own. */
-export interface RedisListening {
-  /**
-   * Calls back with each message on `channel`, until `close`. After a lost connection it subscribes again; messages
-   * published meanwhile are lost.
-   */
-  listen(channel: string, onMessage: (message: Buffer) => void): void;
 }
 
 export interface RedisReadiness {
@@ -62,7 +52,7 @@ export interface ConnectRedisOptions {
 }
 
 /** A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. */
-export type ConnectedRedis = RedisConnection & RedisScripting & RedisListening & RedisReadiness;
+export type ConnectedRedis = RedisConnection & RedisScripting & RedisReadiness;
 
 /**
  * Starts connecting and returns at once; reconnects for ever when the connection is lost. No command is queued while
@@ -75,9 +65,7 @@ export function connectRedis(
   const { onTransition, onEvictionProblem } = dependencies;
   const { tlsCa, connectTimeoutMs, commandTimeoutMs } = options;
   const address = parseRedisUrl(options.url);
-  const how = { address, tlsCa, connectTimeoutMs, commandTimeoutMs };
-  const client = openClient(how);
-  const listener = new ChannelListener(() => openSingle(how, client instanceof Cluster ? client : undefined));
+  const client = openClient({ address, tlsCa, connectTimeoutMs, commandTimeoutMs });
   const begun = Promise.withResolvers<void>();
   const patience = setTimeout(begun.resolve, connectTimeoutMs);
   reportTransitions(client, secretsOf(address), (transition) => {
@@ -99,12 +87,10 @@ export function connectRedis(
       return bytes;
     },
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
-    listen: (channel, onMessage) => listener.listen(channel, onMessage),
     ready: () => begun.promise,
     close: async () => {
       clearTimeout(patience);
       begun.resolve();
-      listener.close();
       await ended(client, commandTimeoutMs);
     },
   };

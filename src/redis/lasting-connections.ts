@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /** After a connection that lasted this long, in milliseconds, reconnect delays begin again with the shortest. */
-export const GOOD_AFTER_MS = 2000;
+const GOOD_AFTER_MS = 2000;
 
 /**
  * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Otherwise,

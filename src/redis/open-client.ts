@@ -54,24 +54,6 @@ function openLasting(options: ClientOptions): Redis {
   return client;
 }
 
-/**
- * One more connection, which does not reconnect: to the server, to the primary that sentinels name now, or to any node
- * of the Cluster that `cluster` knows.
- */
-export function openSingle(options: ClientOptions, cluster: Cluster | undefined): Redis {
-  patchIoredis();
-  const nodes = cluster?.nodes('master').map(({ options: { host, port } }) => ({ host, port })) ?? [];
-  const known = nodes.length > 0 ? nodes : options.address.endpoints;
-  const node = cluster && known[Math.floor(Math.random() * known.length)];
-  return new Redis({
-    ...addressOf(options),
-    ...(node && { host: node.host ?? '', port: node.port ?? 0 }),
-    ...lasting(options),
-    retryStrategy: null,
-    sentinelRetryStrategy: () => null,
-  });
-}
-
 function openCluster(options: ClientOptions): Cluster {
   const { address, commandTimeoutMs } = options;
   const cluster = new Cluster([...address.endpoints], {
@@ -101,8 +83,6 @@ function lasting({ connectTimeoutMs, commandTimeoutMs, address }: ClientOptions)
     maxLoadingRetryTime: LONGEST_LOADING_WAIT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    // ChannelListener subscribes again by itself, on its own connection.
-    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // A demoted node of a Cluster answers MOVED, never READONLY.
     reconnectOnError: address.topology === 'cluster' ? null : readOnlyNowAndThen(),
@@ -152,7 +132,7 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
 }
 
 /** How long to wait before the `attempt`th reconnect, from 1 up: doubling from 10 ms to 1 s, with as much again by chance. */
-export function reconnectDelayMs(attempt: number): number {
+function reconnectDelayMs(attempt: number): number {
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
   return delayMs + Math.random() * delayMs;
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What the servers refused, in their own words: `command` or `channel`, and which. */
+/** What the servers refused, in their own words: the reason, and which command or key. */
 async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
   const perServer = servers.map(async ({ port }) => {
     const admin = adminOf(port, certificate);
@@ -86,13 +86,4 @@ describe.each([
 
 it('docs/fleet.md names the least rights that a Redis user needs', async () => {
   expect((await readFile('docs/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
-});
-
-it('an instance whose user may use no channel polls', async () => {
-  const rights = LEAST_RIGHTS.replace('&toncache:* ', '');
-  await using redis = await startRedis({ certificate, args: [...BOUNDED, ...redisUser(rights)] });
-  await works(redis.url.replace('rediss://', `rediss://${CREDENTIALS}@`));
-  const refused = await refusals([redis]);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const refusal of refused) expect(refusal).toMatch(/^channel toncache:wake:/);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
-import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 
@@ -25,19 +25,6 @@ async function usable(redis: ObservedConnection): Promise<number> {
     }
   });
   return (await Promise.all(uses)).filter((isRight) => isRight).length;
-}
-
-/** The first message to come through, published over and over through `server`. */
-async function heardAgain(server: RedisServer, heard: readonly string[]): Promise<void> {
-  const admin = adminOf(server.port);
-  const word = `after ${Math.random()}`;
-  await expect
-    .poll(async () => {
-      await admin.publish('news', word).catch(() => {});
-      return heard.includes(word);
-    }, WAIT)
-    .toBe(true);
-  admin.disconnect();
 }
 
 test.each([
@@ -82,38 +69,12 @@ test('a master without a replica is used again when it is back, and the others a
 test('a whole Cluster that is killed is reported once, and used again when it is back', async () => {
   await using cluster = await startRedisCluster();
   await using redis = await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
-  const heard: string[] = [];
-  redis.listen('news', (message) => heard.push(message.toString()));
-  await heardAgain(cluster.masters[0] as RedisServer, heard);
   await Promise.all(cluster.masters.map((server) => server.kill()));
   await expect.poll(() => redis.transitions.length, WAIT).toBe(2);
   expect(await usable(redis)).toBe(0);
   await Promise.all(cluster.masters.map((server) => server.restart()));
   await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
   expect(redis.transitions.map(({ state }) => state)).toEqual(['connected', 'disconnected', 'connected']);
-  await heardAgain(cluster.masters[1] as RedisServer, heard);
-});
-
-test.each([
-  ['killed', (server: RedisServer) => server.kill()],
-  ['hung', (server: RedisServer) => server.pause()],
-])('subscribers of a Cluster get messages again after any of its nodes was %s', async (_, strike) => {
-  await using cluster: RedisCluster = await startRedisCluster();
-  await using listeners = new AsyncDisposableStack();
-  const heard: string[][] = [];
-  for (let index = 0; index < 6; index++) {
-    const redis = listeners.use(await observedConnection(cluster.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS }));
-    const messages: string[] = [];
-    redis.listen('news', (message) => messages.push(message.toString()));
-    heard.push(messages);
-  }
-  const [, second, third] = cluster.masters as [RedisServer, RedisServer, RedisServer];
-  for (const messages of heard) await heardAgain(second, messages);
-  await strike(third);
-  const struckAt = performance.now();
-  for (const messages of heard) await heardAgain(second, messages);
-  // About a second, two where the node still answers nothing; ten times that.
-  expect(performance.now() - struckAt).toBeLessThan(20_000);
 });
 
 test.each([
@@ -122,14 +83,10 @@ test.each([
 ])('while a primary that is %s fails over, calls fail at once; then the new primary is found', async (_, strike) => {
   await using servers = await startRedisSentinels();
   await using redis = await observedConnection(servers.url, { commandTimeoutMs: COMMAND_TIMEOUT_MS });
-  const heard: string[] = [];
-  redis.listen('news', (message) => heard.push(message.toString()));
-  await heardAgain(servers.primary, heard);
   expect(await usable(redis)).toBe(keys.length);
   await strike(servers.primary);
   expect(await usable(redis)).toBe(0);
   await expect.poll(() => usable(redis), WAIT).toBe(keys.length);
-  await heardAgain(servers.replica, heard);
   expect(redis.transitions[0]).toEqual({ state: 'connected' });
   expect(redis.transitions.at(-1)).toEqual({ state: 'connected' });
   if (_ === 'hung') await servers.primary.resume();

@@ -84,24 +84,3 @@ test('the rate is shared in a Cluster', async () => {
   expect(await redis.getBuffer('toncache:rate')).toBeDefined();
   expect(sharedChanges).toEqual([]);
 });
-
-test('messages published through one master reach subscribers at any', async () => {
-  const heard: Set<string>[] = [];
-  await using listeners = new AsyncDisposableStack();
-  for (let index = 0; index < 6; index++) {
-    const redis = listeners.use(await observedConnection(cluster.url, PATIENT));
-    const messages = new Set<string>();
-    redis.listen('news', (message) => messages.add(message.toString()));
-    heard.push(messages);
-  }
-  for (const { port } of cluster.masters) {
-    const admin = adminOf(port);
-    await expect
-      .poll(async () => {
-        await admin.publish('news', `from ${port}`);
-        return heard.filter((messages) => messages.has(`from ${port}`)).length;
-      })
-      .toBe(6);
-    admin.disconnect();
-  }
-});

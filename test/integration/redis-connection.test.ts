@@ -44,46 +44,6 @@ test('commands of one turn of the event loop leave in one write', async () => {
   expect(uncork).toHaveBeenCalledTimes(1);
 });
 
-describe('a subscriber', () => {
-  test('gets messages of all channels again after the server was down', async () => {
-    await using server = await startRedis();
-    await using redis = await observedConnection(server.url);
-    const heard: string[] = [];
-    for (const channel of ['a', 'b']) redis.listen(channel, (message) => heard.push(`${channel}: ${message}`));
-    redis.listen('a', (message) => heard.push(`a too: ${message}`));
-    const publish = async (channel: string, message: string) => {
-      const admin = adminOf(server.port);
-      await admin.publish(channel, message).catch(() => {});
-      admin.disconnect();
-    };
-    const hearsAll = (message: string) =>
-      expect
-        .poll(async () => {
-          await Promise.all(['a', 'b'].map((channel) => publish(channel, message)));
-          return [`a: ${message}`, `a too: ${message}`, `b: ${message}`].every((it) => heard.includes(it));
-        })
-        .toBe(true);
-    await hearsAll('first');
-    await server.kill();
-    await server.restart();
-    await hearsAll('second');
-  });
-
-  test('opens no connection before its first channel, and leaves none when it is closed', async () => {
-    await using server = await startRedis();
-    const admin = adminOf(server.port);
-    const clients = async () => String(await admin.client('LIST')).match(/name=toncache/g)?.length ?? 0;
-    const redis = await observedConnection(server.url);
-    expect(await clients()).toBe(1);
-    redis.listen('a', () => {});
-    redis.listen('b', () => {});
-    await expect.poll(clients).toBe(2);
-    await redis.close();
-    await expect.poll(clients).toBe(0);
-    admin.disconnect();
-  });
-});
-
 describe('a connection that reports ready', () => {
   test('answers the first command, in a Cluster at every master', async () => {
     await using cluster = await startRedisCluster();

@@ -1,6 +1,6 @@
 /** The least rights that a Redis user needs, as docs/fleet.md names them. */
 export const LEAST_RIGHTS =
-  '~toncache:* &toncache:* +@connection +@read +@write +@scripting +@pubsub -@dangerous +info +time +cluster|slots +cluster|info';
+  '~toncache:* +@connection +@read +@write +@scripting -@dangerous +info +time +cluster|slots +cluster|info';
 
 /** User and password of {@link redisUser}, as a URL holds them. */
 export const CREDENTIALS = 'toncache:p%40ss%3Aw%2Frd';
