@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { adminOf } from '../support/redis-cluster.ts';
 import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
@@ -57,6 +58,23 @@ export const FAULTS: readonly Fault[] = [
     begin: async (world) => {
       await single(world).pause();
       return () => single(world).resume();
+    },
+  },
+  {
+    name: 'redis-stutters',
+    redis: 'single',
+    excuses: { cutOff: true, lagMs: LAG_MS, losesEvents: true },
+    settlesMs: 2 * LAG_MS,
+    begin: async (world) => {
+      const [, replica] = world.indexer.replicas;
+      replica?.lag(LAG_MS);
+      const ending = new AbortController();
+      const stuttering = stutter(single(world), ending.signal);
+      return async () => {
+        ending.abort();
+        replica?.lag(0);
+        await stuttering;
+      };
     },
   },
   {
@@ -136,6 +154,16 @@ export const FAULTS: readonly Fault[] = [
   },
   ...FAULTS_OF_STREAM,
 ];
+
+/** Pauses of 60 to 200 ms: longer than a look-up may take, and what was sent meanwhile comes after them. */
+async function stutter(redis: RedisServer, ending: AbortSignal): Promise<void> {
+  for (let pauseMs = 60; !ending.aborted; pauseMs = pauseMs < 200 ? pauseMs + 35 : 60) {
+    await redis.pause();
+    await delay(pauseMs);
+    await redis.resume();
+    await delay(100);
+  }
+}
 
 /** Each failover changes which of the two it is. */
 async function primaryOf({ primary, replica }: RedisSentinels): Promise<RedisServer> {
