@@ -11,7 +11,7 @@ export const demo: Command = {
        npm run demo -- --for 10s   for that long (30s, 5min, 1h); exit 0 only if every answer was right
 
 PORT (8080) and ADMIN_PORT (9464) are where the proxy listens; if one is in use, the next free one.
-REDIS_URL is the Redis it works with; without it a redis-server on PATH is started, or memory is used alone.
+REDIS_URL is the Redis it works with; without it memory is used alone.
 
 example:
   PORT=9000 npm run demo -- --for 1min
@@ -30,7 +30,6 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
       port: http.port,
       adminPort: http.adminPort,
       redisUrl: redis.url,
-      searchPath: env['PATH'] ?? '',
       forMs,
       signal: untilEnded(),
       out: process.stdout,

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { type App, createApp, type Listening } from '../app.ts';
 import { loadSettings } from '../config/load.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -22,59 +20,27 @@ export interface RunningProxy extends Listening {
 
 const TRIES = 20;
 
-/** Starts the proxy itself, as the process has it, in this one; only its errors are logged, to stderr. */
-export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  for (let tries = 1; ; tries++) {
-    const port = await findFreePort(options.port);
-    const adminPort = await findFreePort(options.adminPort, [port]);
+/**
+ * Starts the proxy itself, as the process has it, in this one; only its errors are logged, to stderr. Where a port is in
+ * use, both move on by one.
+ */
+export async function startProxy({ upstreamUrl, redisUrl, network, ...ports }: ProxyOptions): Promise<RunningProxy> {
+  for (let tries = 0; ; tries++) {
+    const portFrom = (from: number) => String(from === 0 ? 0 : from + tries);
     const { settings } = loadSettings({
-      UPSTREAM_URL: options.upstreamUrl,
-      REDIS_URL: options.redisUrl,
-      NETWORK: options.network,
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
+      UPSTREAM_URL: upstreamUrl,
+      REDIS_URL: redisUrl,
+      NETWORK: network,
+      PORT: portFrom(ports.port),
+      ADMIN_PORT: portFrom(ports.adminPort === ports.port && ports.port > 0 ? ports.port + 1 : ports.adminPort),
     });
     const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
     try {
       return { app, ...(await app.listen()) };
     } catch (error) {
       await app.close();
-      // Somebody may have taken a port since it was looked at.
-      if (!isPortTaken(error) || tries === TRIES) throw error;
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!isTaken || tries === TRIES) throw error;
     }
   }
-}
-
-const LAST_PORT = 65_535;
-
-/**
- * The first port from `from` on that can be listened on at 127.0.0.1 and is not among `but`; 0, which stands for any,
- * stays 0. Another process can take it before the caller does: be ready to ask again. Rejects when there is none, or
- * when listening fails for another reason (a port below 1024).
- */
-export async function findFreePort(from: number, but: readonly number[] = []): Promise<number> {
-  if (from === 0) return 0;
-  for (let port = from; port <= LAST_PORT; port++) {
-    if (!but.includes(port) && (await isFree(port))) return port;
-  }
-  throw new Error(`no port from ${from} on is free`);
-}
-
-/** Whether an error says that somebody else listens on the port. */
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer();
-  try {
-    await once(probe.listen({ host: '127.0.0.1', port, exclusive: true }), 'listening');
-  } catch (error) {
-    if (isPortTaken(error)) return false;
-    throw error;
-  }
-  const closed = once(probe, 'close');
-  probe.close();
-  await closed;
-  return true;
 }

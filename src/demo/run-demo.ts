@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { describeRedisUrl } from '../redis-url.ts';
 import { SeededRandom } from '../simulator/seeded-random.ts';
 import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
-import { chooseRedis } from './choose-redis.ts';
 import { targetOf } from './client.ts';
 import { Crowd } from './crowd.ts';
 import {
   curlLines,
-  type Examples,
   examplesOf,
   type FirstSteps,
   LOUD,
@@ -25,8 +24,6 @@ export interface DemoOptions {
   readonly port: number;
   readonly adminPort: number;
   readonly redisUrl: string | undefined;
-  /** Where a `redis-server` is looked for, in the form of PATH. */
-  readonly searchPath: string;
   /** How long the crowd is at work, ms; `Infinity` for until the signal. */
   readonly forMs: number;
   /** Aborted to end the demo; its reason, a string, says what ended it. */
@@ -41,7 +38,6 @@ interface Running extends DemoOptions, FirstSteps {
   readonly startSecond: (() => Promise<RunningProxy>) | undefined;
 }
 
-const NEW_EXAMPLES_SECONDS = 20 * 60;
 const MOST_SHOWN = 10;
 
 /**
@@ -49,15 +45,14 @@ const MOST_SHOWN = 10;
  * and for a bug in it.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
-  const { signal, port, adminPort } = options;
+  const { signal, port, adminPort, redisUrl } = options;
   const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
-  const redis = parts.use(await chooseRedis(options.redisUrl, options.searchPath));
   const indexer = await simulateIndexer();
   parts.defer(() => indexer.close());
   // Two demos on one Redis have two chains: their keys must differ.
   const network = `demo-${Date.now().toString(36)}-${process.pid}`;
-  const proxyOptions = { upstreamUrl: indexer.url, redisUrl: redis.url, network, port, adminPort };
+  const proxyOptions = { upstreamUrl: indexer.url, redisUrl, network, port, adminPort };
   const proxy = await startProxy(proxyOptions);
   parts.defer(() => proxy.app.close());
   const score = parts.use(
@@ -70,7 +65,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   );
 
   const { publicUrl: proxyUrl, adminUrl } = proxy;
-  const startSecond = redis.isThere ? () => startProxy(proxyOptions) : undefined;
+  const startSecond = redisUrl === undefined ? undefined : () => startProxy(proxyOptions);
   const running = { ...options, screen, indexer, proxyUrl, score, examples: examplesOf(indexer.chain), startSecond };
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
@@ -79,13 +74,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} is in use` : ''}`],
     ['metrics', `${adminUrl}/metrics`],
     ['indexer', `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`],
-    ['redis', redis.description],
+    ['redis', redisUrl === undefined ? 'none: memory alone' : `REDIS_URL, ${describeRedisUrl(redisUrl)}`],
   ]);
   try {
     await showHits(running);
     await showCoalescing(running);
     await showFleet(running);
-    showCurlLines(running, running.examples);
+    showCurlLines(running);
     await showCrowd(running);
   } catch (error) {
     // The crowd knows how to end; everything before it is just broken off.
@@ -105,7 +100,7 @@ async function showFleet(running: Running): Promise<void> {
   }
 }
 
-function showCurlLines({ screen, proxyUrl }: Running, examples: Examples): void {
+function showCurlLines({ screen, proxyUrl, examples }: Running): void {
   screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
   for (const [title, lines] of curlLines(proxyUrl, examples)) screen.commands(title, lines);
 }
@@ -153,6 +148,5 @@ async function showSeconds(running: Running, counts: () => Counts): Promise<void
     screen.second(untilMs, before, inAll);
     before = inAll;
     if (untilMs >= forMs) return;
-    if (second % NEW_EXAMPLES_SECONDS === 0) showCurlLines(running, examplesOf(running.indexer.chain));
   }
 }

@@ -1,7 +1,6 @@
 import type { Question } from './question.ts';
 import { Refusal } from './refusal.ts';
 import { renderTransactions } from './render-transactions.ts';
-import { select } from './stores.ts';
 
 /** Only `in` and `out` select. The indexer reads every other word as both, as if none were given. */
 function askedDirection(question: Question): 'in' | 'out' | undefined {
@@ -22,7 +21,7 @@ export function answerAdjacent(question: Question): object {
   const children = direction === 'in' ? [] : question.chain.children(hash);
   const known = question.inAnyOrder(parent === undefined ? children : [parent, ...children]);
   // The indexer does not notice a timeout, and takes the rows read until then for all rows.
-  const adjacent = select(question.stores, known);
+  const adjacent = question.select(known);
   if (adjacent.length === 0) throw new Refusal(404, 'adjacent transactions not found');
   return renderTransactions(adjacent, {
     dialect: question.dialect,

@@ -5,7 +5,6 @@ import { readWrappedInt32 } from './read-values.ts';
 import { Refusal } from './refusal.ts';
 import { renderBlock } from './render-block.ts';
 import { renderTransactions } from './render-transactions.ts';
-import { select, selectAll } from './stores.ts';
 
 function askedSeqno(question: Question): number {
   if (question.traits.seqno === 'byItself') return readWrappedInt32(question.query.first('seqno') ?? '');
@@ -22,7 +21,7 @@ export function answerShards(question: Question): object {
   const blockSet = question.chain.block(seqno);
   const page = <Row>(rows: readonly Row[]) => {
     // The indexer does not notice a timeout, and takes the rows read until then for all rows.
-    const asked = select(question.stores, rows.slice(offset, end));
+    const asked = question.select(rows.slice(offset, end));
     if (asked.length === 0) throw new Refusal(404, 'blocks not found');
     return asked;
   };
@@ -40,14 +39,15 @@ export function answerShards(question: Question): object {
 export function answerBlockTransactions(question: Question): object {
   const { offset, end } = askedPage(question);
   const blockSet = question.chain.block(question.integer('seqno') ?? 0);
-  const rows = selectAll(question.stores, blockSet?.transactions.slice(offset, end) ?? []);
+  const rows = question.selectAll(blockSet?.transactions.slice(offset, end) ?? []);
   return renderTransactions(rows, { dialect: question.dialect, noAddressBook: question.flag('X-No-Address-Book') });
 }
 
 /** `GET masterchainInfo`: the newest indexed masterchain block and the history floor. */
-export function answerMasterchainInfo({ chain, stores }: Question): object {
+export function answerMasterchainInfo(question: Question): object {
+  const { chain } = question;
   const blockOf = (seqno: number) => {
-    const [blockSet] = selectAll<BlockSet | undefined>(stores, [chain.block(seqno)]);
+    const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);
     const block = blockSet?.blocks[0];
     if (blockSet === undefined || block === undefined) throw new Refusal(404, 'masterchain blocks not found');
     return renderBlock(block, blockSet);

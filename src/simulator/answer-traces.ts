@@ -4,7 +4,6 @@ import type { Question } from './question.ts';
 import { Refusal } from './refusal.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
 import { renderTrace } from './render-trace.ts';
-import { connect, selectAll } from './stores.ts';
 import { knownTransactions, rawHashOf, type Trace } from './trace.ts';
 
 /** The accounts that count: all of them, or the last of several. */
@@ -21,8 +20,6 @@ function askedTraces(question: Question): readonly Trace[] {
   if (accounts.length === 0 && hashes.length === 0) {
     throw new Refusal(422, 'account or ext_msg_hash should be specified');
   }
-  // Emulated traces are in Redis. The indexer takes a Redis that fails for one without traces.
-  if (question.stores.redis === 'fails') return [];
   const asked = new Set<Trace>();
   for (const account of accounts) {
     for (const trace of chain.pendingTracesOf(account)) asked.add(trace);
@@ -46,13 +43,12 @@ function actionTypes(question: Question): readonly string[] {
 /** `GET pendingTraces`. */
 export function answerPendingTraces(question: Question): object {
   const asked = askedTraces(question);
-  connect(question.stores);
   const instant = question.chain.now;
   const view = { dialect: question.dialect, instant, actionTypes: actionTypes(question) };
   const accounts = accountsIn(asked.flatMap((trace) => knownTransactions(trace, instant)));
   // The book and the metadata are read from the database, which is asked only where there are accounts to look up.
   const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
-    question.flag(flag) || accounts.length === 0 ? {} : render(selectAll(question.stores, accounts));
+    question.flag(flag) || accounts.length === 0 ? {} : render(question.selectAll(accounts));
   return {
     traces: asked.length === 0 ? question.traits.nothingPending : asked.map((trace) => renderTrace(trace, view)),
     address_book: rendered('X-No-Address-Book', renderAddressBook),

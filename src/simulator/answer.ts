@@ -3,7 +3,6 @@ import { answerBlockTransactions, answerMasterchainInfo, answerShards } from './
 import { answerPendingTraces } from './answer-traces.ts';
 import type { Question } from './question.ts';
 import { Refusal } from './refusal.ts';
-import { renderAddressBook } from './render-address-book.ts';
 import { digest } from './seeded-random.ts';
 
 /** An answer without the headers that every answer has. */
@@ -32,12 +31,6 @@ function answerMessage(question: Question): object {
   return { message_hash: hash, message_hash_norm: hash };
 }
 
-function answerAddressBook(question: Question): object {
-  return renderAddressBook(
-    question.addresses('address').flatMap((address) => question.chain.accounts.find(address) ?? []),
-  );
-}
-
 function answerTruly(question: Question): object {
   if (question.operation === 'message') return answerMessage(question);
   if (question.method !== 'GET' && question.method !== 'HEAD') throw new Refusal(405, 'Method Not Allowed');
@@ -52,8 +45,6 @@ function answerTruly(question: Question): object {
       return answerMasterchainInfo(question);
     case 'transactionsByMasterchainBlock':
       return answerBlockTransactions(question);
-    case 'addressBook':
-      return answerAddressBook(question);
     case 'other':
       throw new Refusal(404, 'Cannot find this path');
   }

@@ -1,13 +1,10 @@
 import type { Answer } from './answer.ts';
 import type { IndexerOperation } from './operation.ts';
-import { HEALTHY, type Stores } from './stores.ts';
 
 /** One way to go wrong instead of, or while, sending the true answer. */
 export type Fault =
   /** Another answer in place of the true one. */
   | ({ readonly kind: 'answer' } & Answer)
-  /** The indexer's answer when its database or Redis fails: a false 404, a false empty list, a short list, a 500. */
-  | { readonly kind: 'stores'; readonly stores: Stores }
   /** No answer, ever; the connection stays open. */
   | { readonly kind: 'hang' }
   /** The true answer, that much later, ms. */
@@ -46,10 +43,8 @@ export class Faults {
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
   /** Rows without a fixed order (traces, unsorted blocks, adjacent transactions) come in another order each time. */
   shuffle = false;
-  /** How far the clock of the `Date` header is ahead, ms; behind when negative. */
-  clockAheadMs = 0;
-  /** Answers are compressed for clients that accept it, unlike the real ones. */
-  compression: 'gzip' | 'br' | undefined;
+  /** Whether answers are compressed for clients that accept gzip, unlike the real ones. */
+  gzips = false;
   readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
 
   /**
@@ -117,32 +112,6 @@ export function garbage(form: 'html' | 'not-json' | 'empty'): Fault {
   const bodies = { html: '<!doctype html><title>welcome</title>', 'not-json': '{"traces":[', empty: '' };
   const headers = form === 'html' ? { 'Content-Type': 'text/html' } : {};
   return { kind: 'answer', status: 200, body: bodies[form], headers };
-}
-
-/** A page of the web server in front of the indexer, not of the indexer: HTML, with that status. */
-export function webServerPage(status: number): Fault {
-  const headers = { 'Content-Type': 'text/html' };
-  return {
-    kind: 'answer',
-    status,
-    body: `<html><head><title>${status}</title></head><body>nginx</body></html>`,
-    headers,
-  };
-}
-
-/** The database ends each statement after so many rows: false 404s, short lists, and 500 for pending traces. */
-export function databaseTimeout(rowsRead = 0): Fault {
-  return { kind: 'stores', stores: { ...HEALTHY, database: 'timesOut', rowsRead } };
-}
-
-/** The database takes no connections: 500 for everything. */
-export function databaseDown(): Fault {
-  return { kind: 'stores', stores: { ...HEALTHY, database: 'unreachable' } };
-}
-
-/** The indexer's Redis does not answer: no trace is pending, says a 200. */
-export function redisDown(): Fault {
-  return { kind: 'stores', stores: { ...HEALTHY, redis: 'fails' } };
 }
 
 /** A redirect, 302. */

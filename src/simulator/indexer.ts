@@ -12,7 +12,6 @@ import { Replica } from './replica.ts';
 import { RequestLog } from './request-log.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { sendAnswer } from './send-answer.ts';
-import { HEALTHY } from './stores.ts';
 import { Streaming } from './streaming.ts';
 import { Workers } from './workers.ts';
 
@@ -161,22 +160,21 @@ export class Indexer {
       if (fault?.kind === 'hang') return void (await left);
       if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
-      const { shuffle, clockAheadMs } = this.faults;
+      const { shuffle } = this.faults;
       const question = new Question(
         { method, target, headers: request.headersDistinct, body },
         this.#replicaFor(operation, number).chain,
         this.dialect,
         {
-          stores: fault?.kind === 'stores' ? fault.stores : HEALTHY,
           random: shuffle ? new SeededRandom('order', number) : undefined,
         },
       );
       response.sendDate = false;
-      response.setHeader('Date', new Date(this.#now() + clockAheadMs).toUTCString());
+      response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
       response.setHeader('Server-timing', `total;dur=${(performance.now() - startedAt).toFixed(3)}`);
       const said = fault?.kind === 'answer' ? fault : answer(question);
-      await sendAnswer(request, response, said, { fault, compression: this.faults.compression, signal });
+      await sendAnswer(request, response, said, { fault, gzips: this.faults.gzips, signal });
       await left;
     } finally {
       done();

@@ -5,7 +5,6 @@ export type IndexerOperation =
   | 'masterchainBlockShards'
   | 'masterchainInfo'
   | 'transactionsByMasterchainBlock'
-  | 'addressBook'
   | 'message'
   | 'other';
 
@@ -15,7 +14,6 @@ const OPERATIONS: readonly IndexerOperation[] = [
   'masterchainBlockShards',
   'masterchainInfo',
   'transactionsByMasterchainBlock',
-  'addressBook',
   'message',
 ];
 

@@ -5,7 +5,6 @@ import { Query } from './query.ts';
 import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
 import { Refusal } from './refusal.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { HEALTHY, type Stores } from './stores.ts';
 
 /** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
@@ -38,8 +37,6 @@ export type AnsweringChain = Pick<
 
 /** What an answer depends on beside the request. */
 export interface Conditions {
-  /** Default: both work. */
-  readonly stores?: Stores;
   /** Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal bytes. */
   readonly random?: SeededRandom | undefined;
 }
@@ -68,11 +65,19 @@ export class Question {
     this.#conditions = conditions;
   }
 
-  /** The stores behind this answer: a client that asks for a tiny timeout gets a database that gives up. */
-  get stores(): Stores {
-    const { stores = HEALTHY } = this.#conditions;
+  /**
+   * The rows of a statement, none of which is read if the client asks for a tiny timeout: most operations take that for a
+   * list without rows.
+   */
+  select<Row>(rows: readonly Row[]): readonly Row[] {
     const timeoutMs = readInt32(this.setting('X-Timeout') ?? '') ?? Number.POSITIVE_INFINITY;
-    return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? { ...stores, database: 'timesOut', rowsRead: 0 } : stores;
+    return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? [] : rows;
+  }
+
+  /** The same where the indexer notices the timeout. Throws a {@link Refusal}, 500. */
+  selectAll<Row>(rows: readonly Row[]): readonly Row[] {
+    if (this.select(rows).length < rows.length) throw new Refusal(500, 'timeout: context deadline exceeded');
+    return rows;
   }
 
   /** Rows without a fixed order. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import type { Answer } from './answer.ts';
 import type { Fault } from './faults.ts';
 
@@ -8,7 +8,7 @@ import type { Fault } from './faults.ts';
 export interface Sending {
   /** A fault on the way: `cut`, `huge` or `slow`. Others have no effect here. */
   readonly fault: Fault | undefined;
-  readonly compression: 'gzip' | 'br' | undefined;
+  readonly gzips: boolean;
   /** Ends a slow body. */
   readonly signal: AbortSignal;
 }
@@ -17,12 +17,6 @@ function padded(body: Buffer, bytes: number): Buffer {
   const before = Buffer.concat([body.subarray(0, -1), Buffer.from(',"padding":"')]);
   const after = Buffer.from('"}');
   return Buffer.concat([before, Buffer.alloc(Math.max(0, bytes - before.length - after.length), 'x'), after]);
-}
-
-function compressed(body: Buffer, coding: 'gzip' | 'br'): Buffer {
-  return coding === 'gzip'
-    ? gzipSync(body)
-    : brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
 }
 
 async function writeSlowly(response: ServerResponse, body: Buffer, chunkBytes: number, pause: () => Promise<unknown>) {
@@ -38,7 +32,7 @@ export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  { fault, compression, signal }: Sending,
+  { fault, gzips, signal }: Sending,
 ): Promise<void> {
   if (response.destroyed) return;
   let body: Buffer = Buffer.from(answer.body);
@@ -47,9 +41,9 @@ export async function sendAnswer(
   response.setHeader('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
   const accepted = String(request.headers['accept-encoding'] ?? '').split(/[\s,;]+/);
-  if (compression !== undefined && accepted.includes(compression)) {
-    body = compressed(body, compression);
-    response.setHeader('Content-Encoding', compression);
+  if (gzips && accepted.includes('gzip')) {
+    body = gzipSync(body);
+    response.setHeader('Content-Encoding', 'gzip');
   }
   const chunked = (fault?.kind === 'cut' || fault?.kind === 'huge') && fault.framing === 'chunked';
   if (!chunked) response.setHeader('Content-Length', body.length);

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip } from 'node:zlib';
+import { gunzip } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
 import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
@@ -83,9 +83,9 @@ const LARGEST_RATIO = 100;
 /** A body up to this many bytes may have any ratio. */
 const RATIO_FROM_BYTES = 1024 * 1024;
 
-const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip, br', 'user-agent', 'toncache'];
+const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', 'toncache'];
 
-const decompress = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
+const unpack = promisify(gunzip);
 
 /**
  * The indexer's API over two pools of persistent connections, one for the operations and one for pass-through. Does not
@@ -224,12 +224,12 @@ async function decode(body: Buffer, encoding: string, maxBodyBytes: number): Pro
   if (body.length === 0) return body;
   const name = encoding.trim().toLowerCase();
   if (name === 'identity' || name === '') return body;
-  if (name !== 'gzip' && name !== 'br') {
+  if (name !== 'gzip') {
     throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
   }
   const mostBytes = Math.min(maxBodyBytes, Math.max(RATIO_FROM_BYTES, LARGEST_RATIO * body.length));
   try {
-    return await decompress[name](body, { maxOutputLength: mostBytes });
+    return await unpack(body, { maxOutputLength: mostBytes });
   } catch (cause) {
     if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
     throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });

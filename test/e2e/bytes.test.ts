@@ -54,17 +54,17 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
     }
   });
 
-  it.each(['gzip', 'br'] as const)('come out plain when the indexer compresses them with %s', async (coding) => {
+  it('come out plain when the indexer compresses them', async () => {
     const target = finalizedTrace(world);
     const direct = await world.askIndexer(target);
-    world.indexer.faults.compression = coding;
+    world.indexer.faults.gzips = true;
     for (const headers of [{}, { 'Accept-Encoding': 'gzip, br' }]) {
       const reply = await world.ask(target, { headers });
       expect([reply.status, reply.digest]).toEqual([200, direct.digest]);
       expect(reply.headers).not.toHaveProperty('content-encoding');
     }
     expect(world.forwarded).toHaveLength(1);
-    expect(world.forwarded[0]?.headers['accept-encoding']).toMatch(/gzip.*br|br.*gzip/);
+    expect(world.forwarded[0]?.headers['accept-encoding']).toBe('gzip');
   });
 
   it('are complete however they are framed and however slowly they come', async () => {

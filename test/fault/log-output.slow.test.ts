@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { freePort } from '../support/free-port.ts';
 import { ask } from '../support/http-client.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
@@ -45,8 +45,8 @@ class SilentProxy implements AsyncDisposable {
 
   /** Starts one and closes the descriptor here. */
   static async start(output: number): Promise<SilentProxy> {
-    const port = await findFreePort(18_000);
-    const started = new SilentProxy(output, port, await findFreePort(19_000, [port]));
+    const port = await freePort();
+    const started = new SilentProxy(output, port, await freePort());
     closeSync(output);
     await expect.poll(() => started.health(), { timeout: 60_000 }).toBe(200);
     return started;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, garbage, withoutList } from '../../src/simulator/faults.ts';
 import { newestBlock, settledParent, someHash, targetOf } from '../e2e/questions.ts';
@@ -89,10 +89,7 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
   });
 
   const zeros = Buffer.alloc(64 * MIB);
-  const bombs: [string, Buffer][] = [
-    ['gzip', gzipSync(zeros)],
-    ['br', brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })],
-  ];
+  const bombs: [string, Buffer][] = [['gzip', gzipSync(zeros)]];
   it.each(bombs)('when it grows as it is decompressed (%s)', async (coding, bomb) => {
     expect(bomb.length).toBeLessThan(MIB);
     await expectRefused(answering(bomb, { 'Content-Encoding': coding }), 'upstream-too-large');
@@ -115,14 +112,14 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
 });
 
 describe('a compressed body', () => {
-  it.each(['gzip', 'br'] as const)('in %s is asked for and taken', async (coding) => {
+  it('in gzip is asked for and taken', async () => {
     const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
-    world.indexer.faults.compression = coding;
+    world.indexer.faults.gzips = true;
     const reply = await world.ask(target);
     expect([reply.status, reply.text]).toEqual([200, truth]);
     expect(reply.headers).not.toHaveProperty('content-encoding');
-    expect(world.forwarded.at(-1)?.headers['accept-encoding']).toMatch(/gzip.*br|br.*gzip/);
+    expect(world.forwarded.at(-1)?.headers['accept-encoding']).toBe('gzip');
     expect((await world.ask(target)).text).toBe(truth);
   });
 
@@ -140,8 +137,7 @@ describe('a compressed body', () => {
     ['gzip that is none', 'gzip', BLOCK_SET],
     ['gzip cut short', 'gzip', gzipSync(BLOCK_SET).subarray(0, -20)],
     ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(BLOCK_SET))],
-    ['br that is none', 'br', BLOCK_SET],
-    ['br cut short', 'br', brotliCompressSync(BLOCK_SET).subarray(0, -20)],
+    ['br, which is not asked for', 'br', brotliCompressSync(BLOCK_SET)],
     ['an encoding that was not asked for', 'deflate', deflateSync(BLOCK_SET)],
     ['an encoding that nobody knows', 'x-own', BLOCK_SET],
     ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(BLOCK_SET))],

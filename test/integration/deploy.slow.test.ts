@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { findFreePort } from '../../src/demo/proxy-on-free-ports.ts';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { debianProgram } from '../support/apt.ts';
+import { freePort } from '../support/free-port.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { startProxy } from '../support/start-proxy.ts';
@@ -62,7 +62,7 @@ describe('the configuration of nginx', () => {
     await using indexer = await startedIndexer();
     await using proxy = await startProxy({ upstreamUrl: indexer.url });
     const folder = aFolder();
-    const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000));
+    const port = await freePort();
     const config = nginxConfig(folder, { port, proxyUrls: [proxy.url], indexerUrl: indexer.url });
     const ask = await startNginx(folder, config, port);
 
@@ -80,8 +80,8 @@ describe('the configuration of nginx', () => {
   it('answers every request while two instances are restarted one after the other', async () => {
     await using indexer = await startedIndexer();
     const folder = aFolder();
-    const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000));
-    const ports = [await findFreePort(port + 1), await findFreePort(port + 2, [port + 1])];
+    const port = await freePort();
+    const ports = [await freePort(), await freePort()];
     const proxyUrls = ports.map((each) => `http://127.0.0.1:${each}`);
     const start = (each: number) => ProxyProcess.start({ UPSTREAM_URL: indexer.url, PORT: String(each) });
     const instances = await Promise.all(ports.map(start));
