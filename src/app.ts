@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { FormMaker } from './cache/form-maker.ts';
+import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { Clock } from './clock.ts';
@@ -75,11 +75,11 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   // After a jump the entries' instants belong to another time: a 404 could be served for hours too long.
   events.clockJumps.subscribe(() => memory.clear());
-  const forms = new FormMaker(
-    { onChange: (entry) => memory.resize(entry), report: events.forms.report },
-    { encodings: compression.encodings, minBytes: compression.minSize },
+  const gzip = new Gzip(
+    { onChange: (entry) => memory.resize(entry), onPacked: metrics.onPacked },
+    { enabled: compression.enabled, minBytes: compression.minSize },
   );
-  const redis = openRedis({ forms, now, monotonic, events }, settings);
+  const redis = openRedis({ gzip, now, monotonic, events }, settings);
   if (redis !== undefined) clock.followServer(redis.serverTime);
   events.redisTransitions.subscribe(({ state }) => {
     if (state === 'connected') void clock.askServer();
@@ -110,12 +110,12 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const topKeys = new TopKeys(random, monotonic);
   const { handler, explain } = openProxy(
     {
-      ...{ events, cache, forms, redis, bans, indexer, push },
+      ...{ events, cache, gzip, redis, bans, indexer, push },
       ...{ onAsked: topKeys.onAsked, now, monotonic, random },
     },
     settings,
   );
-  const publicServer = openPublicServer({ events, cache, forms, handler, indexer, now, monotonic, random }, settings);
+  const publicServer = openPublicServer({ events, cache, gzip, handler, indexer, now, monotonic, random }, settings);
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -194,7 +194,6 @@ function subscribe(events: EventHub, log: EventLog, metrics: Metrics): void {
   events.redisCalls.subscribe(log.onRedisEvent);
   events.redisTransitions.subscribe(log.onRedisTransition);
   events.evictionProblems.subscribe(log.onEvictionProblem);
-  events.forms.subscribe(metrics.onFormEvent);
   events.purges.subscribe(metrics.onPurgeEvent);
   events.purges.subscribe(log.onPurgeEvent);
   events.stream.subscribe(metrics.onStreamEvent);

@@ -1,21 +1,7 @@
 import { hash } from 'node:crypto';
 
-/** The content codings (RFC 9110 8.4.1) that answers are encoded in. */
-export const ENCODINGS = ['gzip', 'br', 'zstd'] as const;
-
-export type Encoding = (typeof ENCODINGS)[number];
-
-/** An encoding, or the body as the indexer sent it. */
-export type Coding = Encoding | 'identity';
-
-/**
- * What a client accepts: its codings grouped by weight, the greatest weight first. `identity`, where it is missing, is
- * the last resort.
- */
-export type Accepted = readonly (readonly Coding[])[];
-
-/** For a client that names no encoding, or prefers `identity` to all others. */
-export const IDENTITY_ONLY: Accepted = [['identity']];
+/** The content codings (RFC 9110 8.4.1) that answers are sent in: as the indexer sent them, or as gzip. */
+export type Coding = 'identity' | 'gzip';
 
 /** The strong entity tag of a body (RFC 9110 8.8.3), with its quotes: the first 128 bits of its SHA-256. */
 export function entityTagOf(body: Buffer): string {
@@ -24,7 +10,7 @@ export function entityTagOf(body: Buffer): string {
 
 /**
  * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): the tag of its body, with the name of the
- * encoding. Versions of zlib compress differently, so one tag may stand for different bytes; this is harmless, because
+ * coding. Versions of zlib compress differently, so one tag may stand for different bytes; this is harmless, because
  * ranges are not served and no client joins parts of two bodies.
  */
 export function etagOf(etag: string, coding: Coding): string {

@@ -1,4 +1,3 @@
-import type { FormEvent } from './cache/form-maker.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { ProxyEvent } from './proxy/events.ts';
 import type { PurgeEvent } from './purge/purges.ts';
@@ -26,7 +25,6 @@ class Topic<E> {
  */
 export class EventHub {
   readonly proxy = new Topic<ProxyEvent>();
-  readonly forms = new Topic<FormEvent>();
   readonly redisCalls = new Topic<RedisTierEvent>();
   readonly redisTransitions = new Topic<RedisTransition>();
   readonly evictionProblems = new Topic<EvictionProblem>();

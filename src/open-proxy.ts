@@ -1,4 +1,4 @@
-import type { FormMaker } from './cache/form-maker.ts';
+import type { Gzip } from './cache/gzip.ts';
 import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { Leases } from './coalescing/lease.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
@@ -25,7 +25,7 @@ const RENEW_EVERY_MS = 500;
 export interface OpenProxyDependencies {
   readonly events: EventHub;
   readonly cache: TieredCache;
-  readonly forms: FormMaker;
+  readonly gzip: Gzip;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   /** Applies bans, and the events of the stream, to an entry. */
@@ -50,7 +50,7 @@ export interface OpenProxy {
 
 /** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
 export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
-  const { events, cache, forms, redis, bans, indexer, push, now, monotonic, random } = dependencies;
+  const { events, cache, gzip, redis, bans, indexer, push, now, monotonic, random } = dependencies;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -102,7 +102,7 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
-    formOf: (entry, accepted) => forms.of(entry, accepted),
+    bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
     flights,
     loader,
     refreshStale,

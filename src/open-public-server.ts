@@ -1,4 +1,4 @@
-import type { FormMaker } from './cache/form-maker.ts';
+import type { Gzip } from './cache/gzip.ts';
 import type { TieredCache } from './cache/tiered-cache.ts';
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
@@ -11,7 +11,7 @@ import type { RequestHandler } from './proxy/handle-request.ts';
 export interface OpenPublicServerDependencies {
   readonly events: EventHub;
   readonly cache: TieredCache;
-  readonly forms: FormMaker;
+  readonly gzip: Gzip;
   readonly handler: RequestHandler;
   /** Used for pass-through alone: its client and its pass-through admission. */
   readonly indexer: OpenIndexer;
@@ -23,15 +23,15 @@ export interface OpenPublicServerDependencies {
 
 /** Builds the public port, which does not listen yet. */
 export function openPublicServer(dependencies: OpenPublicServerDependencies, settings: Settings): PublicServer {
-  const { events, cache, forms, handler, now } = dependencies;
+  const { events, cache, gzip, handler, now } = dependencies;
   const { http, upstream } = settings;
   return new PublicServer(
     {
       passThrough: settings.passThrough.enabled ? openPassThrough(dependencies, settings) : undefined,
       handle: (request) => handler.handle(request),
       hits: http.fastLane ? handler : undefined,
-      formOf: (entry, accepted) => forms.of(entry, accepted),
-      moveBody: (entry, coding, body) => forms.move(entry, coding, body),
+      bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
+      moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
       now,
       onRefused: (code) => events.proxy.report({ name: 'refused', code }),

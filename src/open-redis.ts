@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from './cache/entry-codec.ts';
-import type { FormMaker } from './cache/form-maker.ts';
+import type { Gzip } from './cache/gzip.ts';
 import { leaseKeyOf, redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import type { Settings } from './config/schema.ts';
@@ -25,7 +25,7 @@ export interface SharedRedis {
 }
 
 export interface OpenRedisDependencies {
-  readonly forms: FormMaker;
+  readonly gzip: Gzip;
   /** Epoch milliseconds, the unit of all instants. */
   readonly now: () => number;
   readonly monotonic: () => number;
@@ -34,7 +34,7 @@ export interface OpenRedisDependencies {
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
 export function openRedis(
-  { forms, now, monotonic, events }: OpenRedisDependencies,
+  { gzip, now, monotonic, events }: OpenRedisDependencies,
   settings: Settings,
 ): SharedRedis | undefined {
   const { redis, network } = settings;
@@ -53,7 +53,7 @@ export function openRedis(
     {
       connection,
       redisKey,
-      toStore: (entry) => forms.toStore(entry),
+      toStore: (entry) => gzip.toStore(entry),
       now,
       monotonic,
       report: events.redisCalls.report,

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Coding } from '../content-codings.ts';
 import { usableUntil } from '../instants.ts';
+import { type CodedBody, contentOf } from './content.ts';
 import {
   completenessOf,
   type Entry,
@@ -12,7 +13,6 @@ import {
   ownedBytes,
   sharedHead,
 } from './entry.ts';
-import { formsOf } from './forms.ts';
 import type { SharedCopy } from './tier.ts';
 
 /**
@@ -20,7 +20,7 @@ import type { SharedCopy } from './tier.ts';
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
@@ -36,10 +36,10 @@ const MAX_EPOCH_MS = 8.64e15;
 /** Stands for `undefined` in the place of an instant. */
 const NEVER = 0;
 
-/** The two lowest bits of the flags: the coding of the body. */
-const CODINGS: readonly Coding[] = ['identity', 'gzip', 'br', 'zstd'];
-const CODING_BITS = 3;
-const FLAG_API_VERSION = 4;
+/** The lowest bit of the flags: the coding of the body. */
+const CODINGS: readonly Coding[] = ['identity', 'gzip'];
+const CODING_BITS = 1;
+const FLAG_API_VERSION = 2;
 
 /** The layout, big-endian: this block, the strings (members, tentative, then text in UTF-8), the body to the end. */
 export const AT = {
@@ -73,10 +73,7 @@ export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
  * Throws for an entry that the layout cannot hold, such as a negative status; the body must not be larger than
  * {@link MAX_BODY_BYTES}.
  */
-export function encodeEntry(
-  entry: Entry,
-  { coding, body }: { readonly coding: Coding; readonly body: Buffer },
-): Buffer {
+export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
   const { head, completeness } = entry;
   const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass];
   const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
@@ -94,7 +91,7 @@ export function encodeEntry(
   fixed.writeDoubleBE(entry.lifetime, AT.lifetime);
   fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
   fixed.writeUInt8(completeness.rank, AT.rank);
-  fixed.writeUInt32BE(entry.forms.bytes, AT.bodyLength);
+  fixed.writeUInt32BE(entry.content.bytes, AT.bodyLength);
   for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
 
   const bytes = Buffer.concat([fixed, ...strings, body]);
@@ -153,7 +150,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   const isWhole = coding === 'identity' ? stored.length === bodyLength : stored.length > 0;
   if (flags > (CODING_BITS | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !isWhole) return undefined;
   if (!makesSense(fields)) return undefined;
-  return newEntry({ ...fields, head: sharedHead(head), forms: formsOf(ownedBytes(stored), coding, bodyLength) });
+  return newEntry({ ...fields, head: sharedHead(head), content: contentOf(ownedBytes(stored), coding, bodyLength) });
 }
 
 /** The checksum of a stored entry, from its first bytes. */
@@ -176,7 +173,7 @@ function ownFingerprints(slice: Buffer): Buffer {
 }
 
 // The comparisons are written so that NaN fails them.
-function makesSense(entry: Omit<Entry, 'forms'>): boolean {
+function makesSense(entry: Omit<Entry, 'content'>): boolean {
   const { askedAt, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime } = entry;
   const { completeness, regressedSince = 0 } = entry;
   return (

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Instants } from '../instants.ts';
-import type { Forms } from './forms.ts';
+import type { Content } from './content.ts';
 
 /** The part of an answer that many answers have in common. Entries share these objects, see {@link sharedHead}. */
 export interface Head {
@@ -26,7 +26,7 @@ export interface Entry extends Instants {
   readonly head: Head;
   /** Strong entity tag over the body that the indexer sent, with its quotes (RFC 9110 8.8.3). */
   readonly etag: string;
-  readonly forms: Forms;
+  readonly content: Content;
   readonly completeness: Completeness;
   /** Since when only regressed answers have come, epoch milliseconds; `undefined` while none has. */
   readonly regressedSince: number | undefined;
@@ -41,7 +41,7 @@ export function newEntry(fields: Entry): Entry {
     key: fields.key,
     head: fields.head,
     etag: fields.etag,
-    forms: fields.forms,
+    content: fields.content,
     askedAt: fields.askedAt,
     freshUntil: fields.freshUntil,
     staleWhileRevalidate: fields.staleWhileRevalidate,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../instants.ts';
+import { keptBytes } from './content.ts';
 import type { Entry } from './entry.ts';
-import { keptBytes } from './forms.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 
@@ -101,7 +101,7 @@ export class MemoryTier implements Tier {
   /** Counts the bytes of a kept entry again after the memory of its bodies has changed. */
   resize(entry: Entry): void {
     const copy = this.#copies.peek(entry.key);
-    if (copy?.entry.forms === entry.forms) this.#copies.set(entry.key, { ...copy });
+    if (copy?.entry.content === entry.content) this.#copies.set(entry.key, { ...copy });
   }
 
   delete(key: string): void {
@@ -136,8 +136,8 @@ export class MemoryTier implements Tier {
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */
-  #sizeOf({ key, forms, completeness: { members, tentative } }: Entry): number {
+  #sizeOf({ key, content, completeness: { members, tentative } }: Entry): number {
     const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
-    return keptBytes(forms) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
+    return keptBytes(content) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
   }
 }

@@ -3,10 +3,9 @@ import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
+import { type CodedBody, keptBytes } from './content.ts';
 import type { Entry } from './entry.ts';
 import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES } from './entry-codec.ts';
-import type { StoredForm } from './form-maker.ts';
-import { keptBytes } from './forms.ts';
 import { DELETE, type Read, RedisStore, type StoreOutcome } from './redis-store.ts';
 import type { Acquired, LeaseRequest, SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
 
@@ -35,8 +34,8 @@ export interface RedisTierDependencies {
   readonly connection: RedisConnection & RedisScripting;
   /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
-  /** The form in which an entry is stored. Never rejects. */
-  readonly toStore: (entry: Entry) => Promise<StoredForm>;
+  /** The body of an entry as it is stored. Never rejects. */
+  readonly toStore: (entry: Entry) => Promise<CodedBody>;
   /** Epoch milliseconds, the unit of entries' instants. */
   readonly now: () => number;
   /** Monotonic milliseconds. */
@@ -105,13 +104,13 @@ export class RedisTier implements SharedTier {
   set(entry: Entry, store?: SharedStore): boolean {
     const { report, now } = this.#dependencies;
     const { maxPendingWrites, maxPendingWriteBytes } = this.#options;
-    const sizeBytes = keptBytes(entry.forms);
+    const sizeBytes = keptBytes(entry.content);
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
       return false;
     }
     const tooMuch = this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
-    if (tooMuch || entry.forms.bytes > MAX_BODY_BYTES) {
+    if (tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
       return false;
     }

@@ -213,10 +213,10 @@ export class TieredCache {
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
       const copy = memory.peek(entry.key);
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
-      if (outcome === 'kept' && copy?.entry.forms === entry.forms) memory.delete(entry.key);
+      if (outcome === 'kept' && copy?.entry.content === entry.content) memory.delete(entry.key);
       if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
       // Whatever Redis holds is compared with the copy when the key is next asked for.
-      if (outcome === 'unknown' && copy?.entry.forms === entry.forms) copy.askRedisAt = 0;
+      if (outcome === 'unknown' && copy?.entry.content === entry.content) copy.askRedisAt = 0;
       onShared?.(outcome === 'stored');
     };
     const taken = redis?.set(entry, { token, purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;

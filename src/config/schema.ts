@@ -3,7 +3,7 @@ import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
 import { stream } from './stream-settings.ts';
-import { about, duration, encodings, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
+import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
 
 const upstream = z.strictObject({
   url: upstreamUrl.meta(about('The indexer, with or without `/api/v3`.', { env: 'UPSTREAM_URL' })),
@@ -157,15 +157,10 @@ const memory = z
 
 const compression = z
   .strictObject({
-    encodings: encodings
-      .prefault('gzip,br,zstd')
-      .meta(
-        about(
-          'The encodings that answers are sent in, the preferred one first; the first one is also what Redis holds. `off` sends all answers as they are.',
-          { env: 'COMPRESSION' },
-        ),
-      ),
-    minSize: size('0B', '64MiB').prefault('1KiB').meta(about('Shorter answers are never encoded.')),
+    enabled: flag
+      .prefault(true)
+      .meta(about('Whether answers are sent as gzip to clients that accept it.', { env: 'COMPRESSION' })),
+    minSize: size('0B', '64MiB').prefault('1KiB').meta(about('Shorter answers are never compressed.')),
   })
   .prefault({});
 

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { ENCODINGS, type Encoding } from '../content-codings.ts';
 import { parseRedisUrl } from '../redis-url.ts';
 
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -152,16 +151,6 @@ export const hostNames = z.string().transform((text, ctx): readonly string[] => 
   // Names of containers may hold underscores, which host names may not.
   if (names.every((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success)) return names;
   ctx.addIssue('must be host names without ports, separated by commas');
-  return z.NEVER;
-});
-
-/** Encodings, the preferred first, as a list separated by commas; `off` for none. */
-export const encodings = z.string().transform((text, ctx): readonly Encoding[] => {
-  const names = text.split(',').map((name) => name.trim().toLowerCase());
-  if (names.join() === 'off') return [];
-  const known = names.filter((name) => ENCODINGS.some((encoding) => encoding === name));
-  if (known.length === names.length && new Set(names).size === names.length) return known as Encoding[];
-  ctx.addIssue(`must be off, or some of ${ENCODINGS.join(', ')}, separated by commas, the preferred one first`);
   return z.NEVER;
 });
 

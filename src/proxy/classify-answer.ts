@@ -1,5 +1,5 @@
+import { contentOf } from '../cache/content.ts';
 import { completenessOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
-import { formsOf } from '../cache/forms.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { ownedText } from '../owned-text.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
@@ -58,10 +58,10 @@ export function classifyAnswer(
     answerClass: finality.answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
   });
-  const forms = formsOf(ownedBytes(answer.body));
+  const content = contentOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
   const texts = { key: ownedText(key), etag: ownedText(etag) };
-  return newEntry({ ...lifetime, ...texts, head, forms, completeness, regressedSince: undefined });
+  return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
 }
 
 const LONGEST_RETRY_AFTER_SECONDS = 3600;

@@ -84,7 +84,7 @@ export function explainWith(
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
     status: entry.head.status,
-    bodyBytes: entry.forms.bytes,
+    bodyBytes: entry.content.bytes,
     ageMs: now() - entry.askedAt,
     freshForMs: entry.freshUntil - now(),
     usableForMs: usableUntil(entry) - now(),

@@ -1,8 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
-import type { Form } from '../cache/forms.ts';
+import type { SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
-import type { Accepted } from '../content-codings.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
@@ -33,10 +32,10 @@ export interface OpenWait extends Waiter {
   readonly reason: ProxyError | undefined;
 }
 
-/** A fresh entry in memory, in the form for a client. */
+/** A fresh entry in memory, with the body for a client. */
 export interface MemoryHit {
   readonly entry: Entry;
-  readonly form: Form;
+  readonly sent: SentBody;
   readonly call: Call;
   readonly key: string;
 }
@@ -45,18 +44,18 @@ export interface MemoryHit {
 export interface MemoryHits {
   /**
    * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if the spelling was a hit before and the form for this client is at hand. `undefined` does not mean a
+   * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
    * miss: {@link RequestHandler.handle} decides then.
    */
-  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined;
+  findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined;
   /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
   countHit(hit: MemoryHit): void;
 }
 
 export interface RequestHandlerDependencies {
   readonly calls: CallMemo;
-  /** The form of an entry for a client; see `FormMaker.of`. */
-  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
+  /** The body of an entry for a client; see `Gzip.bodyFor`. */
+  readonly bodyFor: (entry: Entry, acceptsGzip: boolean) => SentBody | undefined | Promise<SentBody | undefined>;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
@@ -104,16 +103,16 @@ export class RequestHandler implements MemoryHits {
     return this.#hit(call, found.entry, 'memory');
   }
 
-  findHit(spelling: string, accepted: Accepted): MemoryHit | undefined {
-    const { calls, cache, formOf } = this.#dependencies;
+  findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
+    const { calls, cache, bodyFor } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
-    const form = formOf(entry, accepted);
-    if (form === undefined || form instanceof Promise) return undefined;
-    return { entry, form, call: keyed.call, key: keyed.key };
+    const sent = bodyFor(entry, acceptsGzip);
+    if (sent === undefined || sent instanceof Promise) return undefined;
+    return { entry, sent, call: keyed.call, key: keyed.key };
   }
 
   countHit({ call, key }: MemoryHit): void {

@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import type { FormEvent } from '../cache/form-maker.ts';
 import type { RedisTierEvent } from '../cache/redis-tier.ts';
 import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
 import type { PurgeEvent } from '../purge/purges.ts';
@@ -67,7 +66,7 @@ export class Metrics {
     'operation',
   );
   readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
-  readonly #encoded = this.#tally('encoded_total', 'Bodies that were compressed, by encoding.', ['encoding']);
+  readonly #compressed = this.#counter('compressed_total', 'Bodies that were compressed.');
   /** The client got the more complete answer that was kept. */
   readonly #regressed = this.#tally(
     'regressed_total',
@@ -200,7 +199,7 @@ export class Metrics {
     this.#redisSeconds.add(event.durationMs, call);
   };
 
-  readonly onFormEvent = ({ encoding }: FormEvent): void => this.#encoded.add(encoding);
+  readonly onPacked = (): void => this.#compressed.inc();
 
   readonly onPurgeEvent = (event: PurgeEvent): void => {
     if (event.name === 'purged') this.#purges.add(event.selector);

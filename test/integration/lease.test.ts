@@ -4,12 +4,13 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { encodeEntry } from '../../src/cache/entry-codec.ts';
+import { keptBody } from '../../src/cache/gzip.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-key.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/coalescing/lease.ts';
-import { anEntry, bodyOf, keptForm, NOTHING_PURGED } from '../support/entry.ts';
+import { anEntry, bodyOf, NOTHING_PURGED } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
@@ -211,7 +212,7 @@ describe('Redis', () => {
     ['a list', (key) => admin.lpush(key, 'x')],
   ])('takes an answer in place of what is no entry: %s', async (_, spoil) => {
     const entry = listing(newKey(), ['a']);
-    await spoil(redisKey(entry.key), encodeEntry(entry, keptForm(entry)));
+    await spoil(redisKey(entry.key), encodeEntry(entry, keptBody(entry.content)));
     expect(await instance().set(entry)).toBe(true);
     expect(await inRedis(entry.key)).toBe('a');
   });

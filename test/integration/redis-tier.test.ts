@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
+import { contentOf } from '../../src/cache/content.ts';
 import type { Entry } from '../../src/cache/entry.ts';
 import { ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry } from '../../src/cache/entry-codec.ts';
-import { formsOf } from '../../src/cache/forms.ts';
+import { keptBody } from '../../src/cache/gzip.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { usableUntil } from '../../src/instants.ts';
-import { aFormMaker, anEntry, keptForm } from '../support/entry.ts';
+import { anEntry, someGzip } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
@@ -35,10 +36,10 @@ describe('an entry in Redis', () => {
   });
 
   test('is smaller than its body', async () => {
-    const forms = aFormMaker();
-    const { subject, stored, redisKey } = await tierWith(entry(), { toStore: (it) => forms.toStore(it) });
+    const gzip = someGzip();
+    const { subject, stored, redisKey } = await tierWith(entry(), { toStore: (it) => gzip.toStore(it) });
     await using _ = subject;
-    expect(await redis.strlen(redisKey)).toBeLessThan(stored.forms.bytes / 2);
+    expect(await redis.strlen(redisKey)).toBeLessThan(stored.content.bytes / 2);
   });
 
   test('is found by every tier with the same prefix, and by none with another', async () => {
@@ -139,7 +140,7 @@ describe('a read by a caller that has a copy of the entry', () => {
   });
 
   test.each<[string, Partial<Entry>]>([
-    ['in its body', { forms: formsOf(ownedBytes(Buffer.from('{"transactions":[1]}'))) }],
+    ['in its body', { content: contentOf(ownedBytes(Buffer.from('{"transactions":[1]}'))) }],
     ['in its instants', { staleIfError: entry().staleIfError + 60_000 }],
   ])(
     'brings the whole entry if Redis holds another one that was asked for at the same instant: %s',
@@ -147,7 +148,7 @@ describe('a read by a caller that has a copy of the entry', () => {
       const { subject, stored, redisKey, copy } = await withCopy();
       await using tested = subject;
       const other = { ...stored, ...change };
-      await redis.set(redisKey, encodeEntry(other, keptForm(other)));
+      await redis.set(redisKey, encodeEntry(other, keptBody(other.content)));
       expect(await tested.tier.get(stored.key, copy)).toMatchObject({ state: 'found', entry: other });
     },
   );

@@ -1,12 +1,11 @@
 import type { Entry } from '../../src/cache/entry.ts';
-import type { Form } from '../../src/cache/forms.ts';
-import type { Accepted } from '../../src/content-codings.ts';
+import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
 import { PublicServer } from '../../src/http/public/public-server.ts';
 import { type Answer, hitStatus } from '../../src/proxy/answer.ts';
 import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { findOperation } from '../../src/ton/operations.ts';
-import { aFormMaker, anEntry } from '../support/entry.ts';
+import { anEntry, someGzip } from '../support/entry.ts';
 
 export const MAX_HEAD_BYTES = 2048;
 const NOW = 1_700_000_012_345;
@@ -34,13 +33,13 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   };
   // As in the memo of calls: what one of the parsers has taken.
   const remembered = new Set<string>();
-  const forms = aFormMaker({ encodings: [] });
-  const findHit = (spelling: string, accepted: Accepted) => {
+  const gzip = someGzip({ enabled: false });
+  const findHit = (spelling: string, acceptsGzip: boolean) => {
     const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
     const call = { operation, request: { query: [], headers: [] } };
-    return { entry, form: forms.of(entry, accepted) as Form, call, key: spelling };
+    return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling };
   };
   return new PublicServer(
     {
@@ -60,8 +59,8 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
         });
       },
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,
-      formOf: (entry, accepted) => forms.of(entry, accepted),
-      moveBody: (entry, coding, body) => forms.move(entry, coding, body),
+      bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
+      moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: async () => {},
       now: () => NOW,
       onRefused: () => {},

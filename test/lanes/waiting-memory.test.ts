@@ -17,7 +17,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
         return new Promise(() => {});
       },
       hits: { findHit: () => undefined, countHit: () => {} },
-      formOf: () => undefined,
+      bodyFor: () => undefined,
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,

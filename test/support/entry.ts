@@ -1,8 +1,7 @@
+import { bodyIn, contentOf } from '../../src/cache/content.ts';
 import { type Entry, ownedBytes } from '../../src/cache/entry.ts';
-import { FormMaker, type FormMakerDependencies, type FormMakerOptions } from '../../src/cache/form-maker.ts';
-import { bodyIn, formsOf, keptEncoding } from '../../src/cache/forms.ts';
+import { Gzip, type GzipDependencies, type GzipOptions, keptBody } from '../../src/cache/gzip.ts';
 import type { Purges } from '../../src/cache/tiered-cache.ts';
-import type { Coding } from '../../src/content-codings.ts';
 
 /** What `anEntry` may be given; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
@@ -24,7 +23,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
-    forms: formsOf(ownedBytes(body)),
+    content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,
     head: {
@@ -42,24 +41,18 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
 export const NOTHING_PURGED: Purges = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
 
 /** The body of an entry as the indexer sent it. */
-export function bodyOf({ forms }: Entry): Buffer {
-  const body = bodyIn(forms, 'identity');
+export function bodyOf({ content }: Entry): Buffer {
+  const body = bodyIn(content, 'identity');
   if (body === undefined) throw new Error('the entry is not kept as the indexer sent it');
   return body;
 }
 
-/** The form in which an entry is kept. */
-export function keptForm({ forms }: Entry): { readonly coding: Coding; readonly body: Buffer } {
-  const coding = forms.identity === undefined ? (keptEncoding(forms) ?? 'identity') : 'identity';
-  return { coding, body: bodyIn(forms, coding) ?? Buffer.alloc(0) };
-}
-
 /** Stores entries as they are. */
-export const asTheyAre = async (entry: Entry) => keptForm(entry);
+export const asTheyAre = async ({ content }: Entry) => keptBody(content);
 
-type FormMakerParts = Partial<FormMakerDependencies & FormMakerOptions>;
+type GzipParts = Partial<GzipDependencies & GzipOptions>;
 
-/** A maker of all encodings, from 1 KiB up. */
-export function aFormMaker({ onChange = () => {}, report = () => {}, ...options }: FormMakerParts = {}): FormMaker {
-  return new FormMaker({ onChange, report }, { encodings: ['gzip', 'br', 'zstd'], minBytes: 1024, ...options });
+/** Compresses from 1 KiB up. */
+export function someGzip({ onChange = () => {}, onPacked = () => {}, ...options }: GzipParts = {}): Gzip {
+  return new Gzip({ onChange, onPacked }, { enabled: true, minBytes: 1024, ...options });
 }

@@ -48,7 +48,7 @@ export const mayImport: Record<string, readonly string[]> = {
     ...['admission', 'cache', 'purge', 'upstream'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
-  config: ['redis-url.ts', 'content-codings.ts'],
+  config: ['redis-url.ts'],
   telemetry: parts.map(typesOf),
   status: ['http', 'ton', 'telemetry', ...['proxy', 'cache'].map(typesOf)],
   'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],

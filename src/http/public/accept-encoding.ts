@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { type Accepted, type Coding, ENCODINGS, IDENTITY_ONLY } from '../../content-codings.ts';
 import { ownedText } from '../../owned-text.ts';
 
 /**
@@ -12,22 +11,23 @@ const MEMBER = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,
 const MOST_REMEMBERED = 100;
 const LONGEST_REMEMBERED = 200;
 
-const remembered = new LRUCache<string, Accepted>({ max: MOST_REMEMBERED });
+const remembered = new LRUCache<string, boolean>({ max: MOST_REMEMBERED });
 
 /**
- * What a client accepts by its `Accept-Encoding` (RFC 9110 12.5.3). Malformed members are ignored; of a coding that is
- * named twice the greater weight counts. `identity` ranks below all named codings, unless it or `*` is named.
+ * Whether a client gets gzip by its `Accept-Encoding` (RFC 9110 12.5.3): accepts it, and does not prefer `identity`, which
+ * ranks below gzip unless it or `*` is named. Malformed members are ignored; of a coding that is named twice the greater
+ * weight counts.
  */
-export function acceptedCodings(acceptEncoding: string | undefined): Accepted {
-  if (acceptEncoding === undefined || acceptEncoding === '') return IDENTITY_ONLY;
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined || acceptEncoding === '') return false;
   const known = remembered.get(acceptEncoding);
   if (known !== undefined) return known;
-  const accepted = parse(acceptEncoding);
-  if (acceptEncoding.length <= LONGEST_REMEMBERED) remembered.set(ownedText(acceptEncoding), accepted);
-  return accepted;
+  const accepts = parse(acceptEncoding);
+  if (acceptEncoding.length <= LONGEST_REMEMBERED) remembered.set(ownedText(acceptEncoding), accepts);
+  return accepts;
 }
 
-function parse(acceptEncoding: string): Accepted {
+function parse(acceptEncoding: string): boolean {
   const weights = new Map<string, number>();
   for (const member of acceptEncoding.split(',')) {
     const [, given, weight = '1'] = MEMBER.exec(withoutBlanks(member)) ?? [];
@@ -38,15 +38,8 @@ function parse(acceptEncoding: string): Accepted {
     weights.set(name, Math.max(weights.get(name) ?? 0, Number(weight)));
   }
   const others = weights.get('*');
-  const byWeight = new Map<number, Coding[]>();
-  for (const coding of [...ENCODINGS, 'identity'] as const) {
-    // Without `*` a coding that is not named is not accepted, except for `identity`.
-    const weight = weights.get(coding) ?? others ?? (coding === 'identity' ? Number.MIN_VALUE : 0);
-    if (weight > 0) byWeight.set(weight, [...(byWeight.get(weight) ?? []), coding]);
-  }
-  const accepted = [...byWeight].toSorted(([one], [other]) => other - one).map(([, codings]) => codings);
-  const isIdentityFirst = accepted[0] === undefined || accepted[0].join() === 'identity';
-  return isIdentityFirst ? IDENTITY_ONLY : accepted;
+  const weight = weights.get('gzip') ?? others ?? 0;
+  return weight > 0 && weight >= (weights.get('identity') ?? others ?? 0);
 }
 
 /** Without the blanks of RFC 9110 5.6.3 around it. `trim` also removes others, such as A0, which make a member malformed. */

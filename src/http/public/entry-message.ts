@@ -1,5 +1,5 @@
 import type { Entry } from '../../cache/entry.ts';
-import type { Form } from '../../cache/forms.ts';
+import type { SentBody } from '../../cache/gzip.ts';
 import { etagOf } from '../../content-codings.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { tagsIn } from '../parse-request.ts';
@@ -12,7 +12,7 @@ import { commonHeaders, type ResponseContext, type ResponseMessage } from './res
 export function entryMessage(
   request: RequestHeaders,
   entry: Entry,
-  { coding, body, varies }: Form,
+  { coding, body, varies }: SentBody,
   context: ResponseContext,
   now: number,
 ): ResponseMessage {

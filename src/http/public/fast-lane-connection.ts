@@ -142,7 +142,7 @@ export class FastLaneConnection {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
     if (fields.isPlain) {
-      const hit = this.#dependencies.hits.find(spelling, fields.accepted);
+      const hit = this.#dependencies.hits.find(spelling, fields.acceptsGzip);
       if (hit !== undefined) {
         this.#writeHit(hit);
         return true;

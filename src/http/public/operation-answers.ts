@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Entry } from '../../cache/entry.ts';
-import type { Form } from '../../cache/forms.ts';
-import type { Accepted } from '../../content-codings.ts';
+import type { SentBody } from '../../cache/gzip.ts';
 import { ProxyError } from '../../errors.ts';
 import type { Answer } from '../../proxy/answer.ts';
 import type { ProxyRequest } from '../../proxy/handle-request.ts';
 import type { OpenWaits, Wait } from '../../proxy/open-waits.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { requestId } from '../parse-request.ts';
-import { acceptedCodings } from './accept-encoding.ts';
+import { acceptsGzip } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
 import { errorMessage } from './error-message.ts';
@@ -16,8 +15,8 @@ import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
 export interface OperationAnswersDependencies {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
-  /** The form of an entry for a client; see `FormMaker.of`. */
-  readonly formOf: (entry: Entry, accepted: Accepted) => Form | undefined | Promise<Form | undefined>;
+  /** The body of an entry for a client; see `Gzip.bodyFor`. */
+  readonly bodyFor: (entry: Entry, acceptsGzip: boolean) => SentBody | undefined | Promise<SentBody | undefined>;
   /** Deletes an entry that cannot be decoded. Never rejects. */
   readonly discard: (entry: Entry) => Promise<void>;
   readonly waits: OpenWaits;
@@ -100,7 +99,7 @@ export class OperationAnswers {
     client: Socket,
     mayAskAgain: boolean,
   ): ResponseMessage | Promise<ResponseMessage> {
-    const { formOf, discard, now } = this.#dependencies;
+    const { bodyFor, discard, now } = this.#dependencies;
     const { operation, headers } = asked;
     const { cacheStatus } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
@@ -108,13 +107,13 @@ export class OperationAnswers {
     const context: ResponseContext = { cacheStatus, vary: operation.vary, requestId: id };
     if (answer.kind === 'failure') return errorMessage(answer.error, context);
     const { entry } = answer;
-    const withForm = (form: Form | undefined): ResponseMessage | Promise<ResponseMessage> => {
-      if (form !== undefined) return entryMessage(headers, entry, form, context, now());
+    const withBody = (body: SentBody | undefined): ResponseMessage | Promise<ResponseMessage> => {
+      if (body !== undefined) return entryMessage(headers, entry, body, context, now());
       if (!mayAskAgain) throw new ProxyError('internal', 'the stored answer cannot be decoded');
       return discard(entry).then(() => this.#answer(asked, client, false));
     };
-    const form = formOf(entry, acceptedCodings(headers['accept-encoding'] as string | undefined));
-    return form instanceof Promise ? form.then(withForm) : withForm(form);
+    const body = bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
+    return body instanceof Promise ? body.then(withBody) : withBody(body);
   }
 }
 

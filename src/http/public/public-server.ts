@@ -23,7 +23,7 @@ export interface PublicServerDependencies {
   readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
-  readonly formOf: OperationAnswersDependencies['formOf'];
+  readonly bodyFor: OperationAnswersDependencies['bodyFor'];
   readonly moveBody: RenderedHitsDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
   /** Epoch milliseconds. */
@@ -74,8 +74,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;
-    const { handle, formOf, discard } = dependencies;
-    this.#answers = new OperationAnswers({ handle, formOf, discard, waits, connections, now, onBug });
+    const { handle, bodyFor, discard } = dependencies;
+    this.#answers = new OperationAnswers({ handle, bodyFor, discard, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one without Host.

@@ -1,5 +1,5 @@
 import type { Entry } from '../../cache/entry.ts';
-import type { Accepted, Coding } from '../../content-codings.ts';
+import type { Coding } from '../../content-codings.ts';
 import { hitStatus } from '../../proxy/answer.ts';
 import type { MemoryHit, MemoryHits } from '../../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
@@ -27,7 +27,7 @@ export interface RenderedHit {
 
 export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
-  /** Keeps a body in other memory; see `FormMaker.move`. */
+  /** Keeps a body in other memory; see `Gzip.move`. */
   readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -57,13 +57,13 @@ export class RenderedHits {
    * The bytes to write now for an unconditional GET of `operation?query`, which is counted as a hit. `undefined` for a
    * miss, and for a hit that cannot be written in one piece.
    */
-  find(spelling: string, accepted: Accepted): RenderedHit | undefined {
+  find(spelling: string, acceptsGzip: boolean): RenderedHit | undefined {
     const { hits, now: readClock } = this.#dependencies;
-    const hit = hits.findHit(spelling, accepted);
+    const hit = hits.findHit(spelling, acceptsGzip);
     if (hit === undefined) return undefined;
-    const { entry, form } = hit;
+    const { entry, sent } = hit;
     const now = readClock();
-    const known = this.#known.get(form.body);
+    const known = this.#known.get(sent.body);
     const isRendered =
       known !== undefined &&
       known.ageSeconds === ageOf(entry, now) &&
@@ -75,15 +75,15 @@ export class RenderedHits {
   }
 
   #render(hit: MemoryHit, known: RenderedHit | undefined, now: number): RenderedHit | undefined {
-    const { entry, form } = hit;
-    if (!isOneSlice(form.body)) return undefined;
+    const { entry, sent } = hit;
+    if (!isOneSlice(sent.body)) return undefined;
     // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
     const isHeld = known !== undefined && known.pendingWrites > 0;
-    if (isHeld && form.body.length > LARGEST_COPIED_BYTES) return undefined;
+    if (isHeld && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
     const head = this.#headOf(hit, now);
     if (head === undefined) return undefined;
     const isFree = known !== undefined && !isHeld && head.length <= known.roomBytes;
-    const fit = isFree ? known : joined(form.body, head.length);
+    const fit = isFree ? known : joined(sent.body, head.length);
     const whole = Buffer.from(fit.bytes.buffer);
     const start = fit.roomBytes - head.length;
     whole.write(head, start, 'latin1');
@@ -94,17 +94,17 @@ export class RenderedHits {
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
       const body = whole.subarray(fit.roomBytes);
-      this.#dependencies.moveBody(entry, form.coding, body);
+      this.#dependencies.moveBody(entry, sent.coding, body);
       this.#known.set(body, fit);
     }
     return fit;
   }
 
-  #headOf({ entry, form, call }: MemoryHit, now: number): string | undefined {
+  #headOf({ entry, sent, call }: MemoryHit, now: number): string | undefined {
     const { vary } = call.operation;
     const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
     try {
-      return messageHead(entryMessage({}, entry, form, context, now)) + this.#headEnd;
+      return messageHead(entryMessage({}, entry, sent, context, now)) + this.#headEnd;
     } catch {
       // This head cannot be sent. The ordinary way is taken instead, which fails as well and reports why.
       return undefined;

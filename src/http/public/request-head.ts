@@ -1,8 +1,7 @@
-import type { Accepted } from '../../content-codings.ts';
 import { ownedText } from '../../owned-text.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
-import { acceptedCodings } from './accept-encoding.ts';
+import { acceptsGzip } from './accept-encoding.ts';
 import { MOST_FIELDS } from './framing.ts';
 
 const BEGINNING = 'GET /api/v3/';
@@ -47,7 +46,7 @@ const OPERATIONS = new Map(
 /** Request headers that change the answers of the operations. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
-/** Headers that are read and do not change the bytes of a hit, once its encoding was chosen by `accepted`. */
+/** Headers that are read and do not change the bytes of a hit, once its coding was chosen by `acceptsGzip`. */
 const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
 
 /** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
@@ -66,8 +65,8 @@ export interface RequestHead {
 /** The header fields of a request, as the fast lane reads them. */
 export interface RequestFields {
   readonly headers: RequestHeaders;
-  /** What the client accepts by its `Accept-Encoding`. */
-  readonly accepted: Accepted;
+  /** Whether the client gets gzip, by its `Accept-Encoding`. */
+  readonly acceptsGzip: boolean;
   /** Whether no field but `Accept-Encoding` changes what is sent for a hit. */
   readonly isPlain: boolean;
 }
@@ -129,7 +128,7 @@ export function readFields(text: string): RequestFields | undefined {
   }
   if (hosts !== 1 || connections > 1) return undefined;
   const isPlain = Object.keys(headers).every((name) => PLAIN.has(name));
-  return { headers, accepted: acceptedCodings(headers['accept-encoding']), isPlain };
+  return { headers, acceptsGzip: acceptsGzip(headers['accept-encoding']), isPlain };
 }
 
 /** The same headers, without the text that they were read from; see {@link ownedText}. */

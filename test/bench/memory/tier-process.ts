@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Entry } from '../../../src/cache/entry.ts';
-import { FormMaker } from '../../../src/cache/form-maker.ts';
+import { Gzip } from '../../../src/cache/gzip.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { settingsSchema } from '../../../src/config/schema.ts';
 import { entityTagOf } from '../../../src/content-codings.ts';
@@ -29,9 +29,9 @@ const BLOCKS = 600;
 const { lifetimes } = settingsSchema.parse({ upstream: { url: 'http://127.0.0.1:1' } });
 const now = Date.now();
 const memory = new MemoryTier({ now: () => now }, { maxSizeBytes: 64 * 1024 ** 3, maxEntries: count });
-const forms = new FormMaker(
-  { onChange: (entry) => memory.resize(entry), report: () => {} },
-  { encodings: ['gzip'], minBytes: 1 },
+const gzip = new Gzip(
+  { onChange: (entry) => memory.resize(entry), onPacked: () => {} },
+  { enabled: true, minBytes: 1 },
 );
 
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: FIRST_SEQNO, historyBlocks: BLOCKS });
@@ -100,13 +100,13 @@ async function fill(from: number, until: number): Promise<number> {
   let bytes = 0;
   for (let number = from; number < until; number++) {
     const entry = entryOf(number, source.next().value as Buffer);
-    bytes += entry.forms.bytes;
+    bytes += entry.content.bytes;
     memory.set(entry);
     if (!isEncoded) continue;
-    void forms.of(entry, [['gzip'], ['identity']]);
-    if (number % BATCH === 0) while (forms.pending > 0) await delay(0);
+    void gzip.bodyFor(entry, true);
+    if (number % BATCH === 0) while (gzip.pending > 0) await delay(0);
   }
-  while (forms.pending > 0) await delay(0);
+  while (gzip.pending > 0) await delay(0);
   return bytes;
 }
 

@@ -2,10 +2,11 @@ import { validateHeaderValue } from 'node:http';
 import { crc32, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { contentOf } from '../../../src/cache/content.ts';
 import { type Entry, fingerprints, ownedBytes } from '../../../src/cache/entry.ts';
 import { decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts';
-import { formsOf } from '../../../src/cache/forms.ts';
-import { anEntry, keptForm } from '../../support/entry.ts';
+import { keptBody } from '../../../src/cache/gzip.ts';
+import { anEntry } from '../../support/entry.ts';
 
 // Offsets of the layout that entry-codec.ts describes: what a foreign writer with a right checksum could get wrong.
 const CHECKSUM_AT = 4;
@@ -25,7 +26,7 @@ function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
 }
 
 /** The entry with its body in the form in which it is kept. */
-const encoded = (entry: Entry) => encodeEntry(entry, keptForm(entry));
+const encoded = (entry: Entry) => encodeEntry(entry, keptBody(entry.content));
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 });
 /** What Node sends in a header. */
@@ -39,14 +40,14 @@ const entries: fc.Arbitrary<Entry> = fc
   .record({
     key: text,
     etag: fc.stringMatching(/^"[\x21\x23-\x7e\x80-\xff]{0,60}"$/),
-    forms: fc
+    content: fc
       .record({
-        coding: fc.constantFrom('identity', 'gzip', 'br', 'zstd'),
+        coding: fc.constantFrom('identity', 'gzip'),
         body: body.filter(({ length }) => length > 0),
         bytes: fc.nat(32 * 1024 * 1024),
       })
       .map(({ coding, body: kept, bytes }) =>
-        formsOf(ownedBytes(kept), coding, coding === 'identity' ? kept.length : bytes),
+        contentOf(ownedBytes(kept), coding, coding === 'identity' ? kept.length : bytes),
       ),
     askedAt: fc.double({ min: 0, max: 4e12, noNaN: true }),
     freshMs: spanMs,
@@ -72,7 +73,7 @@ const entries: fc.Arbitrary<Entry> = fc
 
 const NOTHING_LISTED = { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
 const largeBody = Buffer.from('{"transactions":[1,2,3]}'.repeat(200));
-const large = anEntry({ forms: formsOf(gzipSync(largeBody), 'gzip', largeBody.length) });
+const large = anEntry({ content: contentOf(gzipSync(largeBody), 'gzip', largeBody.length) });
 const small = anEntry();
 
 describe('an entry that was encoded', () => {
@@ -91,8 +92,8 @@ describe('an entry that was encoded', () => {
     const pool = Buffer.concat([Buffer.alloc(100), encoded(entry), Buffer.alloc(100)]);
     const decoded = decodeEntry(pool.subarray(100, pool.length - 100), entry.key);
     if (decoded === undefined) throw new Error('it was not decoded');
-    const { body } = keptForm(decoded);
-    expect(body).toEqual(keptForm(entry).body);
+    const { body } = keptBody(decoded.content);
+    expect(body).toEqual(keptBody(entry.content).body);
     expect(body.buffer.byteLength).toBe(body.byteLength);
   });
 
@@ -173,7 +174,7 @@ describe('bytes with a right checksum are no entry', () => {
     refused(anEntry({ body: Buffer.alloc(0) }), (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, ANSWER_CLASS_LENGTH_AT)));
   test('with a body shorter than declared', () => refused(small, (bytes) => bytes.writeUInt32BE(20, BODY_LENGTH_AT)));
   test('with an encoded body of nothing', () => {
-    const empty = anEntry({ forms: formsOf(Buffer.alloc(0), 'gzip', 100) });
+    const empty = anEntry({ content: contentOf(Buffer.alloc(0), 'gzip', 100) });
     expect(decodeEntry(encoded(empty), empty.key)).toBeUndefined();
   });
   test('with an encoded body said to be as it was', () => refused(large, (bytes) => bytes.writeUInt8(4, FLAGS_AT)));
@@ -208,10 +209,10 @@ describe('bytes with a right checksum are no entry', () => {
   test('of more than 32 MiB', () => {
     const size = 32 * 1024 * 1024 + 1;
     expect(decodeEntry(encoded(anEntry({ body: Buffer.alloc(size) })), small.key)).toBeUndefined();
-    const encodedTooLarge = anEntry({ forms: formsOf(Buffer.alloc(10), 'gzip', size) });
+    const encodedTooLarge = anEntry({ content: contentOf(Buffer.alloc(10), 'gzip', size) });
     expect(decodeEntry(encoded(encodedTooLarge), small.key)).toBeUndefined();
     const atLimit = decodeEntry(encoded(anEntry({ body: Buffer.alloc(size - 1) })), small.key);
-    expect(atLimit?.forms.bytes).toBe(size - 1);
+    expect(atLimit?.content.bytes).toBe(size - 1);
   });
 
   test('with one byte changed, or else they are a valid entry of this key', async () => {
@@ -225,7 +226,7 @@ describe('bytes with a right checksum are no entry', () => {
         );
         if (decoded === undefined) return;
         expect(decoded.key).toBe(large.key);
-        expect(decoded.forms.bytes).toBeLessThanOrEqual(32 * 1024 * 1024);
+        expect(decoded.content.bytes).toBeLessThanOrEqual(32 * 1024 * 1024);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { setBody } from '../../../src/cache/forms.ts';
+import { setBody } from '../../../src/cache/content.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { usableUntil } from '../../../src/instants.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -45,7 +45,7 @@ describe('the size limit', () => {
     const entry = anEntry({ body: Buffer.alloc(1000) });
     tier.set(entry);
     const before = tier.sizeBytes;
-    setBody(entry.forms, 'identity', Buffer.alloc(1640).subarray(640));
+    setBody(entry.content, 'identity', Buffer.alloc(1640).subarray(640));
     tier.resize(entry);
     expect(tier.sizeBytes).toBe(before + 640 + 330);
   });
@@ -158,10 +158,10 @@ test('an entry that is kept in other codings is counted anew, if it is still the
   const entry = anEntry({ body: Buffer.alloc(1000) });
   tier.set(entry);
   const before = tier.sizeBytes;
-  setBody(entry.forms, 'gzip', Buffer.alloc(100));
+  setBody(entry.content, 'gzip', Buffer.alloc(100));
   tier.resize(entry);
   expect(tier.sizeBytes).toBe(before + 100);
-  entry.forms.identity = undefined;
+  entry.content.identity = undefined;
   tier.resize(entry);
   expect(tier.sizeBytes).toBe(before - 900);
   tier.resize(anEntry({ body: Buffer.alloc(5000) }));

@@ -112,8 +112,8 @@ describe('a kept answer that is extended', () => {
   });
 
   test('keeps its age and its bytes', () => {
-    const { askedAt, forms, head } = extended(kept, later);
-    expect({ askedAt, forms, head }).toEqual({ askedAt: kept.askedAt, forms: kept.forms, head: kept.head });
+    const { askedAt, content, head } = extended(kept, later);
+    expect({ askedAt, content, head }).toEqual({ askedAt: kept.askedAt, content: kept.content, head: kept.head });
   });
 
   test('counts from the first regressed answer', () => {

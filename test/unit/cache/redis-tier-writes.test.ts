@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
+import { keptBody } from '../../../src/cache/gzip.ts';
 import { STORE } from '../../../src/cache/redis-store.ts';
 import { usableUntil } from '../../../src/instants.ts';
-import { anEntry, keptForm } from '../../support/entry.ts';
+import { anEntry } from '../../support/entry.ts';
 import { entry, refuses, tierOn } from './redis-tier-on.ts';
 
 beforeEach(() => {
@@ -22,7 +23,7 @@ describe('a write', () => {
     expect(connection.runScript).toHaveBeenCalledWith(
       STORE,
       [expect.stringMatching(/^toncache:test:\{.+\}$/), expect.stringMatching(/^toncache:test:\{.+\}:lease$/)],
-      ['', encodeEntry(entry, keptForm(entry)), 100_000],
+      ['', encodeEntry(entry, keptBody(entry.content)), 100_000],
     );
     expect(outcomesOf('redis-write')).toEqual(['stored']);
   });

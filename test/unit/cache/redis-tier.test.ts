@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
+import { keptBody } from '../../../src/cache/gzip.ts';
 import type { RedisTier } from '../../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../../src/instants.ts';
 import type { RedisConnection } from '../../../src/redis/connect.ts';
 import { NodeLost } from '../../../src/redis/connect.ts';
-import { keptForm } from '../../support/entry.ts';
 import { BUDGET_MS, entry, FAULTS, OPEN_MS, refuses, tierOn } from './redis-tier-on.ts';
 
 beforeEach(() => {
@@ -48,7 +48,7 @@ describe('a look-up', () => {
   });
 
   test('does not return an entry whose stale windows are over', async () => {
-    const bytes = encodeEntry(entry, keptForm(entry));
+    const bytes = encodeEntry(entry, keptBody(entry.content));
     const { tier } = tierOn({ getBuffer: async () => bytes });
     vi.setSystemTime(usableUntil(entry) - 1);
     expect(await tier.get(entry.key)).toMatchObject({ state: 'found', entry });

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
 import { type RenderedHit, RenderedHits } from '../../../src/http/public/rendered-hits.ts';
 import type { MemoryHit } from '../../../src/proxy/handle-request.ts';
-import { aFormMaker, anEntry, bodyOf } from '../../support/entry.ts';
+import { anEntry, bodyOf, someGzip } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
 const NOW = 1_700_000_000_000;
@@ -14,18 +13,18 @@ function oneHit(bodyBytes: number) {
   const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
   const memory = new MemoryTier({ now: () => NOW }, { maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
   memory.set(entry);
-  const forms = aFormMaker({ onChange: (changed) => memory.resize(changed) });
+  const gzip = someGzip({ onChange: (changed) => memory.resize(changed) });
   const clock = { now: NOW };
   const counted: MemoryHit[] = [];
   const call = callOf('masterchainBlockShards', 'seqno=1');
   const findHit = (): MemoryHit => {
-    const form = { coding: 'identity', body: bodyOf(entry), varies: false } as const;
-    return { entry, form, call, key: entry.key };
+    const sent = { coding: 'identity', body: bodyOf(entry), varies: false } as const;
+    return { entry, sent, call, key: entry.key };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
-  const moveBody = forms.move.bind(forms);
+  const moveBody = gzip.move.bind(gzip);
   const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
-  return { entry, memory, clock, counted, find: () => hits.find(SPELLING, IDENTITY_ONLY) };
+  return { entry, memory, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 
 // A head is rendered again when the value of `Date` changes.

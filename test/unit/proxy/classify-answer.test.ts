@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { contentOf } from '../../../src/cache/content.ts';
 import { ownedBytes } from '../../../src/cache/entry.ts';
-import { formsOf } from '../../../src/cache/forms.ts';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { bodyOf } from '../../support/entry.ts';
 import { ASKED_AT, BLOCK_SET, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
@@ -13,7 +13,7 @@ describe('an answer', () => {
     const entry = entryOf(SHARDS, { body, contentType: 'application/json; charset=utf-8' });
     expect(entry).toEqual({
       key: 'the key',
-      forms: formsOf(ownedBytes(Buffer.from(BLOCK_SET))),
+      content: contentOf(ownedBytes(Buffer.from(BLOCK_SET))),
       etag: `"${createHash('sha256').update(BLOCK_SET).digest('base64url').slice(0, 22)}"`,
       head: {
         status: 200,

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { IDENTITY_ONLY } from '../../../src/content-codings.ts';
 import type { ProxyEvent } from '../../../src/proxy/events.ts';
 import { RequestHandler, type RequestHandlerDependencies } from '../../../src/proxy/handle-request.ts';
 import { anEntry, bodyOf } from '../../support/entry.ts';
@@ -14,13 +13,13 @@ test('a hit in memory counts as asked for when it is sent, not when it is found'
   const used = {
     calls: { recall: () => keyed },
     cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
-    formOf: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }),
+    bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }),
     onAsked: (_: unknown, key: string) => void asked.push(key),
     report: (event: ProxyEvent) => void events.push(event),
   };
   // The cast: a handler needs much more than what a hit in memory uses, and the rest must not be touched here.
   const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);
-  const hit = handler.findHit('masterchainBlockShards?seqno=1', IDENTITY_ONLY);
+  const hit = handler.findHit('masterchainBlockShards?seqno=1', false);
   expect([asked, events]).toEqual([[], []]);
   if (hit === undefined) throw new Error('not found');
   handler.countHit(hit);

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { contentOf, keptBytes } from '../../../src/cache/content.ts';
+import { compress, decompress } from '../../../src/cache/gzip.ts';
+import { anEntry, someGzip } from '../../support/entry.ts';
+
+const BODY = Buffer.from(JSON.stringify({ transactions: Array.from({ length: 200 }, (_, number) => ({ number })) }));
+
+const lasting = (body = BODY) => anEntry({ body, lifetime: 60_000 });
+
+function observed() {
+  const onPacked = vi.fn();
+  const gzip = someGzip({ onPacked });
+  return { gzip, onPacked, idle: () => expect.poll(() => gzip.pending).toBe(0) };
+}
+
+test('a body is unpacked to what was packed, and to nothing under another length', async () => {
+  const body = fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes));
+  await fc.assert(
+    fc.asyncProperty(body, fc.nat(40), async (part, times) => {
+      const whole = Buffer.concat(Array.from({ length: times }, () => part));
+      const packed = await compress(whole);
+      expect(packed.buffer.byteLength).toBe(packed.byteLength);
+      const unpacked = await decompress(packed, whole.length);
+      expect(unpacked?.equals(whole)).toBe(true);
+      expect(unpacked?.buffer.byteLength).toBe(whole.length);
+      if (whole.length > 0) expect(await decompress(packed, whole.length - 1)).toBeUndefined();
+      expect(await decompress(packed, whole.length + 1)).toBeUndefined();
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('bytes that are no gzip, and a bomb, are unpacked to nothing', async () => {
+  const bomb = await compress(Buffer.alloc(16 * 1024 * 1024));
+  for (const length of [10, 1000, 200_000]) {
+    expect(await decompress(Buffer.from('no such thing'), length)).toBeUndefined();
+    expect(await decompress(bomb, length)).toBeUndefined();
+  }
+});
+
+test('gzip is made once for Redis and for the client that asked for it', async () => {
+  const { gzip, onPacked, idle } = observed();
+  const entry = lasting();
+  const stored = gzip.toStore(entry);
+  expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity', body: BODY });
+  await idle();
+  expect((await stored).body.buffer).toBe(entry.content.gzip);
+  expect(await gzip.toStore(entry)).toEqual(await stored);
+  expect(onPacked).toHaveBeenCalledTimes(1);
+});
+
+test('gzip for Redis alone takes no memory', async () => {
+  const { gzip } = observed();
+  const entry = lasting();
+  void gzip.bodyFor(entry, false);
+  expect(await gzip.toStore(entry)).toMatchObject({ coding: 'gzip' });
+  expect(keptBytes(entry.content)).toBe(BODY.length);
+});
+
+test('a body that gzip does not make smaller is packed once', async () => {
+  const onPacked = vi.fn();
+  const gzip = someGzip({ onPacked, minBytes: 1 });
+  const entry = lasting(Buffer.from('x'));
+  for (let time = 0; time < 3; time++) {
+    expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity' });
+    await expect.poll(() => gzip.pending).toBe(0);
+    expect(await gzip.toStore(entry)).toMatchObject({ coding: 'identity' });
+  }
+  expect(onPacked).toHaveBeenCalledTimes(1);
+});
+
+test('at most 64 bodies are packed at once', async () => {
+  const { gzip, onPacked, idle } = observed();
+  for (let number = 0; number < 100; number++) void gzip.bodyFor(lasting(), true);
+  expect(gzip.pending).toBe(64);
+  await idle();
+  expect(onPacked).toHaveBeenCalledTimes(64);
+});
+
+test.each([2000, 200_000])('damaged gzip of %i bytes is no body', async (bytes) => {
+  const { gzip } = observed();
+  const entry = anEntry({ content: contentOf(Buffer.from('no gzip'), 'gzip', bytes) });
+  expect(await gzip.bodyFor(entry, false)).toBeUndefined();
+});
