@@ -20,12 +20,18 @@ import type { SharedCopy } from './tier.ts';
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** The largest body, before encoding, that is stored or read. */
+/** The layout, big-endian: magic, CRC-32 of all that follows it, `askedAt`, a JSON head and its length, the body to the end. */
+export const AT = { magic: 0, checksum: 4, askedAt: 8, headLength: 16, head: 20 } as const;
+
+/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its checksum and `askedAt`. */
+export const COPY_BYTES = AT.headLength;
+
+/** The largest body, before compression, that is stored or read. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** No entry is usable for longer than this after it was asked for; a larger number is garbage. */
@@ -33,124 +39,124 @@ const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
 
 const MAX_EPOCH_MS = 8.64e15;
 
-/** Stands for `undefined` in the place of an instant. */
-const NEVER = 0;
+/** Characters that Node refuses to send in a header. With one of them, a cached entry would fail each request. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** The lowest bit of the flags: the coding of the body. */
-const CODINGS: readonly Coding[] = ['identity', 'gzip'];
-const CODING_BITS = 1;
-const FLAG_API_VERSION = 2;
+/** A strong entity tag (RFC 9110 8.8.3): the tag of the gzip is derived from it. */
+const ETAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** The layout, big-endian: this block, the strings (members, tentative, then text in UTF-8), the body to the end. */
-export const AT = {
-  magic: 0,
-  checksum: 4,
-  flags: 8,
-  status: 9,
-  maxAgeSeconds: 11,
-  askedAt: 15,
-  freshUntil: 23,
-  staleWhileRevalidate: 31,
-  staleIfError: 39,
-  memoryTtl: 47,
-  lifetime: 55,
-  regressedSince: 63,
-  rank: 71,
-  bodyLength: 72,
-  stringLengths: 76,
-} as const;
+/** The JSON head. */
+interface StoredHead
+  extends Pick<
+      Entry,
+      'key' | 'etag' | 'freshUntil' | 'memoryTtl' | 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'
+    >,
+    Omit<Head, 'apiVersion'> {
+  readonly coding: Coding;
+  /** The plain length of the body. */
+  readonly bytes: number;
+  readonly apiVersion: string | null;
+  readonly regressedSince: number | null;
+  readonly rank: number;
+  /** Fingerprints, in base64. */
+  readonly members: string;
+  readonly tentative: string;
+}
 
-/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its checksum and `askedAt`. */
-export const COPY_BYTES = AT.freshUntil;
+const isText = (value: unknown) => typeof value === 'string';
+const isSendable = (value: unknown) => typeof value === 'string' && !UNSENDABLE.test(value);
+const isWithin = (most: number) => (value: unknown) => typeof value === 'number' && value >= 0 && value <= most;
+const isSpan = isWithin(MAX_SPAN_MS);
+const isFingerprints = (value: unknown) =>
+  typeof value === 'string' && Buffer.byteLength(value, 'base64') % FINGERPRINT_BYTES === 0;
 
-const STRING_COUNT = 7;
+/** What each member of the head has to be. */
+const CHECKS = Object.entries({
+  key: isText,
+  coding: (value) => value === 'identity' || value === 'gzip',
+  bytes: isWithin(MAX_BODY_BYTES),
+  etag: (value) => typeof value === 'string' && ETAG.test(value),
+  status: (value) => value === 200 || value === 404,
+  contentType: isSendable,
+  apiVersion: (value) => value === null || isSendable(value),
+  answerClass: isText,
+  maxAgeSeconds: isWithin(2 ** 32),
+  freshUntil: isWithin(MAX_EPOCH_MS),
+  staleWhileRevalidate: isSpan,
+  staleIfError: isSpan,
+  memoryTtl: isSpan,
+  lifetime: isSpan,
+  regressedSince: (value) => value === null || isWithin(MAX_EPOCH_MS)(value),
+  rank: (value) => Number.isInteger(value) && isWithin(HIGHEST_RANK)(value),
+  members: isFingerprints,
+  tentative: isFingerprints,
+} satisfies { readonly [Name in keyof StoredHead]: (value: unknown) => boolean });
 
-/** Bytes before the first string, the members. */
-export const FIXED_BYTES = AT.stringLengths + 4 * STRING_COUNT;
-
-/**
- * An entry as bytes, with its body in one coding: versioned and checksummed (CRC-32 over all that follows the checksum).
- * Throws for an entry that the layout cannot hold, such as a negative status; the body must not be larger than
- * {@link MAX_BODY_BYTES}.
- */
+/** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
 export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
-  const { head, completeness } = entry;
-  const texts = [entry.key, head.contentType, head.apiVersion ?? '', entry.etag, head.answerClass];
-  const strings = [completeness.members, completeness.tentative, ...texts.map((text) => Buffer.from(text))];
-
-  const fixed = Buffer.alloc(FIXED_BYTES);
-  fixed.writeUInt32BE(MAGIC, AT.magic);
-  fixed.writeUInt8(CODINGS.indexOf(coding) | (head.apiVersion === undefined ? 0 : FLAG_API_VERSION), AT.flags);
-  fixed.writeUInt16BE(head.status, AT.status);
-  fixed.writeUInt32BE(head.maxAgeSeconds, AT.maxAgeSeconds);
-  fixed.writeDoubleBE(entry.askedAt, AT.askedAt);
-  fixed.writeDoubleBE(entry.freshUntil, AT.freshUntil);
-  fixed.writeDoubleBE(entry.staleWhileRevalidate, AT.staleWhileRevalidate);
-  fixed.writeDoubleBE(entry.staleIfError, AT.staleIfError);
-  fixed.writeDoubleBE(entry.memoryTtl, AT.memoryTtl);
-  fixed.writeDoubleBE(entry.lifetime, AT.lifetime);
-  fixed.writeDoubleBE(entry.regressedSince ?? NEVER, AT.regressedSince);
-  fixed.writeUInt8(completeness.rank, AT.rank);
-  fixed.writeUInt32BE(entry.content.bytes, AT.bodyLength);
-  for (const [index, text] of strings.entries()) fixed.writeUInt32BE(text.byteLength, AT.stringLengths + 4 * index);
-
-  const bytes = Buffer.concat([fixed, ...strings, body]);
-  bytes.writeUInt32BE(crc32(bytes.subarray(AT.flags)), AT.checksum);
+  const { key, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime, completeness } = entry;
+  const stored: StoredHead = {
+    ...{ key, coding, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime },
+    ...entry.head,
+    apiVersion: entry.head.apiVersion ?? null,
+    bytes: entry.content.bytes,
+    regressedSince: entry.regressedSince ?? null,
+    rank: completeness.rank,
+    members: completeness.members.toString('base64'),
+    tentative: completeness.tentative.toString('base64'),
+  };
+  const head = Buffer.from(JSON.stringify(stored));
+  const bytes = Buffer.concat([Buffer.alloc(AT.head), head, body]);
+  bytes.writeUInt32BE(MAGIC, AT.magic);
+  bytes.writeDoubleBE(entry.askedAt, AT.askedAt);
+  bytes.writeUInt32BE(head.length, AT.headLength);
+  bytes.writeUInt32BE(crc32(bytes.subarray(AT.askedAt)), AT.checksum);
   return bytes;
 }
 
 /**
  * The entry that was encoded under this key; its body has memory of its own and is still in the coding in which it was
  * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no
- * sense, text that cannot be sent in a header. Never throws. Damage inside an encoded body is only found when it is
- * decoded.
+ * sense, text that cannot be sent in a header. Never throws. Damage inside gzip is only found when it is unpacked.
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
-  if (bytes.byteLength < FIXED_BYTES || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
-  if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.flags))) return undefined;
-
-  const strings: Buffer[] = [];
-  let end = FIXED_BYTES;
-  for (let index = 0; index < STRING_COUNT; index++) {
-    const start = end;
-    end += bytes.readUInt32BE(AT.stringLengths + 4 * index);
-    if (end > bytes.byteLength) return undefined;
-    strings.push(bytes.subarray(start, end));
+  if (bytes.byteLength < AT.head || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
+  if (checksumOf(bytes) !== crc32(bytes.subarray(AT.askedAt))) return undefined;
+  const bodyAt = AT.head + bytes.readUInt32BE(AT.headLength);
+  const head = headIn(bytes.subarray(AT.head, bodyAt));
+  const body = bytes.subarray(bodyAt);
+  if (head?.key !== key || (head.coding === 'identity' ? body.length !== head.bytes : body.length === 0)) {
+    return undefined;
   }
-  const [members, tentative, keyBytes, contentType, apiVersion, etag, answerClass] = strings;
-  if (members === undefined || tentative === undefined || !keyBytes?.equals(Buffer.from(key))) return undefined;
-
-  const flags = bytes.readUInt8(AT.flags);
-  const regressedSince = bytes.readDoubleBE(AT.regressedSince);
-  const head = {
-    status: bytes.readUInt16BE(AT.status),
-    contentType: String(contentType),
-    apiVersion: flags & FLAG_API_VERSION ? String(apiVersion) : undefined,
-    answerClass: String(answerClass),
-    maxAgeSeconds: bytes.readUInt32BE(AT.maxAgeSeconds),
-  };
-  // Rounded, because V8 allocates memory for a number that was read as a double, even if it is whole.
-  const duration = (at: number) => Math.round(bytes.readDoubleBE(at));
-  const fields = {
-    key,
-    head,
-    etag: String(etag),
+  const { status, contentType, answerClass, maxAgeSeconds, rank } = head;
+  const apiVersion = head.apiVersion ?? undefined;
+  const entry = newEntry({
+    ...head,
+    head: sharedHead({ status, contentType, apiVersion, answerClass, maxAgeSeconds }),
+    content: contentOf(ownedBytes(body), head.coding, head.bytes),
     askedAt: bytes.readDoubleBE(AT.askedAt),
-    freshUntil: bytes.readDoubleBE(AT.freshUntil),
-    staleWhileRevalidate: duration(AT.staleWhileRevalidate),
-    staleIfError: duration(AT.staleIfError),
-    memoryTtl: duration(AT.memoryTtl),
-    lifetime: duration(AT.lifetime),
-    completeness: completenessOf(bytes.readUInt8(AT.rank), ownFingerprints(members), ownFingerprints(tentative)),
-    regressedSince: regressedSince === NEVER ? undefined : regressedSince,
-  };
-  const bodyLength = bytes.readUInt32BE(AT.bodyLength);
-  const stored = bytes.subarray(end);
-  const coding = CODINGS[flags & CODING_BITS] ?? 'identity';
-  const isWhole = coding === 'identity' ? stored.length === bodyLength : stored.length > 0;
-  if (flags > (CODING_BITS | FLAG_API_VERSION) || bodyLength > MAX_BODY_BYTES || !isWhole) return undefined;
-  if (!makesSense(fields)) return undefined;
-  return newEntry({ ...fields, head: sharedHead(head), content: contentOf(ownedBytes(stored), coding, bodyLength) });
+    completeness: completenessOf(rank, fingerprintsIn(head.members), fingerprintsIn(head.tentative)),
+    regressedSince: head.regressedSince ?? undefined,
+  });
+  const { askedAt, freshUntil } = entry;
+  // Written so that NaN fails it.
+  const makesSense = askedAt >= 0 && freshUntil >= askedAt && usableUntil(entry) <= askedAt + MAX_SPAN_MS;
+  return makesSense ? entry : undefined;
+}
+
+function headIn(json: Buffer): StoredHead | undefined {
+  try {
+    const head = JSON.parse(json.toString()) as Readonly<Record<string, unknown>>;
+    const isHead = CHECKS.every(([name, isValid]) => isValid(head[name]));
+    // The cast: each member was checked.
+    return isHead ? (head as unknown as StoredHead) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fingerprintsIn(base64: string): Buffer {
+  return base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'));
 }
 
 /** The checksum of a stored entry, from its first bytes. */
@@ -166,50 +172,4 @@ export function isCopyOf(start: Buffer, { askedAt, checksum }: SharedCopy): bool
     checksumOf(start) === checksum &&
     start.readDoubleBE(AT.askedAt) === askedAt
   );
-}
-
-function ownFingerprints(slice: Buffer): Buffer {
-  return slice.length === 0 ? NO_MEMBERS : ownedBytes(slice);
-}
-
-// The comparisons are written so that NaN fails them.
-function makesSense(entry: Omit<Entry, 'content'>): boolean {
-  const { askedAt, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime } = entry;
-  const { completeness, regressedSince = 0 } = entry;
-  return (
-    isStatus(entry.head) &&
-    canBeSent(entry) &&
-    askedAt >= 0 &&
-    askedAt <= MAX_EPOCH_MS &&
-    freshUntil >= askedAt &&
-    staleWhileRevalidate >= 0 &&
-    staleIfError >= 0 &&
-    usableUntil(entry) <= askedAt + MAX_SPAN_MS &&
-    memoryTtl >= 0 &&
-    memoryTtl <= MAX_SPAN_MS &&
-    lifetime >= 0 &&
-    lifetime <= MAX_SPAN_MS &&
-    regressedSince >= 0 &&
-    regressedSince <= MAX_EPOCH_MS &&
-    completeness.rank <= HIGHEST_RANK &&
-    completeness.members.length % FINGERPRINT_BYTES === 0 &&
-    completeness.tentative.length % FINGERPRINT_BYTES === 0
-  );
-}
-
-function isStatus(head: Head): boolean {
-  return head.status === 200 || head.status === 404;
-}
-
-/**
- * Characters that Node refuses to send in a header. They are refused here, so that no request fails because of a cached
- * entry.
- */
-const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
-
-/** A strong entity tag (RFC 9110 8.8.3): the tags of the encodings are derived from it. */
-const ETAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
-
-function canBeSent({ etag, head: { contentType, apiVersion = '' } }: Pick<Entry, 'head' | 'etag'>): boolean {
-  return ETAG.test(etag) && ![contentType, apiVersion].some((value) => UNSENDABLE.test(value));
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Redis } from 'ioredis';
-import { AT, FIXED_BYTES } from '../../src/cache/entry-codec.ts';
+import { AT } from '../../src/cache/entry-codec.ts';
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import type { ProxyProcess } from '../support/proxy-process.ts';
@@ -107,7 +107,7 @@ async function damageAll({ random }: Arena, redis: Redis, isResealed: boolean): 
 
 function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: string, damaged: Buffer | 'list'] {
   const at = random.int(0, bytes.length - 1);
-  const inHead = random.int(0, Math.min(bytes.length - 1, FIXED_BYTES + 200));
+  const inHead = random.int(0, Math.min(bytes.length - 1, AT.head + 200));
   switch (random.pick(['bit', 'bit in head', 'bytes', 'cut', 'longer', 'zeros', 'other', 'list', 'empty', 'none'])) {
     case 'bit':
       return [`a bit at ${at}`, flipped(bytes, [at], random)];
@@ -134,11 +134,11 @@ function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: st
   }
 }
 
-/** A bit of the strings or of what follows them, under a checksum that is right. */
+/** A bit of the JSON head or of what follows it, under a checksum that is right. */
 function resealed(bytes: Buffer, random: SeededRandom): [how: string, damaged: Buffer] {
-  const at = random.int(FIXED_BYTES, Math.min(bytes.length - 1, FIXED_BYTES + 200));
+  const at = random.int(AT.head, Math.min(bytes.length - 1, AT.head + 200));
   const damaged = flipped(bytes, [at], random);
-  damaged.writeUInt32BE(crc32(damaged.subarray(AT.flags)), AT.checksum);
+  damaged.writeUInt32BE(crc32(damaged.subarray(AT.askedAt)), AT.checksum);
   return [`a bit at ${at}, under a right checksum`, damaged];
 }
 
