@@ -25,8 +25,6 @@ export interface FastLaneConnectionDependencies {
   readonly connections: ClientConnections;
   /** Whether the server drains: then the last answer of a connection closes it. */
   readonly isDraining: () => boolean;
-  /** Milliseconds that only go forward, accurate to a second. */
-  readonly coarseNow: () => number;
   /** Answers in place of a request that cannot be read, and closes the connection. */
   readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
@@ -55,8 +53,8 @@ export class FastLaneConnection {
   readonly #options: FastLaneConnectionOptions;
   /** Whether the client has sent a byte. */
   wasUsed = false;
-  /** When the last answer left, or the connection began, by `coarseNow`. */
-  idleSince = performance.now();
+  /** Set with each answer that has left, for whoever looks when that was. */
+  hasAnswered = false;
   /** The beginning of a head whose end has not come. */
   #part = NO_BYTES;
   #servedInARow = 0;
@@ -169,7 +167,7 @@ export class FastLaneConnection {
     const { socket } = this.connection;
     socket.write(hit.bytes);
     if (socket.writableLength === 0) {
-      this.idleSince = this.#dependencies.coarseNow();
+      this.hasAnswered = true;
       return;
     }
     hit.pendingWrites++;
@@ -202,9 +200,9 @@ export class FastLaneConnection {
 
   readonly #onAnswered = (): void => {
     const { socket, isHeld } = this.connection;
-    const { connections, coarseNow, isDraining } = this.#dependencies;
+    const { connections, isDraining } = this.#dependencies;
     socket.setTimeout(0);
-    this.idleSince = coarseNow();
+    this.hasAnswered = true;
     connections.end(this.connection);
     if (this.#isLast || (isDraining() && !isHeld)) socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);

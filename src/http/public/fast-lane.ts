@@ -9,8 +9,7 @@ import {
 } from './fast-lane-connection.ts';
 import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts';
 
-export interface FastLaneDependencies
-  extends Omit<FastLaneConnectionDependencies, 'hits' | 'coarseNow' | 'leaveToNode'> {
+export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencies, 'hits' | 'leaveToNode'> {
   readonly hits: MemoryHits;
   readonly moveBody: RenderedHitsDependencies['moveBody'];
   /** The HTTP server's own listener for connections. */
@@ -39,9 +38,9 @@ export class FastLane {
   readonly #options: FastLaneOptions;
   /** What each connection gets. */
   readonly #perConnection: FastLaneConnectionDependencies;
-  readonly #open = new Set<FastLaneConnection>();
+  /** With the instant of the look that saw the last answer, or when the connection began. */
+  readonly #open = new Map<FastLaneConnection, number>();
   readonly #timer: NodeJS.Timeout;
-  #coarseNow = performance.now();
 
   constructor(dependencies: FastLaneDependencies, options: FastLaneOptions) {
     this.#dependencies = dependencies;
@@ -50,7 +49,6 @@ export class FastLane {
     this.#perConnection = {
       ...{ answers, connections, isDraining, refuse },
       hits: new RenderedHits({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
-      coarseNow: () => this.#coarseNow,
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
@@ -59,13 +57,13 @@ export class FastLane {
   /** Takes a new connection. */
   take(connection: ClientConnection): void {
     const lane = new FastLaneConnection(connection, this.#perConnection, this.#options);
-    this.#open.add(lane);
+    this.#open.set(lane, performance.now());
     connection.socket.once('close', () => this.#open.delete(lane));
   }
 
   /** Closes idle connections. The others close after the answers under way, or are left to Node if there are none. */
   drain(): void {
-    for (const lane of this.#open) {
+    for (const lane of this.#open.keys()) {
       if (lane.isIdle) lane.connection.socket.destroy();
       else lane.leave();
     }
@@ -73,7 +71,7 @@ export class FastLane {
 
   /** Cuts every connection that is left. */
   cut(): void {
-    for (const lane of this.#open) lane.connection.socket.destroy();
+    for (const lane of this.#open.keys()) lane.connection.socket.destroy();
   }
 
   close(): void {
@@ -99,11 +97,13 @@ export class FastLane {
   #look(): void {
     const { headerTimeoutMs, keepAliveMs, stallMs } = this.#options;
     const now = performance.now();
-    this.#coarseNow = now;
-    for (const lane of this.#open) {
+    for (const [lane, idleSince] of this.#open) {
       const { socket } = lane.connection;
-      const idleMs = now - lane.idleSince;
-      if (lane.hasPartOfHead) lane.leave();
+      const idleMs = now - idleSince;
+      if (lane.hasAnswered) {
+        lane.hasAnswered = false;
+        this.#open.set(lane, now);
+      } else if (lane.hasPartOfHead) lane.leave();
       else if (!lane.isIdle) continue;
       else if (lane.wasUsed) {
         if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
