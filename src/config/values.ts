@@ -57,48 +57,42 @@ export function size(minimum: string, maximum: string) {
 /** A whole number, as a JSON number in the file or as digits in the environment. */
 export function integer(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
-  return z
-    .union(
-      [
-        z.number(),
-        z
-          .string()
-          .regex(/^[0-9]+$/)
-          .transform(Number),
-      ],
-      { error: message },
-    )
-    .pipe(z.int({ error: message }).min(minimum, { error: message }).max(maximum, { error: message }));
+  return numberOf(/^[0-9]+$/, message).pipe(z.int(message).min(minimum, message).max(maximum, message));
+}
+
+/** A URL of one of two schemes, without userinfo, query and fragment: keys come from variables of their own. */
+function plainUrl(
+  schemes: readonly [string, string],
+  example: string,
+  keyVariable: string,
+  render: (url: URL) => string,
+) {
+  return z.string().transform((text, ctx): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !schemes.includes(url.protocol.slice(0, -1))) {
+      ctx.addIssue(`must be a URL of ${schemes.join(' or ')}, like "${example}"`);
+    } else if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+      // The text is tested: an empty query or fragment leaves only its mark, which `URL` does not show.
+      ctx.addIssue(`must be without userinfo, query and fragment (a key goes into ${keyVariable})`);
+    } else {
+      return render(url);
+    }
+    return z.NEVER;
+  });
 }
 
 /** The indexer's address: with or without a trailing `/api/v3`, which is not kept. */
-export const upstreamUrl = z.string().transform((text, ctx): string => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    ctx.addIssue('must be an http or https URL, like "http://indexer:8081"');
-    return z.NEVER;
-  }
-  // Test the text: an empty query or fragment leaves only its mark, which `URL` does not show.
-  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
-    ctx.addIssue('must be without userinfo, query and fragment (a key goes into UPSTREAM_API_KEY)');
-    return z.NEVER;
-  }
-  return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, '');
-});
+export const upstreamUrl = plainUrl(
+  ['http', 'https'],
+  'http://indexer:8081',
+  'UPSTREAM_API_KEY',
+  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
+);
 
 /** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
-export const streamUrl = z.string().transform((text, ctx): string => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
-    ctx.addIssue('must be a ws or wss URL, like "ws://indexer:8085"');
-    return z.NEVER;
-  }
-  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
-    ctx.addIssue('must be without userinfo, query and fragment (a key goes into STREAM_API_KEY)');
-    return z.NEVER;
-  }
-  return url.pathname === '/' ? `${url.origin}/api/streaming/v2/ws` : url.href;
-});
+export const streamUrl = plainUrl(['ws', 'wss'], 'ws://indexer:8085', 'STREAM_API_KEY', ({ origin, pathname, href }) =>
+  pathname === '/' ? `${origin}/api/streaming/v2/ws` : href,
+);
 
 /** Where Redis is, as it was written. Never echoed: it may hold a password. */
 export const redisUrl = z.string().superRefine((text, ctx) => {
@@ -157,18 +151,14 @@ export const hostNames = z.string().transform((text, ctx): readonly string[] => 
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });
 
-const SHARE_ERROR = { error: 'must be a number from 0 to 1' };
+const SHARE_ERROR = 'must be a number from 0 to 1';
 
 /** A part of a whole, 0 to 1; the environment can only give its digits. */
-export const share = z
-  .union(
-    [
-      z.number(),
-      z
-        .string()
-        .regex(/^[0-9]*\.?[0-9]+$/)
-        .transform(Number),
-    ],
-    SHARE_ERROR,
-  )
-  .pipe(z.number(SHARE_ERROR).min(0, SHARE_ERROR).max(1, SHARE_ERROR));
+export const share = numberOf(/^[0-9]*\.?[0-9]+$/, SHARE_ERROR).pipe(
+  z.number(SHARE_ERROR).min(0, SHARE_ERROR).max(1, SHARE_ERROR),
+);
+
+/** A JSON number in the file, digits in the environment. */
+function numberOf(digits: RegExp, message: string) {
+  return z.union([z.number(), z.string().regex(digits).transform(Number)], { error: message });
+}
