@@ -9,6 +9,7 @@ interface DataHandler {
   dispatch(deliver: () => void): void;
   returnFatalError(error: Error): void;
   shiftCommand(reply: unknown): QueuedCommand;
+  returnPush(reply: unknown): void;
 }
 
 interface QueuedCommand {
@@ -51,6 +52,10 @@ function endConnectionAtGarbage(handler: DataHandler): void {
     // The reply is late, or belongs to the next command; then every following command would get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
     return item;
+  };
+  // Nothing is subscribed to. A confirmation of a subscription would let ioredis refuse all other commands.
+  handler.returnPush = () => {
+    throw new Error('an unexpected push message');
   };
 }
 

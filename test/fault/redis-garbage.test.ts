@@ -7,7 +7,7 @@ import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';
 
 it.each([
-  ['a push that begins with a null', 'Cannot read properties of null'],
+  ['a push that begins with a null', 'an unexpected push message'],
   ['one reply too many', 'a reply without a command'],
   ['errors too many', 'a reply without a command'],
   ['an unknown type', 'Unknown RESP type'],
