@@ -26,8 +26,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     rule: 'a purge is ignored',
     finding: 'lie',
-    file: 'purge/purge-records.ts',
-    from: 'if ((this.#byTag.get(tag)?.hardAt ?? NEVER) >= entry.askedAt) return undefined;',
+    file: 'purge/bans.ts',
+    from: 'if (entry.askedAt <= this.purgedUntil(entry)) return undefined;',
     to: '',
   },
   {
