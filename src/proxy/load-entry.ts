@@ -75,7 +75,8 @@ export class EntryLoader {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
-      const request = requestOf(call, key, flight, look.found);
+      const priority = priorityOf(flight, look.found, !acceptStale);
+      const request = { operation: call.operation.name, key, priority, signal: flight.signal };
       const ticket = await this.#enter(call.operation.name, request, flight);
       if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found);
       const acquired = await this.#acquire(key, look, ticket);
@@ -158,21 +159,8 @@ function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
   return isHit ? { from: found.tier, entry: found.entry } : undefined;
 }
 
-/** The less clients have without a load, the higher its priority. */
-const PRIORITY: Record<Lookup['state'], Priority> = {
-  // Never used: a fresh entry is answered without a load.
-  fresh: 'miss',
-  miss: 'miss',
-  'stale-if-error': 'miss-with-fallback',
-  'stale-while-revalidate': 'refresh',
-};
-
-function requestOf(call: Call, key: string, flight: Flight, { state }: Lookup): EntryRequest {
-  // Once a client has joined a refresh, somebody waits for it.
-  const priority = flight.isFollowed ? raised(PRIORITY[state]) : PRIORITY[state];
-  return { operation: call.operation.name, key, priority, signal: flight.signal };
-}
-
-function raised(priority: Priority): Priority {
-  return priority === 'refresh' ? 'miss' : priority;
+/** The less clients have without a load, the higher its priority; nobody waits for a refresh that no client joined. */
+function priorityOf({ isFollowed }: Flight, { state }: Lookup, isRefresh: boolean): Priority {
+  if (isRefresh && !isFollowed) return 'refresh';
+  return state === 'stale-if-error' ? 'miss-with-fallback' : 'miss';
 }

@@ -69,6 +69,25 @@ test('an empty answer that was asked for before an event, and came after it, is 
   expect(tracesIn(await world.ask(byAccount(account)))).toEqual([trace.id]);
 });
 
+test('a refresh after an event waits for the misses that come after it', async () => {
+  const world = await streaming({ proxy: { overrides: { upstream: { maxConcurrency: 1 } } } });
+  const [polled = '', first = '', second = ''] = [0, 1, 2].map((place) => accountOf(world, place));
+  await watch(world, polled);
+  world.advance(100);
+  const gate = world.indexer.hold();
+  const asked = [world.ask(byAccount(first))];
+  await gate.arrived(1);
+  world.indexer.streaming.flood(polled, 1);
+  await untilEvents(world, 1);
+  asked.push(world.ask(byAccount(second)));
+  await world.proxy.ask('/no/such/path');
+  gate.release(1);
+  await gate.arrived(2);
+  expect(decodeURIComponent(world.forwarded.at(-1)?.target ?? '')).toContain(second);
+  gate.release();
+  await Promise.all(asked);
+});
+
 test('a trace that is polled by its hash is seen to be confirmed after the event', async () => {
   const world = await streaming({ chain: { messagesPerBlock: 0, lateShare: 0, blockMs: 4000 } });
   const trace = send(world);
