@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { setBody } from '../../../src/cache/content.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import { usableUntil } from '../../../src/instants.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
@@ -40,16 +38,6 @@ describe('the size limit', () => {
     expect(tier.count).toBeLessThan(64);
   });
 
-  test('counts what stands before a body in its memory', () => {
-    const { tier } = tierAt(ASKED_AT, 64 * 1024);
-    const entry = anEntry({ body: Buffer.alloc(1000) });
-    tier.set(entry);
-    const before = tier.sizeBytes;
-    setBody(entry.content, 'identity', Buffer.alloc(1640).subarray(640));
-    tier.resize(entry);
-    expect(tier.sizeBytes).toBe(before + 640 + 330);
-  });
-
   test('evicts the least recently used entry', () => {
     const { tier } = tierAt(ASKED_AT, 16_500);
     const entries = Array.from({ length: 19 }, (_, index) => anEntry({ key: `${index}`, body: Buffer.alloc(40) }));
@@ -72,38 +60,8 @@ describe('the size limit', () => {
   });
 });
 
-describe('time', () => {
-  test('an entry is found until its stale windows are over, and then its memory is freed', () => {
-    const { tier, clock } = tierAt();
-    const entry = anEntry({ askedAt: ASKED_AT });
-    tier.set(entry);
-    clock.now = usableUntil(entry) - 1;
-    expect(tier.get(entry.key)).toEqual({ state: 'found', entry });
-    clock.now = usableUntil(entry);
-    expect(tier.get(entry.key)).toEqual({ state: 'absent' });
-    expect(tier.sizeBytes).toBe(0);
-  });
-
-  test('an entry whose stale windows are over is not stored', () => {
-    const { tier, clock } = tierAt();
-    const entry = anEntry({ askedAt: ASKED_AT });
-    clock.now = usableUntil(entry);
-    tier.set(entry);
-    expect(tier.count).toBe(0);
-  });
-});
-
 describe('two answers to one key', () => {
   const earlier = anEntry({ askedAt: ASKED_AT, body: Buffer.from('earlier') });
-  const later = anEntry({ askedAt: ASKED_AT + 1, body: Buffer.from('later') });
-
-  test('the one that was requested later stays, in whichever order they come', () => {
-    const { tier } = tierAt(ASKED_AT + 1);
-    tier.set(earlier);
-    tier.set(later);
-    tier.set(earlier);
-    expect(tier.get(later.key)).toEqual({ state: 'found', entry: later });
-  });
 
   test('an expired one does not keep out an earlier one that lives longer', () => {
     const { tier, clock } = tierAt(ASKED_AT + 1);
@@ -127,21 +85,6 @@ describe('a copy in memory', () => {
     tier.set(anEntry({ askedAt: ASKED_AT, memoryTtl: 10_000 }));
     expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
   });
-
-  test('keeps that instant when it is changed', () => {
-    const { tier } = tierAt();
-    tier.set(anEntry({ askedAt: ASKED_AT }));
-    const copy = tier.peek(anEntry().key);
-    if (copy !== undefined) copy.askRedisAt = ASKED_AT + 77;
-    expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 77);
-  });
-
-  test('is gone after it was deleted', () => {
-    const { tier } = tierAt();
-    tier.set(anEntry({ askedAt: ASKED_AT }));
-    tier.delete(anEntry().key);
-    expect(tier.peek(anEntry().key)).toBeUndefined();
-  });
 });
 
 test('the number of entries is bounded, and the one that was used longest ago goes first', () => {
@@ -153,20 +96,30 @@ test('the number of entries is bounded, and the one that was used longest ago go
   expect(tier.count).toBe(3);
 });
 
-test('an entry that is kept in other codings is counted anew, if it is still the one that is kept', () => {
-  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 3, maxSizeBytes: MIB });
-  const entry = anEntry({ body: Buffer.alloc(1000) });
-  tier.set(entry);
-  const before = tier.sizeBytes;
-  setBody(entry.content, 'gzip', Buffer.alloc(100));
-  tier.resize(entry);
-  expect(tier.sizeBytes).toBe(before + 100);
-  entry.content.identity = undefined;
-  tier.resize(entry);
-  expect(tier.sizeBytes).toBe(before - 900);
-  tier.resize(anEntry({ body: Buffer.alloc(5000) }));
-  expect(tier.sizeBytes).toBe(before - 900);
-  tier.delete(entry.key);
-  tier.resize(entry);
-  expect(tier.sizeBytes).toBe(0);
+test('room is made by evicting what has expired, else the sixteenth that was used longest ago', () => {
+  const { tier, clock } = tierAt();
+  const lasting = Array.from({ length: 32 }, (_, index) =>
+    anEntry({ key: `lasting ${index + 10}`, askedAt: ASKED_AT }),
+  );
+  for (const entry of lasting) tier.set(entry);
+  tier.set(
+    anEntry({ key: 'short', askedAt: ASKED_AT, freshUntil: ASKED_AT + 1, staleWhileRevalidate: 0, staleIfError: 0 }),
+  );
+  clock.now += 1;
+  tier.makeRoom();
+  expect(tier.count).toBe(32);
+  tier.makeRoom();
+  expect(tier.count).toBe(30);
+  expect(['lasting 10', 'lasting 11', 'lasting 12'].map((key) => tier.get(key).state)).toEqual([
+    'absent',
+    'absent',
+    'found',
+  ]);
+});
+
+test('long keys together take 64 MiB at most, whatever the size limit is', () => {
+  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
+  for (let index = 0; index < 200; index++) tier.set(anEntry({ key: `${index} `.padEnd(MIB, 'k') }));
+  expect(tier.count).toBeGreaterThan(50);
+  expect(tier.count).toBeLessThanOrEqual(64);
 });
