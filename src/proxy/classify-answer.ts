@@ -1,7 +1,7 @@
 import { contentOf } from '../cache/content.ts';
 import { completenessOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
-import { ownedText } from '../owned-text.ts';
+import { unsliced } from '../sliced-strings.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 
@@ -60,7 +60,7 @@ export function classifyAnswer(
   });
   const content = contentOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
-  const texts = { key: ownedText(key), etag: ownedText(etag) };
+  const texts = { key: unsliced(key), etag: unsliced(etag) };
   return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
 }
 

@@ -6,7 +6,7 @@ const parts = [
   'instants.ts',
   'time-units.ts',
   'content-codings.ts',
-  'owned-text.ts',
+  'sliced-strings.ts',
   'admission',
   'redis',
   'cache',
@@ -29,7 +29,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'instants.ts': [],
   'time-units.ts': [],
   'content-codings.ts': [],
-  'owned-text.ts': [],
+  'sliced-strings.ts': [],
   admission: [],
   redis: ['redis-url.ts'],
   coalescing: ['redis', 'cache'],
@@ -39,12 +39,12 @@ export const mayImport: Record<string, readonly string[]> = {
   purge: ['instants.ts', 'time-units.ts'],
   push: ['cache (types)', 'ton'],
   proxy: [
-    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'owned-text.ts'],
+    ...['errors.ts', 'instants.ts', 'content-codings.ts', 'sliced-strings.ts'],
     ...['admission', 'coalescing', 'cache', 'ton', 'upstream'],
     'push (types)',
   ],
   http: [
-    ...['errors.ts', 'content-codings.ts', 'owned-text.ts', 'proxy', 'ton'],
+    ...['errors.ts', 'content-codings.ts', 'sliced-strings.ts', 'proxy', 'ton'],
     ...['admission', 'cache', 'purge', 'upstream'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.

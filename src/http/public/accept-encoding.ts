@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { ownedText } from '../../owned-text.ts';
+import { unsliced } from '../../sliced-strings.ts';
 
 /**
  * One member of the list, without the blanks around it: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2).
@@ -23,7 +23,7 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const known = remembered.get(acceptEncoding);
   if (known !== undefined) return known;
   const accepts = parse(acceptEncoding);
-  if (acceptEncoding.length <= LONGEST_REMEMBERED) remembered.set(ownedText(acceptEncoding), accepts);
+  if (acceptEncoding.length <= LONGEST_REMEMBERED) remembered.set(unsliced(acceptEncoding), accepts);
   return accepts;
 }
 

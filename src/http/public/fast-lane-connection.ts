@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { ownedText } from '../../owned-text.ts';
+import { unsliced } from '../../sliced-strings.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { OperationAnswers } from './operation-answers.ts';
@@ -147,7 +147,7 @@ export class FastLaneConnection {
       }
     }
     // Copy the texts: those of a request that waits would keep all that was read with it in memory.
-    const asked = readSpelling(ownedText(spelling));
+    const asked = readSpelling(unsliced(spelling));
     if (asked === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
     const { answers, connections } = this.#dependencies;
@@ -158,7 +158,7 @@ export class FastLaneConnection {
 
   #readFields(text: string): RequestFields | undefined {
     if (text.length > MOST_REMEMBERED) return readFields(text);
-    this.#lastText = ownedText(text);
+    this.#lastText = unsliced(text);
     this.#lastFields = readFields(this.#lastText);
     return this.#lastFields;
   }

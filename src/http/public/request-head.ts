@@ -1,4 +1,4 @@
-import { ownedText } from '../../owned-text.ts';
+import { unsliced } from '../../sliced-strings.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from './accept-encoding.ts';
@@ -131,9 +131,9 @@ export function readFields(text: string): RequestFields | undefined {
   return { headers, acceptsGzip: acceptsGzip(headers['accept-encoding']), isPlain };
 }
 
-/** The same headers, without the text that they were read from; see {@link ownedText}. */
+/** The same headers, without the text that they were read from; see {@link unsliced}. */
 export function ownedHeaders(headers: RequestHeaders): RequestHeaders {
-  const owned = (value: RequestHeaders[string]) => (typeof value === 'string' ? ownedText(value) : value);
+  const owned = (value: RequestHeaders[string]) => (typeof value === 'string' ? unsliced(value) : value);
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, owned(value)]));
 }
 
