@@ -4,7 +4,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { Asker, UnreachableError } from './asker.ts';
 import { checkAdjacent, checkBlocks, checkPending } from './check-answers.ts';
 import { checkNextBlock, checkPromises, checkUnknown } from './check-changes.ts';
-import { checkBadInput, checkOddInput } from './check-inputs.ts';
+import { checkBadInput } from './check-inputs.ts';
 import { checkSpellings } from './check-spellings.ts';
 import type { Run } from './examine.ts';
 import { learnChain, NotAnIndexerError } from './learn-chain.ts';
@@ -92,7 +92,6 @@ async function check(run: Run, options: VerifyOptions): Promise<void> {
   // Must run before other checks cache these answers.
   await checkSpellings(run, sample);
   await checkAdjacent(run, sample);
-  await checkOddInput(run, sample);
   await checkPending(run, options.samples);
   await checkNextBlock(run, options);
   await checkPromises(run);
