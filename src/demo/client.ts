@@ -82,7 +82,7 @@ export function isHit({ cacheStatus }: HeardAnswer): boolean {
 }
 
 /** What a client of the demo is made from. */
-export interface ClientOptions {
+export interface CrowdClientOptions {
   readonly name: string;
   readonly spelling: Spelling;
   /** `http://host:port` of the proxy. */
@@ -95,9 +95,9 @@ export interface ClientOptions {
 
 /** One program that uses the API, with its own way of writing. */
 export class Client {
-  readonly #options: ClientOptions;
+  readonly #options: CrowdClientOptions;
 
-  constructor(options: ClientOptions) {
+  constructor(options: CrowdClientOptions) {
     this.#options = options;
   }
 

@@ -16,7 +16,7 @@ import {
 } from './first-steps.ts';
 import { type RunningProxy, startProxy } from './proxy-on-free-ports.ts';
 import { Score } from './score.ts';
-import { type Counts, Screen } from './screen.ts';
+import { type CrowdCounts, Screen } from './screen.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {
@@ -111,7 +111,7 @@ async function showCrowd(running: Running): Promise<void> {
   screen.heading(`Wallets, scanners and explorers at work, every answer checked against the chain, ${how}`);
   // What the demo has asked by itself would flatter the hit ratio.
   const [answers, hits, upstream] = [score.answers, score.hits, indexer.requests.total];
-  const counts = (): Counts => ({
+  const counts = (): CrowdCounts => ({
     answers: score.answers - answers,
     hits: score.hits - hits,
     upstream: indexer.requests.total - upstream,
@@ -136,7 +136,7 @@ async function showCrowd(running: Running): Promise<void> {
   ]);
 }
 
-async function showSeconds(running: Running, counts: () => Counts): Promise<void> {
+async function showSeconds(running: Running, counts: () => CrowdCounts): Promise<void> {
   const { screen, signal, forMs } = running;
   const startedAt = performance.now();
   let before = counts();

@@ -6,7 +6,7 @@ import type { Score, WrongAnswer } from './score.ts';
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
 
 /** Numbers since the crowd began. */
-export interface Counts {
+export interface CrowdCounts {
   readonly answers: number;
   readonly hits: number;
   readonly upstream: number;
@@ -54,7 +54,7 @@ export class Screen {
   }
 
   /** The line of one second; saved are the requests since the crowd began that the indexer did not get. */
-  second(elapsedMs: number, before: Counts, inAll: Counts): void {
+  second(elapsedMs: number, before: CrowdCounts, inAll: CrowdCounts): void {
     const answers = inAll.answers - before.answers;
     const hits = inAll.hits - before.hits;
     const upstream = inAll.upstream - before.upstream;
@@ -85,7 +85,7 @@ export class Screen {
   }
 
   /** The last words; `why` follows "Ended". */
-  summary(why: string, inAll: Counts, score: Score): void {
+  summary(why: string, inAll: CrowdCounts, score: Score): void {
     const { answers, hits, upstream } = inAll;
     const saved = answers - upstream;
     this.heading(`Ended ${why}`);

@@ -2,14 +2,14 @@ import type { BlockSet } from './block-sets.ts';
 import { askedPage, askedSort } from './page.ts';
 import type { Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
-import { Refusal } from './refusal.ts';
+import { IndexerRefusal } from './refusal.ts';
 import { renderBlock } from './render-block.ts';
 import { renderTransactions } from './render-transactions.ts';
 
 function askedSeqno(question: Question): number {
   if (question.traits.seqno === 'byItself') return readWrappedInt32(question.query.first('seqno') ?? '');
   const seqno = question.integer('seqno');
-  if (seqno === undefined && question.traits.strict) throw new Refusal(422, 'seqno should be specified');
+  if (seqno === undefined && question.traits.strict) throw new IndexerRefusal(422, 'seqno should be specified');
   return seqno ?? 0;
 }
 
@@ -22,7 +22,7 @@ export function answerShards(question: Question): object {
   const page = <Row>(rows: readonly Row[]) => {
     // The indexer does not notice a timeout, and takes the rows read until then for all rows.
     const asked = question.select(rows.slice(offset, end));
-    if (asked.length === 0) throw new Refusal(404, 'blocks not found');
+    if (asked.length === 0) throw new IndexerRefusal(404, 'blocks not found');
     return asked;
   };
   if (question.traits.shards === 'transactions') {
@@ -49,7 +49,7 @@ export function answerMasterchainInfo(question: Question): object {
   const blockOf = (seqno: number) => {
     const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);
     const block = blockSet?.blocks[0];
-    if (blockSet === undefined || block === undefined) throw new Refusal(404, 'masterchain blocks not found');
+    if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
     return renderBlock(block, blockSet);
   };
   return { last: blockOf(chain.headSeqno), first: blockOf(chain.floorSeqno) };

@@ -1,7 +1,7 @@
 import type { Account } from './accounts.ts';
 import { expandActionTypes } from './action-types.ts';
 import type { Question } from './question.ts';
-import { Refusal } from './refusal.ts';
+import { IndexerRefusal } from './refusal.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
 import { renderTrace } from './render-trace.ts';
 import { knownTransactions, rawHashOf, type Trace } from './trace.ts';
@@ -18,7 +18,7 @@ function askedTraces(question: Question): readonly Trace[] {
   const accounts = askedAccounts(question);
   const hashes = question.hashes('ext_msg_hash');
   if (accounts.length === 0 && hashes.length === 0) {
-    throw new Refusal(422, 'account or ext_msg_hash should be specified');
+    throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
   }
   const asked = new Set<Trace>();
   for (const account of accounts) {

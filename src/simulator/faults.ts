@@ -1,10 +1,10 @@
-import type { Answer } from './answer.ts';
+import type { SimulatedAnswer } from './answer.ts';
 import type { IndexerOperation } from './operation.ts';
 
 /** One way to go wrong instead of, or while, sending the true answer. */
 export type Fault =
   /** Another answer in place of the true one. */
-  | ({ readonly kind: 'answer' } & Answer)
+  | ({ readonly kind: 'answer' } & SimulatedAnswer)
   /** No answer, ever; the connection stays open. */
   | { readonly kind: 'hang' }
   /** The true answer, that much later, ms. */

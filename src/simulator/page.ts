@@ -1,5 +1,5 @@
 import type { Question } from './question.ts';
-import { Refusal } from './refusal.ts';
+import { IndexerRefusal } from './refusal.ts';
 
 /** A part of a list, by the places in it. */
 export interface Page {
@@ -14,18 +14,18 @@ export function askedPage(question: Question): Page {
   const { strict, defaultLimit, limitTooLargeStatus } = question.traits;
   const limit = question.integer('limit') ?? defaultLimit;
   const offset = question.integer('offset') ?? 0;
-  if (strict && limit < 1) throw new Refusal(422, 'limit should be at least 1');
-  if (strict && offset < 0) throw new Refusal(422, 'offset should be at least 0');
-  if (limit > MAX_LIMIT) throw new Refusal(limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
+  if (strict && limit < 1) throw new IndexerRefusal(422, 'limit should be at least 1');
+  if (strict && offset < 0) throw new IndexerRefusal(422, 'offset should be at least 0');
+  if (limit > MAX_LIMIT) throw new IndexerRefusal(limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
   return { offset: Math.max(0, offset), end: Math.max(0, offset) + Math.max(1, limit) };
 }
 
-/** `sort`, where the dialect reads it: undefined leaves the rows in no order. Throws a {@link Refusal}. */
+/** `sort`, where the dialect reads it: undefined leaves the rows in no order. Throws a {@link IndexerRefusal}. */
 export function askedSort(question: Question): 'asc' | 'desc' | undefined {
   const word = question.scalar('sort')?.toLowerCase();
   if (!question.traits.sorts || word === undefined) return undefined;
   if (word === 'asc' || word === 'a') return 'asc';
   if (word === 'desc' || word === 'd') return 'desc';
   // The error itself is a 422, but the indexer turns every error of building the statement into a 500.
-  throw new Refusal(500, 'wrong value for sort parameter');
+  throw new IndexerRefusal(500, 'wrong value for sort parameter');
 }

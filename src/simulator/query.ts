@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { IndexerRefusal } from './refusal.ts';
 
 interface Parameter {
   readonly name: string;
@@ -33,7 +33,7 @@ export class Query {
 
   /**
    * All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads. Of
-   * several cases of a name the indexer takes one at random, and this one the last. Throws a {@link Refusal}, 422.
+   * several cases of a name the indexer takes one at random, and this one the last. Throws a {@link IndexerRefusal}, 422.
    */
   values(name: string): readonly string[] {
     const fields = this.#parameters.map((parameter) => fieldOf(parameter.name));
@@ -43,7 +43,7 @@ export class Query {
 }
 
 function fieldOf(name: string): string {
-  if (/\[[^\]]*$/.test(name)) throw new Refusal(422, 'unmatched brackets');
+  if (/\[[^\]]*$/.test(name)) throw new IndexerRefusal(422, 'unmatched brackets');
   return name.replaceAll(/\[(?!\])/g, '.').replaceAll(/[[\]]/g, '');
 }
 

@@ -3,7 +3,7 @@ import { DIALECTS, type Dialect, type DialectTraits } from './dialect.ts';
 import { type IndexerOperation, operationOf } from './operation.ts';
 import { Query } from './query.ts';
 import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
-import { Refusal } from './refusal.ts';
+import { IndexerRefusal } from './refusal.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 /** With a shorter timeout the database gives up before it has read anything. */
@@ -74,9 +74,9 @@ export class Question {
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? [] : rows;
   }
 
-  /** The same where the indexer notices the timeout. Throws a {@link Refusal}, 500. */
+  /** The same where the indexer notices the timeout. Throws a {@link IndexerRefusal}, 500. */
   selectAll<Row>(rows: readonly Row[]): readonly Row[] {
-    if (this.select(rows).length < rows.length) throw new Refusal(500, 'timeout: context deadline exceeded');
+    if (this.select(rows).length < rows.length) throw new IndexerRefusal(500, 'timeout: context deadline exceeded');
     return rows;
   }
 
@@ -109,7 +109,7 @@ export class Question {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
 
-  /** An integer parameter; an empty one is 0. Throws a {@link Refusal}, 422. */
+  /** An integer parameter; an empty one is 0. Throws a {@link IndexerRefusal}, 422. */
   integer(name: string): number | undefined {
     const text = this.scalar(name);
     if (text === undefined) return undefined;
@@ -117,7 +117,7 @@ export class Question {
     return readInt32(text) ?? notConvertible(`"${name}"`);
   }
 
-  /** The one hash of a parameter, canonical. Throws a {@link Refusal}, 422. */
+  /** The one hash of a parameter, canonical. Throws a {@link IndexerRefusal}, 422. */
   hash(name: string): string | undefined {
     const text = this.scalar(name);
     return text === undefined ? undefined : (readHash(text, this.dialect) ?? notConvertible(`"${name}"`));
@@ -125,7 +125,7 @@ export class Question {
 
   /**
    * A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself.
-   * Throws a {@link Refusal}, 422.
+   * Throws a {@link IndexerRefusal}, 422.
    */
   hashes(name: string): readonly string[] {
     return this.query.values(name).flatMap((value, place) => {
@@ -137,13 +137,13 @@ export class Question {
     });
   }
 
-  /** The account of a parameter in its canonical form: of several the last counts. Throws a {@link Refusal}, 422. */
+  /** The account of a parameter in its canonical form: of several the last counts. Throws a {@link IndexerRefusal}, 422. */
   address(name: string): string | undefined {
     const text = this.scalar(name);
     return text === undefined ? undefined : (readAddress(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
-  /** All accounts of a parameter in their canonical form. Throws a {@link Refusal}, 422. */
+  /** All accounts of a parameter in their canonical form. Throws a {@link IndexerRefusal}, 422. */
   addresses(name: string): readonly string[] {
     return this.query
       .values(name)
@@ -156,5 +156,5 @@ export class Question {
 }
 
 function notConvertible(what: string): never {
-  throw new Refusal(422, `failed to decode: schema: error converting value for ${what}`);
+  throw new IndexerRefusal(422, `failed to decode: schema: error converting value for ${what}`);
 }

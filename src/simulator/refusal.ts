@@ -1,9 +1,9 @@
 /** A refusal by the indexer itself, sent as `{"error": message}`. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class IndexerRefusal extends Error {
+  override readonly name = 'IndexerRefusal';
   readonly status: 404 | 405 | 422 | 500;
 
-  constructor(status: Refusal['status'], message: string) {
+  constructor(status: IndexerRefusal['status'], message: string) {
     super(message);
     this.status = status;
   }

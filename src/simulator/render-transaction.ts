@@ -1,7 +1,7 @@
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { renderMessage } from './render-message.ts';
 import { digest } from './seeded-random.ts';
-import type { Finality, Transaction } from './trace.ts';
+import type { SimulatedFinality, Transaction } from './trace.ts';
 
 const NO_HASH = Buffer.alloc(32).toString('base64');
 
@@ -65,7 +65,7 @@ function ordinaryDescription(transaction: Transaction, gasUsed: number): object 
   };
 }
 
-function certainty(transaction: Transaction, finality: Finality, dialect: Dialect): object {
+function certainty(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
   const { seqno } = transaction;
   if (DIALECTS[dialect].finalityWords) {
     return { mc_block_seqno: finality === 'pending' ? null : seqno, emulated: finality === 'pending', finality };
@@ -80,7 +80,7 @@ function certainty(transaction: Transaction, finality: Finality, dialect: Dialec
  * A transaction as the indexer's JSON has it, about 4 KB. Once finalized it renders the same for ever: its messages were
  * all sent when it executed, whether or not they have been executed themselves.
  */
-export function renderTransaction(transaction: Transaction, finality: Finality, dialect: Dialect): object {
+export function renderTransaction(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
   const drawn = Buffer.from(digest(transaction.hash, 'numbers'), 'base64');
   const gasUsed = 900 + (drawn.readUInt16LE(0) % 14_000);
   const balance = drawn.readUInt32LE(2) * 10;

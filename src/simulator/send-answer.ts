@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { Answer } from './answer.ts';
+import type { SimulatedAnswer } from './answer.ts';
 import type { Fault } from './faults.ts';
 
 /** How an answer goes out. */
@@ -31,7 +31,7 @@ async function writeSlowly(response: ServerResponse, body: Buffer, chunkBytes: n
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  answer: SimulatedAnswer,
   { fault, gzips, signal }: Sending,
 ): Promise<void> {
   if (response.destroyed) return;

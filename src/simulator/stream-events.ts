@@ -6,10 +6,10 @@ import type { StreamFaults } from './stream-faults.ts';
 import type { StreamSubscription } from './stream-subscription.ts';
 import {
   classifiedOf,
-  type Finality,
   finalityAt,
   knownTransactions,
   leastFinality,
+  type SimulatedFinality,
   type Trace,
   type Transaction,
 } from './trace.ts';
@@ -51,7 +51,7 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
 /** An event as it goes out. */
 export interface StreamEvent {
   readonly type: string;
-  readonly finality: Finality;
+  readonly finality: SimulatedFinality;
   readonly trace_external_hash_norm: string;
 }
 

@@ -1,5 +1,5 @@
 import type { StreamFaults } from './stream-faults.ts';
-import type { Finality } from './trace.ts';
+import type { SimulatedFinality } from './trace.ts';
 
 /** The server's answer to one message of a client. */
 export interface Reply {
@@ -15,11 +15,11 @@ interface Operation {
   readonly types?: readonly string[];
   readonly addresses?: readonly string[];
   readonly trace_external_hash_norms?: readonly string[];
-  readonly min_finality?: Finality;
+  readonly min_finality?: SimulatedFinality;
 }
 
 const TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'];
-const FINALITIES: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
+const FINALITIES: readonly SimulatedFinality[] = ['pending', 'confirmed', 'finalized'];
 
 /** What a connection has subscribed to: the operations of the Streaming API v2, with the real server's errors. */
 export class StreamSubscription {
@@ -27,7 +27,7 @@ export class StreamSubscription {
   addresses: ReadonlySet<string> = new Set();
   /** As they were sent: the newest server compares bytes, so only padded standard base64 ever matches. */
   hashes: ReadonlySet<string> = new Set();
-  #minFinality: Finality = 'finalized';
+  #minFinality: SimulatedFinality = 'finalized';
   readonly #faults: StreamFaults;
 
   constructor(faults: StreamFaults) {
@@ -35,7 +35,7 @@ export class StreamSubscription {
   }
 
   /** Whether an event of this finality is wanted. */
-  wants(finality: Finality): boolean {
+  wants(finality: SimulatedFinality): boolean {
     return FINALITIES.indexOf(finality) >= FINALITIES.indexOf(this.#minFinality);
   }
 

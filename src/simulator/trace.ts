@@ -4,7 +4,7 @@ import { type BlockId, blockOf } from './blocks.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
 /** How sure a transaction is, in the indexer's own words. */
-export type Finality = 'pending' | 'confirmed' | 'finalized';
+export type SimulatedFinality = 'pending' | 'confirmed' | 'finalized';
 
 /** A message between two accounts; an external one has no source. */
 export interface Message {
@@ -17,7 +17,7 @@ export interface Message {
 }
 
 /** The least final first. */
-const FINALITIES: readonly Finality[] = ['pending', 'confirmed', 'finalized'];
+const FINALITIES: readonly SimulatedFinality[] = ['pending', 'confirmed', 'finalized'];
 
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
@@ -155,14 +155,14 @@ export function rawHashOf({ externalHash }: Pick<Trace, 'externalHash'>): string
 }
 
 /** How sure a transaction is at an instant (epoch ms); undefined before it is known at all. */
-export function finalityAt(transaction: Transaction, instant: number): Finality | undefined {
+export function finalityAt(transaction: Transaction, instant: number): SimulatedFinality | undefined {
   if (instant >= transaction.finalizedAt) return 'finalized';
   if (instant >= transaction.confirmedAt) return 'confirmed';
   return instant >= transaction.emulatedAt ? 'pending' : undefined;
 }
 
 /** How sure the least sure of these is at an instant (epoch ms). */
-export function leastFinality(transactions: readonly Transaction[], instant: number): Finality {
+export function leastFinality(transactions: readonly Transaction[], instant: number): SimulatedFinality {
   const least = Math.min(...transactions.map((it) => FINALITIES.indexOf(finalityAt(it, instant) ?? 'pending')));
   return FINALITIES[least] ?? 'pending';
 }

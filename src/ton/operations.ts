@@ -18,7 +18,8 @@ export const OPERATION_NAMES = ['pendingTraces', 'adjacentTransactions', 'master
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
-type Pairs = readonly (readonly [name: string, value: string])[];
+/** Parameters or headers, in their order. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
 
 /**
  * The one form that stands for all spellings of a request. The key is made from it, and it is sent to the indexer, in a

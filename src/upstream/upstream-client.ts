@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
+import type { Pairs } from '../ton/operations.ts';
 import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
 import { type RawAnswer, readAnswer } from './read-answer.ts';
 
@@ -30,8 +31,6 @@ export interface UpstreamClientOptions {
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: number;
 }
-
-type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** One request to the indexer, parameters in canonical form and not yet encoded. */
 export interface UpstreamRequest {

@@ -7,7 +7,7 @@ const MOST_ATTEMPTS = 4;
 const LONGEST_PAUSE_MS = 30_000;
 
 /** One answer, read to its end. */
-export interface Answer {
+export interface HttpAnswer {
   /** The request target without `/api/v3/`. */
   readonly target: string;
   readonly status: number;
@@ -18,14 +18,14 @@ export interface Answer {
 }
 
 /** An answer with what it cost. */
-export interface Answered extends Answer {
+export interface Answered extends HttpAnswer {
   /** The number of requests to the indexer for answers that were made meanwhile. */
   readonly upstreamRequests: number;
 }
 
 /** Answers to simultaneous requests, with what they cost together. */
 export interface AnsweredSet {
-  readonly answers: readonly Answer[];
+  readonly answers: readonly HttpAnswer[];
   readonly upstreamRequests: number;
   readonly ms: number;
 }
@@ -85,7 +85,7 @@ export class Asker {
     return { answers, upstreamRequests: traffic.answersCount - before, ms: performance.now() - startedAt };
   }
 
-  async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<Answer> {
+  async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<HttpAnswer> {
     const url = `${this.#options.baseUrl}/api/v3/${target}`;
     try {
       const response = await fetch(url, {
@@ -104,7 +104,7 @@ export class Asker {
 }
 
 /** How long to wait after a 429 or 503, in milliseconds: by `Retry-After`, or else a second. */
-function pauseAfter({ status, headers }: Answer): number | undefined {
+function pauseAfter({ status, headers }: HttpAnswer): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const seconds = Number(headers.get('retry-after') ?? 1);
   return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_PAUSE_MS) : 1000;

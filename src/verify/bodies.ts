@@ -1,6 +1,6 @@
 import type { OperationName } from '../ton/operations.ts';
 
-type JsonObject = Readonly<Record<string, unknown>>;
+type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** The rows of an answer's list, with what is wrong with them. A missing list has no rows and a problem. */
 export interface Listing {
@@ -32,7 +32,7 @@ export function isErrorBody(body: unknown): boolean {
 }
 
 /** A JSON object, neither list nor null. */
-export function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,4 +1,4 @@
-import type { Answer, Answered } from './asker.ts';
+import type { Answered, HttpAnswer } from './asker.ts';
 import { cacheHeaders, promiseOf } from './cache-headers.ts';
 import { examine, type Run, unkeepable } from './examine.ts';
 import { busyAccounts, type ChainSample } from './learn-chain.ts';
@@ -46,7 +46,7 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
 }
 
 /** Another child can always come, so clients must not keep a list of children as if it were final. */
-function settledProblems({ headers }: Answer): readonly string[] {
+function settledProblems({ headers }: HttpAnswer): readonly string[] {
   return promiseOf(headers) === 'final' ? ['children are taken for final'] : [];
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OperationName } from '../ton/operations.ts';
-import type { Answer, Answered } from './asker.ts';
+import type { Answered, HttpAnswer } from './asker.ts';
 import { hasOnlyGrown, isUnchanged } from './bodies.ts';
 import { promiseOf } from './cache-headers.ts';
 import { examine, inspect, type Run, unkeepable } from './examine.ts';
@@ -96,12 +96,12 @@ export async function checkPromises({ indexer, given, report }: Run): Promise<vo
   }
 }
 
-function sameness(before: Answer, after: Answered): string {
+function sameness(before: HttpAnswer, after: Answered): string {
   if (before.bytes.equals(after.bytes)) return 'byte for byte';
   return isUnchanged(before.body, after.body) ? 'same rows' : 'other rows';
 }
 
 /** The beginning of an answer, enough to recognize it. */
-function excerpt({ bytes }: Answer): string {
+function excerpt({ bytes }: HttpAnswer): string {
   return `${bytes.length} bytes ${bytes.toString('utf8', 0, 80)}…`;
 }

@@ -1,16 +1,16 @@
 import type { OperationName } from '../ton/operations.ts';
-import type { Answer, Answered, Asker } from './asker.ts';
+import type { Answered, Asker, HttpAnswer } from './asker.ts';
 import { isErrorBody, listIn } from './bodies.ts';
 import { cacheHeaders, headerProblems } from './cache-headers.ts';
-import type { Report } from './report.ts';
+import type { FindingReport } from './report.ts';
 
 /** What every check works with. */
 export interface Run {
   readonly toncache: Asker;
   readonly indexer: Asker;
-  readonly report: Report;
+  readonly report: FindingReport;
   /** Toncache's answers, to be compared with the indexer's own when it has had time to change them. */
-  readonly given: Answer[];
+  readonly given: HttpAnswer[];
 }
 
 /** What is wrong with one answer of toncache, and what it holds, in a few words. */
@@ -21,7 +21,7 @@ export interface Inspection {
 }
 
 /** One request, and what its answer must be. */
-export interface Question {
+export interface Examination {
   readonly check: string;
   readonly operation: OperationName;
   /** In a spelling that the indexer accepts too. */
@@ -32,7 +32,7 @@ export interface Question {
 }
 
 /** Asks toncache, inspects the answer, reports it, and remembers it. */
-export async function examine(run: Run, question: Question): Promise<Answered> {
+export async function examine(run: Run, question: Examination): Promise<Answered> {
   const { check, operation, target, statuses, problemsOf } = question;
   const answered = await run.toncache.ask(target);
   const excuse = await excuseFor(run, answered, statuses);
@@ -48,7 +48,7 @@ export async function examine(run: Run, question: Question): Promise<Answered> {
 }
 
 /** Inspects status, headers and shape of an answer to an operation. */
-export function inspect(operation: OperationName, answer: Answer, statuses: readonly number[]): Inspection {
+export function inspect(operation: OperationName, answer: HttpAnswer, statuses: readonly number[]): Inspection {
   const { status, headers, body } = answer;
   const { status: cacheStatus, keptSeconds } = cacheHeaders(headers);
   if (!statuses.includes(status)) {
@@ -70,7 +70,7 @@ export function inspect(operation: OperationName, answer: Answer, statuses: read
 }
 
 /** A problem if clients may keep the answer. */
-export function unkeepable({ headers }: Answer): readonly string[] {
+export function unkeepable({ headers }: HttpAnswer): readonly string[] {
   const { keptSeconds } = cacheHeaders(headers);
   return keptSeconds > 0 ? [`clients may keep it for ${keptSeconds} s`] : [];
 }
@@ -81,7 +81,7 @@ export function unkeepable({ headers }: Answer): readonly string[] {
  */
 export async function excuseFor(
   { indexer }: Run,
-  { target, status }: Answer,
+  { target, status }: HttpAnswer,
   statuses: readonly number[],
 ): Promise<string | undefined> {
   if (statuses.includes(status)) return undefined;

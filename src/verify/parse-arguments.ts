@@ -15,8 +15,8 @@ export interface VerifyOptions {
 }
 
 /** An invalid command line; the message says what is wrong. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
+export class VerifyUsageError extends Error {
+  override readonly name = 'VerifyUsageError';
 }
 
 export const USAGE =
@@ -43,12 +43,12 @@ exit codes:
   ${EXIT_CODES.unavailable}  the indexer cannot be reached, or refuses the key
   ${EXIT_CODES.incomplete}  nothing is wrong, but not all could be checked: the last lines say what and why`;
 
-/** Reads the arguments after the program's name. Throws a {@link UsageError}. */
+/** Reads the arguments after the program's name. Throws a {@link VerifyUsageError}. */
 export function parseArguments(args: readonly string[]): VerifyOptions | 'help' {
   const { values, positionals } = parse(args);
   if (values.help) return 'help';
   const [url, ...more] = positionals;
-  if (url === undefined || more.length > 0) throw new UsageError('one address of an indexer is expected');
+  if (url === undefined || more.length > 0) throw new VerifyUsageError('one address of an indexer is expected');
   return {
     url,
     rate: numberIn('--rate', values.rate, 0.01, 1000),
@@ -72,12 +72,12 @@ function parse(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new VerifyUsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
 function numberIn(name: string, text: string, minimum: number, maximum: number): number {
   const value = /^[0-9.]+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= minimum && value <= maximum) return value;
-  throw new UsageError(`${name} must be a number from ${minimum} to ${maximum}`);
+  throw new VerifyUsageError(`${name} must be a number from ${minimum} to ${maximum}`);
 }

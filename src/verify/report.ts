@@ -20,7 +20,7 @@ const RESULT_WIDTH = 9;
 export type ReportForm = 'table' | 'json';
 
 /** Prints the findings. Each line is printed as soon as its check is done, because a run takes minutes. */
-export class Report {
+export class FindingReport {
   readonly #print: (line: string) => void;
   readonly #form: ReportForm;
   readonly #counts: Record<Result, number> = { ok: 0, unclear: 0, violation: 0 };

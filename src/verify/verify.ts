@@ -8,8 +8,8 @@ import { checkBadInput } from './check-inputs.ts';
 import { checkSpellings } from './check-spellings.ts';
 import type { Run } from './examine.ts';
 import { learnChain, NotAnIndexerError } from './learn-chain.ts';
-import { EXIT_CODES, HELP, parseArguments, USAGE, UsageError, type VerifyOptions } from './parse-arguments.ts';
-import { Report } from './report.ts';
+import { EXIT_CODES, HELP, parseArguments, USAGE, type VerifyOptions, VerifyUsageError } from './parse-arguments.ts';
+import { FindingReport } from './report.ts';
 import { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** What the command gets from its process. */
@@ -37,7 +37,7 @@ export async function verify(surroundings: Surroundings): Promise<number> {
     stdout.write(`${HELP}\n`);
     return EXIT_CODES.right;
   } catch (error) {
-    if (error instanceof UsageError || error instanceof SettingsError) {
+    if (error instanceof VerifyUsageError || error instanceof SettingsError) {
       stderr.write(`${error.message}\n${USAGE}\n`);
       return EXIT_CODES.usage;
     }
@@ -63,7 +63,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
   const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
   try {
     const { publicUrl } = await app.listen();
-    const report = new Report((line) => void stdout.write(`${line}\n`), json ? 'json' : 'table');
+    const report = new FindingReport((line) => void stdout.write(`${line}\n`), json ? 'json' : 'table');
     const startedAt = performance.now();
     await check(
       {
