@@ -1,5 +1,6 @@
 import { fingerprints } from '../cache/entry.ts';
 import { entityTagOf } from '../content-codings.ts';
+import { isObject } from '../json-object.ts';
 import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
 import { completenessOf } from '../ton/completeness.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
@@ -53,8 +54,4 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     etag: entityTagOf(bytes),
     isObject: true,
   };
-}
-
-function isObject(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && !Array.isArray(body);
 }

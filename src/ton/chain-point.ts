@@ -1,3 +1,4 @@
+import { isObject } from '../json-object.ts';
 import { isFinal } from './finality.ts';
 import { listedRows } from './listed-rows.ts';
 import type { Call } from './parse-call.ts';
@@ -59,8 +60,4 @@ function timeOf(value: unknown): number | undefined {
 /** Whether a value is a masterchain seqno: an int32 that is not negative. */
 function isSeqno(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

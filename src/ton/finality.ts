@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest, OperationName } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
@@ -31,8 +32,6 @@ export interface Finality {
 
 /** A longer list is no answer to any call: a page holds 1000 blocks at most, and the largest list seen had 400 rows. */
 const MOST_MEMBERS = 10_000;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the finality from the parsed body of an answer. `undefined` means that the body is no answer to this call and
@@ -155,8 +154,4 @@ function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
 
 function parameter(request: CanonicalRequest, name: string): string | undefined {
   return request.query.find((pair) => pair[0] === name)?.[1];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+
 /** An answer with more rows is none: the largest real one lists about 1000. */
 const MOST_ROWS = 10_000;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * The body of an answer as `JSON.parse` makes it; `undefined` for what is no JSON, and for more than 10 000 rows. Text is
@@ -28,8 +28,4 @@ function rowsIn({ blocks, transactions, traces }: JsonObject): number {
 function countOf(list: unknown): number {
   if (Array.isArray(list)) return list.length;
   return isObject(list) ? Object.keys(list).length : 0;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

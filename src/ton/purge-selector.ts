@@ -1,4 +1,5 @@
 import { ProxyError } from '../errors.ts';
+import { isObject } from '../json-object.ts';
 import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
 import { queryIn } from './cache-key.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
@@ -34,7 +35,7 @@ const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
  * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
  */
 export function parsePurge(body: unknown): PurgeRequest {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
   }
   const selectors: Record<string, unknown> = { ...body };

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../json-object.ts';
 import type { Call } from './parse-call.ts';
 
 /** What the stream of events can announce about an answer to `pendingTraces`, in the Streaming API's names. */
@@ -12,8 +13,6 @@ const MOST_ACCOUNTS = 20;
 
 /** An answer with more traces is not watched: they are more than a subscription should hold. */
 const MOST_TRACES = 32;
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Reads the parsed body of a 200. `undefined` for other operations, and where a trace does not say its hash. */
 export function watchableOf({ operation }: Call, body: unknown): Watchable | undefined {
@@ -51,8 +50,4 @@ function firstAccounts({ transactions }: JsonObject): string[] {
   const rows = isObject(transactions) ? Object.values(transactions) : [];
   const accounts = rows.flatMap((row) => (isObject(row) && typeof row['account'] === 'string' ? [row['account']] : []));
   return [...new Set(accounts)].slice(0, MOST_ACCOUNTS);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
