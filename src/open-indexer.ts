@@ -81,9 +81,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
   const shared = {
     isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
     rate,
-    now: monotonic,
   };
-  const admissionOptions = { patienceMs, holdAfterTimeoutMs: admission.holdAfterTimeout };
   const openAdmission = (
     max: number,
     shares: Readonly<Record<string, number>>,
@@ -99,12 +97,11 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
             patienceMs,
             shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
             maxWaiting: admission.maxQueue,
-            slots: max,
           },
         ),
         guardsOf,
       },
-      admissionOptions,
+      { patienceMs },
     );
   return {
     admission: openAdmission(upstream.maxConcurrency, admission.shares, ({ operation }) => [

@@ -1,7 +1,6 @@
-import type { Backlog, Waiter } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
 import type { EntryRequest, Pass } from './guard.ts';
-import { HeldSlots } from './held-slots.ts';
-import { isAnswer, isGivenUp, type Outcome, type Refusal } from './outcome.ts';
+import type { Outcome, Refusal } from './outcome.ts';
 import {
   type Passed,
   SendingGuards,
@@ -29,13 +28,6 @@ type Sent = 'go' | 'abandoned' | Refusal;
 export interface AdmissionDependencies extends SendingGuardsDependencies {
   readonly slots: Slots;
   readonly backlog: Backlog;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-}
-
-export interface AdmissionOptions extends SendingGuardsOptions {
-  /** For at least so long the slot of an abandoned request stays taken, in milliseconds: see {@link HeldSlots}. */
-  readonly holdAfterTimeoutMs: number;
 }
 
 /**
@@ -43,7 +35,7 @@ export interface AdmissionOptions extends SendingGuardsOptions {
  * when it is its turn:
  *
  * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
- * 2. it takes a slot, or waits in the backlog for one;
+ * 2. it takes a slot, or waits in the backlog for one; a refresh never waits, for a slot or for the rate limit;
  * 3. `ticket.send()` waits for its turn in the rate limit, and takes the passes of pause and circuit breaker.
  *
  * A slot that becomes free is handed to a waiter and never released to be competed for: otherwise a newcomer could take
@@ -52,15 +44,11 @@ export interface AdmissionOptions extends SendingGuardsOptions {
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
   readonly #sendingGuards: SendingGuards;
-  readonly #waiters = new Map<EntryRequest, Waiter>();
-  readonly #heldSlots: HeldSlots;
   #inFlight = 0;
 
-  constructor(dependencies: AdmissionDependencies, options: AdmissionOptions) {
+  constructor(dependencies: AdmissionDependencies, options: SendingGuardsOptions) {
     this.#dependencies = dependencies;
     this.#sendingGuards = new SendingGuards(dependencies, options);
-    const release = (operation: string) => this.#release(operation);
-    this.#heldSlots = new HeldSlots({ release }, { holdMs: options.holdAfterTimeoutMs });
   }
 
   /** The number of requests that were sent and have not ended. */
@@ -68,7 +56,7 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** The number of slots taken: by requests with a ticket, and by abandoned ones ({@link HeldSlots}). */
+  /** The number of slots taken. */
   get slotsInUse(): number {
     return this.#dependencies.slots.inUse;
   }
@@ -110,63 +98,56 @@ export class Admission {
     return this.hasFree(operation) ? this.#grant(request) : this.#wait(request);
   }
 
-  /** Raises the priority of a waiting refresh: a client waits for it from now on. */
-  raise(request: EntryRequest): void {
-    const waiter = this.#waiters.get(request);
-    if (waiter !== undefined) this.#dependencies.backlog.raise(waiter);
+  /** Another client waits for a request that was to enter. */
+  join(request: EntryRequest, client: string): void {
+    this.#dependencies.backlog.join(request, client);
   }
 
   #longWait(request: EntryRequest): Refusal | undefined {
     const { backlog } = this.#dependencies;
-    const { operation, priority } = request;
     const tooFast = this.#sendingGuards.rateRefusal(request, backlog.size);
-    if (tooFast !== undefined || this.hasFree(operation)) return tooFast;
-    const refused = backlog.refuse(operation, priority);
+    if (tooFast !== undefined || this.hasFree(request.operation)) return tooFast;
+    if (request.priority === 'refresh') return { reason: 'no-free-slot', retryAfterMs: 0 };
+    const refused = backlog.refuse(request);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
   }
 
   #wait(request: EntryRequest): Promise<Entered> {
     const { backlog } = this.#dependencies;
-    const { operation, priority, signal } = request;
+    const { operation, clients, signal } = request;
     return new Promise((resolve) => {
       const leave = (outcome: Entered) => {
-        this.#waiters.delete(request);
         signal.removeEventListener('abort', onAbort);
         resolve(outcome);
       };
-      const waiter: Waiter = {
-        operation,
-        priority,
-        start: () => leave(this.#grant(request)),
-        giveUp: () => leave({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(operation) }),
-      };
       const onAbort = () => {
-        backlog.remove(waiter);
+        backlog.remove(request);
         leave('abandoned');
       };
+      const retryAfterMs = () => backlog.expectedWaitMs(operation, clients) ?? 0;
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.set(request, waiter);
-      backlog.add(waiter);
+      backlog.add({
+        request,
+        start: () => leave(this.#grant(request)),
+        giveUp: () => leave({ reason: 'waited-too-long', retryAfterMs: retryAfterMs() }),
+      });
     });
   }
 
   #grant(request: EntryRequest): Ticket {
-    const { slots, now } = this.#dependencies;
+    const { slots, backlog } = this.#dependencies;
     const { operation } = request;
     slots.take(operation);
-    let sent: { readonly passes: readonly Pass[]; readonly at: number } | undefined;
+    backlog.slotTime(operation).begin();
+    let sent: readonly Pass[] | undefined;
     let ended = false;
     const end: Ticket['end'] = (outcome, retryAfter) => {
       if (ended) return;
       ended = true;
-      for (const pass of sent?.passes ?? []) pass.end(outcome, retryAfter);
+      for (const pass of sent ?? []) pass.end(outcome, retryAfter);
       if (sent !== undefined) this.#inFlight--;
-      if (isAnswer(outcome)) this.#heldSlots.heard(operation, now());
-      if (sent !== undefined && isGivenUp(outcome)) {
-        this.#heldSlots.hold(operation, { sentAt: sent.at, endedAt: now() });
-      } else {
-        this.#release(operation);
-      }
+      backlog.slotTime(operation).end(sent !== undefined);
+      this.#release(operation);
     };
     const begin = (passes: Passed): Sent => {
       if (passes === 'abandoned' || 'reason' in passes) {
@@ -178,7 +159,7 @@ export class Admission {
         for (const pass of passes) pass.end('unsent');
         return 'abandoned';
       }
-      sent = { passes, at: now() };
+      sent = passes;
       this.#inFlight++;
       return 'go';
     };

@@ -20,18 +20,6 @@ export type Outcome =
   | 'abandoned'
   | 'unsent';
 
-/** Whether the indexer answered at all, well or badly. */
-export function isAnswer(outcome: Outcome): boolean {
-  return (
-    outcome === 'answered' || outcome === 'client-error' || outcome === 'server-error' || outcome === 'rate-limited'
-  );
-}
-
-/** Whether the request ended while the indexer may still be working on it. */
-export function isGivenUp(outcome: Outcome): boolean {
-  return outcome === 'timeout' || outcome === 'abandoned';
-}
-
 /** Why a request is not sent to the indexer. */
 export type RefusalReason =
   /** This process has hardly any memory left. */
@@ -44,6 +32,8 @@ export type RefusalReason =
   | 'rate-limit'
   /** The wait in the backlog would be longer than the client's patience. */
   | 'expected-wait'
+  /** No slot is free, and a refresh does not wait for one. */
+  | 'no-free-slot'
   /** The backlog holds as many requests as it may. */
   | 'queue-full'
   /** The request waited in the backlog until the client's patience was over: the indexer became slower. */

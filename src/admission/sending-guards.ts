@@ -42,7 +42,7 @@ export class SendingGuards {
   /** The refusal of a request that would wait too long for the rate limit behind `waiting` others; takes nothing. */
   rateRefusal(request: EntryRequest, waiting: number): Refusal | undefined {
     const waitMs = this.#rateFor(request)?.expectedWaitMs(waiting) ?? 0;
-    return waitMs > this.#patienceMs ? { reason: 'rate-limit', retryAfterMs: waitMs } : undefined;
+    return waitMs > this.#patienceOf(request) ? { reason: 'rate-limit', retryAfterMs: waitMs } : undefined;
   }
 
   /**
@@ -58,12 +58,17 @@ export class SendingGuards {
   async #passInTurn(request: EntryRequest, rate: RateLimit): Promise<Passed> {
     const closed = this.refusal(request);
     if (closed !== undefined) return closed;
-    const taken = await rate.take(request.signal, this.#patienceMs);
+    const taken = await rate.take(request.signal, this.#patienceOf(request));
     if (taken === 'abandoned') return taken;
     if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
     const passes = this.#takePasses(request);
     if ('reason' in passes) rate.giveBack();
     return passes;
+  }
+
+  /** A refresh gets only what misses leave of the rate. */
+  #patienceOf({ priority }: EntryRequest): number {
+    return priority === 'refresh' ? 0 : this.#patienceMs;
   }
 
   #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {

@@ -2,10 +2,10 @@
 export interface Flight {
   /** Aborted when the last waiter leaves before the flight has departed. */
   readonly signal: AbortSignal;
-  /** Whether anyone joined the flight after it began. */
-  isFollowed: boolean;
-  /** Called when somebody joins. Set by the load. */
-  onFollowed?: (() => void) | undefined;
+  /** The clients that wait for it; none while only a refresh does. */
+  readonly clients: ReadonlySet<string>;
+  /** Called with each client that joins. Set by the load. */
+  onFollowed?: ((client: string) => void) | undefined;
   /**
    * To be called when the request is sent to the indexer. From then on the flight runs to its end, even if nobody
    * waits.
@@ -15,6 +15,8 @@ export interface Flight {
 
 /** A request that waits for a flight, and may leave before it lands. */
 export interface Waiter {
+  /** Whom it waits for; absent for a refresh. */
+  readonly client?: string | undefined;
   /** Why it has left; `undefined` while it waits. */
   readonly reason: unknown;
   /** To be called once when the waiter leaves. Set by the flight that it waits for; it waits for one at a time. */
@@ -52,6 +54,7 @@ type Notify<T> = (outcome: Outcome<T>) => void;
 
 interface Active<T> {
   readonly flight: Flight;
+  readonly clients: Set<string>;
   readonly abort: AbortController;
   readonly followers: Set<Notify<T>>;
   joinUntil: number;
@@ -91,11 +94,12 @@ export class SingleFlight<T> {
    */
   join(key: string, waiter: Waiter, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
     const followed = this.#flightToJoin(key);
-    const flight = followed ?? this.#start(key, load);
+    const flight = followed ?? this.#start(key, waiter.client, load);
     const collapsed = followed !== undefined;
-    if (followed !== undefined) {
-      followed.flight.isFollowed = true;
-      followed.flight.onFollowed?.();
+    const { client } = waiter;
+    if (client !== undefined && !flight.clients.has(client)) {
+      flight.clients.add(client);
+      flight.flight.onFollowed?.(client);
     }
     return new Promise((resolve, reject) => {
       const notify = (outcome: Outcome<T>) => {
@@ -124,17 +128,19 @@ export class SingleFlight<T> {
     return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
-  #start(key: string, load: (flight: Flight) => Promise<T>): Active<T> {
+  #start(key: string, client: string | undefined, load: (flight: Flight) => Promise<T>): Active<T> {
     const abort = new AbortController();
+    const clients = new Set(client === undefined ? [] : [client]);
     const own: Flight = {
       signal: abort.signal,
-      isFollowed: false,
+      clients,
       depart: () => {
         flight.departed = true;
       },
     };
     const flight: Active<T> = {
       flight: own,
+      clients,
       abort,
       followers: new Set(),
       joinUntil: this.#dependencies.now() + this.#options.collapseWindowMs,

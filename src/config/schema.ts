@@ -70,13 +70,6 @@ const admission = z
         about('The same while other requests are being refused, and for a request with a stale copy to serve instead.'),
       ),
     maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
-    holdAfterTimeout: duration('0ms', '1min')
-      .prefault('1s')
-      .meta(
-        about(
-          'How long the slot of a request that timed out stays taken, because the indexer may still work on it. While the indexer answers nothing of that operation, one such slot is freed each time this has passed.',
-        ),
-      ),
     shares: z
       .strictObject({
         pendingTraces: operationShare(0.4),

@@ -106,7 +106,7 @@ export class EntryFetcher {
         if (!(result instanceof ProxyError)) return result;
         if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
         if (result.code !== 'upstream-unreachable' || !isFirst || !retries.tryTake()) return result;
-        ticket = this.#ticket(call, await admission.enter({ ...request, priority: 'miss' }));
+        ticket = this.#ticket(call, request, await admission.enter({ ...request, priority: 'miss' }));
       }
     } catch (bug) {
       if (!(ticket instanceof ProxyError)) ticket.end('abandoned');
@@ -114,9 +114,9 @@ export class EntryFetcher {
     }
   }
 
-  #ticket(call: Call, entered: Entered): Ticket | ProxyError {
+  #ticket(call: Call, request: EntryRequest, entered: Entered): Ticket | ProxyError {
     if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    return 'reason' in entered ? this.#shed(call, entered) : entered;
+    return 'reason' in entered ? this.#shed(call, request, entered) : entered;
   }
 
   /** One request to the indexer; ends the ticket if there is no answer that may be cached. */
@@ -129,7 +129,7 @@ export class EntryFetcher {
     const operation = call.operation.name;
     const go = await ticket.send();
     if (go === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    if (go !== 'go') return this.#shed(call, go);
+    if (go !== 'go') return this.#shed(call, request, go);
     flight.depart();
     if (isFirst) retries.countCall();
     const startedAt = monotonic();
@@ -180,8 +180,9 @@ export class EntryFetcher {
     };
   }
 
-  #shed(call: Call, shed: Shed): ProxyError {
-    this.#dependencies.report({ name: 'shed', operation: call.operation.name, reason: shed.reason });
+  #shed(call: Call, { priority }: EntryRequest, shed: Shed): ProxyError {
+    const operation = call.operation.name;
+    if (priority !== 'refresh') this.#dependencies.report({ name: 'shed', operation, reason: shed.reason });
     return overloaded(this.#dependencies.random, shed);
   }
 }

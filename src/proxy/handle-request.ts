@@ -145,7 +145,7 @@ export class RequestHandler implements MemoryHits {
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request. A new flight asks the indexer after both.
-    if (wait.collapsed && wait.state === 'landed' && isPurged(wait.value, cache)) wait = await join();
+    while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
     const { collapsed } = wait;
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
     switch (load.from) {
@@ -230,7 +230,7 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
   masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
 };
 
-/** Whether a purge covers the answer of a load. */
-function isPurged(load: Load, cache: TieredCache): boolean {
-  return load.from !== 'nowhere' && cache.isPurged(load.entry);
+/** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
+function mustLoadAgain(load: Load, cache: TieredCache): boolean {
+  return load.from === 'nowhere' ? load.isDropped === true : cache.isPurged(load.entry);
 }

@@ -1,6 +1,5 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
-import type { Priority } from '../admission/backlog.ts';
-import type { EntryRequest } from '../admission/guard.ts';
+import type { EntryRequest, Priority } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { Acquisition, Landing, Leases } from '../coalescing/lease.ts';
@@ -21,6 +20,8 @@ export type Load =
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
+      /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
+      readonly isDropped?: boolean;
       /** What may be served instead, if it is still usable then. */
       readonly fallback: Lookup;
     };
@@ -76,9 +77,10 @@ export class EntryLoader {
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
       const priority = priorityOf(flight, look.found, !acceptStale);
-      const request = { operation: call.operation.name, key, priority, signal: flight.signal };
+      const { clients, signal } = flight;
+      const request = { operation: call.operation.name, key, priority, clients, signal };
       const ticket = await this.#enter(call.operation.name, request, flight);
-      if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found);
+      if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found, !acceptStale);
       const acquired = await this.#acquire(key, look, ticket);
       // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
       const found = acquired.found.state === 'miss' ? look.found : acquired.found;
@@ -93,7 +95,7 @@ export class EntryLoader {
         const known = 'entry' in found ? found.entry : undefined;
         const fetch = { call, request, flight, traceparent, ticket, lease, known };
         const fetched = await this.#dependencies.fetcher.fetch(fetch);
-        if (fetched instanceof ProxyError) return this.#failed(key, fetched, found);
+        if (fetched instanceof ProxyError) return this.#failed(key, fetched, found, !acceptStale);
         return { ...fetched, replaced: found.state !== 'miss' };
       }
       ticket.end('unsent');
@@ -107,11 +109,11 @@ export class EntryLoader {
 
   async #enter(operation: OperationName, request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
     const { admission, random, report } = this.#dependencies;
-    flight.onFollowed = () => admission.raise(request);
+    flight.onFollowed = (client) => admission.join(request, client);
     const entered = await admission.enter(request);
     if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
     if (!('reason' in entered)) return entered;
-    report({ name: 'shed', operation, reason: entered.reason });
+    if (request.priority !== 'refresh') report({ name: 'shed', operation, reason: entered.reason });
     return overloaded(random, entered);
   }
 
@@ -146,10 +148,11 @@ export class EntryLoader {
     return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed(key: string, error: ProxyError, found: Lookup): Load {
+  #failed(key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
     const inMemory = this.#dependencies.cache.lookForFallback(key);
     // An entry too large for memory was only found in Redis.
-    return { from: 'nowhere', error, fallback: inMemory.state === 'miss' ? found : inMemory };
+    const isDropped = isRefresh && error.code === 'overloaded';
+    return { from: 'nowhere', error, isDropped, fallback: inMemory.state === 'miss' ? found : inMemory };
   }
 }
 
@@ -160,7 +163,7 @@ function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
 }
 
 /** The less clients have without a load, the higher its priority; nobody waits for a refresh that no client joined. */
-function priorityOf({ isFollowed }: Flight, { state }: Lookup, isRefresh: boolean): Priority {
-  if (isRefresh && !isFollowed) return 'refresh';
+function priorityOf({ clients }: Flight, { state }: Lookup, isRefresh: boolean): Priority {
+  if (isRefresh && clients.size === 0) return 'refresh';
   return state === 'stale-if-error' ? 'miss-with-fallback' : 'miss';
 }

@@ -16,11 +16,14 @@ export class Wait implements Waiter {
   /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;
+  readonly client: string | undefined;
   readonly #open: Set<Wait>;
   readonly #timer: NodeJS.Timeout;
   #abort: AbortController | undefined;
 
-  constructor(open: Set<Wait>, timeoutMs: number) {
+  /** `client`: whom it is for; absent for a refresh. */
+  constructor(open: Set<Wait>, timeoutMs: number, client: string | undefined) {
+    this.client = client;
     this.#open = open;
     // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
     this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
@@ -69,9 +72,9 @@ export class OpenWaits {
   }
 
   /** Begins a wait; `undefined` when too many are open. */
-  open(): Wait | undefined {
+  open(client?: string): Wait | undefined {
     const { timeoutMs, maxOpen } = this.#options;
-    return this.#open.size < maxOpen ? new Wait(this.#open, timeoutMs) : undefined;
+    return this.#open.size < maxOpen ? new Wait(this.#open, timeoutMs, client) : undefined;
   }
 
   /** Ends every wait with a 503. */

@@ -12,6 +12,7 @@ const MESSAGES: Record<ShedReason, string> = {
   deadline: 'the proxy is overloaded: the deadline passed before the indexer was asked',
   'expected-wait': 'the proxy is overloaded: the wait for the indexer would be too long',
   memory: 'the proxy is overloaded: it has hardly any memory left',
+  'no-free-slot': 'the proxy is overloaded: no slot is free for a refresh',
   paused: 'the indexer asked for a pause (429)',
   'queue-full': 'the proxy is overloaded: too many requests wait for the indexer',
   'rate-limit': 'the rate limit of the indexer is used up',

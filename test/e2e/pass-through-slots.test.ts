@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
-import { open, startPassThrough, untilNoticed } from './pass-through-world.ts';
+import { open, startPassThrough } from './pass-through-world.ts';
 import { newestBlock } from './questions.ts';
 import { head, INFO, MESSAGE, MIB } from './raw-requests.ts';
 import type { World, WorldProxyOptions } from './world.ts';
@@ -23,7 +23,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 describe('the slots of pass-through', () => {
   const LARGE = 16 * MIB;
   /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
-  const admission = { patience: 60_000, holdAfterTimeout: 60_000 };
+  const admission = { patience: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
   const waiting = async (count: number) =>
     expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
@@ -47,22 +47,6 @@ describe('the slots of pass-through', () => {
     const all = await Promise.all([...first, ...queued, operation].map(({ answer }) => answer));
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(world.indexer.requests.maxInHand).toBe(3);
-  });
-
-  it('stay taken when clients leave: their queries continue', async () => {
-    await start({ overrides: most(2) });
-    world.indexer.hold();
-    for (let client = 0; client < 6; client++) {
-      const before = arrived().length;
-      const sent = await world.proxy.sendIn(INFO);
-      await expect
-        .poll(async () => arrived().length - before + (await world.proxy.metric('toncache_upstream_queued')))
-        .toBeGreaterThan(0);
-      sent.leave();
-      await sent.answer.catch(() => {});
-      await untilNoticed(world);
-    }
-    expect(world.indexer.requests.inHand).toBeLessThanOrEqual(2);
   });
 
   it('are not used up by clients that do not read their answers', async () => {

@@ -3,7 +3,7 @@ import type { Fault } from '../../src/simulator/faults.ts';
 import { ANY_WORLD, type Reply, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
 
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */
-export const PATIENT_ADMISSION = { patience: 3_600_000, holdAfterTimeout: 0, maxMemory: 1 };
+export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemory: 1 };
 
 /** A world without a failure TTL: the request after a failure asks the indexer again. */
 export function startFaultyWorld(

@@ -85,7 +85,7 @@ describe('whatever the indexer does', () => {
         upstreamUrl: indexer.url,
         env: { UPSTREAM_TIMEOUT: `${DEADLINE_MS}ms`, UPSTREAM_MAX_CONCURRENCY: '4' },
         overrides: {
-          admission: { ...PATIENT_ADMISSION, patience: 100, holdAfterTimeout: 1000, maxQueue: 8 },
+          admission: { ...PATIENT_ADMISSION, patience: 100, maxQueue: 8 },
           breaker: { openDuration: 300, longestOpenDuration: 1000 },
           lifetimes: { shardsFinal: times(600_000) },
         },

@@ -105,8 +105,8 @@ describe('a full queue', () => {
   });
 });
 
-describe('a refresh in the queue', () => {
-  it('has the priority of a miss as soon as a client waits for it', async () => {
+describe('a refresh', () => {
+  it('is dropped while no slot is free, and the client that needs it then begins a miss', async () => {
     const lifetimes = { shardsFinal: times(1000, 1000, 0) };
     await using _ = await start({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
     const refreshed = newestBlock(world);
@@ -116,17 +116,14 @@ describe('a refresh in the queue', () => {
     const holder = await world.proxy.sendIn(unknownTransaction());
     await gate.arrived(1);
     expect(await world.ask(refreshed)).toMatchObject({ status: 200, cache: { hit: true } });
-    await queued(1);
+    await queued(0);
     // The copy is too old to be served from now on.
     world.advance(600);
-    const joined = await world.proxy.sendIn(refreshed);
-    const later = await world.proxy.sendIn(nothingPending());
-    await queued(2);
-    gate.release(1);
-    await gate.arrived(2);
-    expect(world.forwarded.map(({ target }) => target.includes('masterchainBlockShards')).at(-1)).toBe(true);
+    const missed = await world.proxy.sendIn(refreshed);
+    await queued(1);
     gate.release();
-    for (const { answer } of [holder, joined, later]) await answer;
+    expect([(await holder.answer).status, (await missed.answer).status]).toEqual([404, 200]);
+    expect(await shed('no-free-slot')).toBe(0);
   });
 });
 

@@ -150,26 +150,6 @@ describe('beyond the queue', () => {
   });
 });
 
-it('a request whose deadline passes in the queue is shed then, and gives up its place', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  await start(1, 1, { overrides: { admission: { holdAfterTimeout: 30_000 } } });
-  const gate = world.indexer.hold();
-  const holder = await world.proxy.sendIn(unknownTransaction());
-  await gate.arrived(1);
-  vi.advanceTimersByTime(20_000);
-  const queued = await world.proxy.sendIn(unknownTransaction());
-  vi.advanceTimersByTime(40_000);
-  expect((await holder.answer).status).toBe(504);
-  expectShed(await world.ask(nothingPending()));
-  vi.advanceTimersByTime(20_000);
-  expectShed(await queued.answer);
-  const next = await world.proxy.sendIn(nothingPending());
-  gate.release();
-  vi.advanceTimersByTime(10_000);
-  expect((await next.answer).status).toBe(200);
-  expect(world.forwarded).toHaveLength(2);
-});
-
 it('hits in Redis are served though the indexer hangs and the queue is full', async () => {
   world = await World.start({
     dialect: '1.3',

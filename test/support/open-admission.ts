@@ -1,12 +1,11 @@
 import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
-import { Backlog, type Priority } from '../../src/admission/backlog.ts';
-import type { EntryRequest, Guard, Pass } from '../../src/admission/guard.ts';
+import { Backlog } from '../../src/admission/backlog.ts';
+import type { EntryRequest, Guard, Pass, Priority } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 
 export const PATIENCE_MS = 1500;
-export const HOLD_MS = 1000;
 
 export interface TestAdmissionOptions extends Partial<AdmissionDependencies> {
   readonly max?: number;
@@ -25,14 +24,13 @@ export function openAdmission({
   return new Admission(
     {
       slots: new Slots({ now }, { max, shares }),
-      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting, slots: max }),
+      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
       isMemoryFull: () => false,
       guardsOf: () => [],
       rate: undefined,
-      now,
       ...dependencies,
     },
-    { patienceMs: PATIENCE_MS, holdAfterTimeoutMs: HOLD_MS },
+    { patienceMs: PATIENCE_MS },
   );
 }
 
@@ -65,8 +63,12 @@ export class Client {
   isSending = false;
   readonly #leaving = new AbortController();
 
-  constructor(admission: Admission, { operation = 'any', priority = 'miss', key = 'key' }: ClientOptions = {}) {
-    this.request = { operation, priority, key, signal: this.#leaving.signal };
+  constructor(
+    admission: Admission,
+    { operation = 'any', priority = 'miss', key = 'key', client = 'one' }: ClientOptions = {},
+  ) {
+    const clients = priority === 'refresh' ? [] : [client];
+    this.request = { operation, priority, key, clients, signal: this.#leaving.signal };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });
@@ -101,6 +103,7 @@ export interface ClientOptions {
   readonly operation?: string;
   readonly priority?: Priority;
   readonly key?: string;
+  readonly client?: string;
 }
 
 /** Lets all promises settle that can. */

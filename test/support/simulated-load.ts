@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../src/admission/admission.ts';
-import { Backlog, type Priority } from '../../src/admission/backlog.ts';
+import { Backlog } from '../../src/admission/backlog.ts';
+import type { Priority } from '../../src/admission/guard.ts';
 import type { Refusal } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
@@ -41,7 +42,6 @@ const SHIPPED = {
   patienceMs: 1500,
   shortPatienceMs: 100,
   maxWaiting: 10_000,
-  holdAfterTimeoutMs: 1000,
   timeoutMs: 5000,
   shares: { pendingTraces: 0.4, adjacentTransactions: 0.3, masterchainBlockShards: 0.2 },
 };
@@ -66,13 +66,12 @@ export class SimulatedLoad {
     this.admission = new Admission(
       {
         slots: new Slots({ now }, { max: maxConcurrency, shares: SHIPPED.shares }),
-        backlog: new Backlog({ now }, { ...SHIPPED, slots: maxConcurrency }),
+        backlog: new Backlog({ now }, SHIPPED),
         isMemoryFull: () => false,
         guardsOf: () => [],
         rate: undefined,
-        now,
       },
-      { patienceMs: SHIPPED.patienceMs, holdAfterTimeoutMs: SHIPPED.holdAfterTimeoutMs },
+      SHIPPED,
     );
   }
 
@@ -129,7 +128,7 @@ export class SimulatedLoad {
     const askedAt = performance.now();
     const key = `key ${this.#keys++}`;
     const signal = new AbortController().signal;
-    const ticket = await this.admission.enter({ operation, key, priority, signal });
+    const ticket = await this.admission.enter({ operation, key, priority, clients: ['one'], signal });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());

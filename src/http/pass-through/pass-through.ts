@@ -9,6 +9,7 @@ import { outcomeOf } from '../../proxy/outcome-of.ts';
 import { overloaded, type Shed } from '../../proxy/overloaded.ts';
 import { findOperation } from '../../ton/operations.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../upstream/upstream-client.ts';
+import { clientOf } from '../client-address.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import type { BodyReader } from './body-reader.ts';
 import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
@@ -77,7 +78,8 @@ export class PassThrough {
     const method = this.#check(request, target);
     const { admission, bodies } = this.#dependencies;
     const { withClientKey, headers } = this.#keyFor(request, target);
-    const entering = { operation: OPERATION, key: target, priority: 'miss', withClientKey } as const;
+    const clients = [clientOf(request.socket.remoteAddress)];
+    const entering = { operation: OPERATION, key: target, priority: 'miss', clients, withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
     const refusal = admission.refusal({ ...entering, signal: NEVER });

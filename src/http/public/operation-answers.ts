@@ -6,6 +6,7 @@ import type { Answer } from '../../proxy/answer.ts';
 import type { ProxyRequest } from '../../proxy/handle-request.ts';
 import type { OpenWaits, Wait } from '../../proxy/open-waits.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
+import { clientOf } from '../client-address.ts';
 import { requestId } from '../parse-request.ts';
 import { acceptsGzip } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
@@ -82,7 +83,7 @@ export class OperationAnswers {
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
   openWait(client: Socket): Wait | undefined {
-    const wait = this.#dependencies.waits.open();
+    const wait = this.#dependencies.waits.open(clientOf(client.remoteAddress));
     if (wait !== undefined) this.#dependencies.connections.endWithClient(wait, client);
     return wait;
   }

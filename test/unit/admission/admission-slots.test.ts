@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Backlog } from '../../../src/admission/backlog.ts';
-import { Client, come, HOLD_MS, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
+import { Client, come, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
 
 const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
 
@@ -71,72 +70,26 @@ describe('a freed slot', () => {
     expect([second?.said, third?.said, admission.slotsInUse]).toEqual(['ticket', undefined, 1]);
   });
 
-  test('goes to misses first and to refreshes last, unless a client waits for the refresh by now', async () => {
+  test('goes to each client in turn, and to a flight by the best place of those who wait for it', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder] = await come(admission, 1);
-    const [refresh] = await come(admission, 1, { priority: 'refresh' });
-    const [raised] = await come(admission, 1, { priority: 'refresh' });
-    const [withFallback] = await come(admission, 1, { priority: 'miss-with-fallback' });
-    const [miss] = await come(admission, 1);
-    if (raised !== undefined) admission.raise(raised.request);
+    const [first, second, third] = await come(admission, 3, { client: 'greedy' });
+    const [other] = await come(admission, 1, { client: 'other' });
+    if (third !== undefined) admission.join(third.request, 'joined');
     const order: string[] = [];
-    for (const [name, client] of Object.entries({ holder, miss, raised, withFallback, refresh })) {
+    for (const [name, client] of Object.entries({ holder, first, other, third, second })) {
       if (client?.said === 'ticket') order.push(name);
       client?.ticket.end('answered');
       await settle();
     }
-    expect(order).toEqual(['holder', 'miss', 'raised', 'withFallback', 'refresh']);
+    expect(order).toEqual(['holder', 'first', 'other', 'third', 'second']);
   });
-});
 
-describe('a slot is held', () => {
-  test.each(['timeout', 'abandoned'] as const)(
-    'after a request that was sent and ended with %s, even while another waits for the slot',
-    async (outcome) => {
-      const admission = openAdmission({ max: 1 });
-      const [first, second] = await come(admission, 2);
-      first?.send();
-      await settle();
-      first?.ticket.end(outcome);
-      expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 1]);
-      await pass(HOLD_MS - 1);
-      expect([second?.said, admission.waiting]).toEqual([undefined, 1]);
-      await pass(1);
-      expect([second?.said, admission.slotsInUse]).toEqual(['ticket', 1]);
-    },
-  );
-
-  test.each(['answered', 'client-error', 'server-error', 'rate-limited', 'unreachable', 'unsent'] as const)(
-    'not at all after %s',
-    async (outcome) => {
-      const admission = openAdmission({ max: 1 });
-      const [first, second] = await come(admission, 2);
-      first?.send();
-      await settle();
-      first?.ticket.end(outcome);
-      await settle();
-      expect(second?.said).toBe('ticket');
-    },
-  );
-
-  test('not at all when the request was never sent', async () => {
+  test('is what a refresh needs, which never waits', async () => {
     const admission = openAdmission({ max: 1 });
-    const [first] = await come(admission, 1);
-    first?.ticket.end('abandoned');
-    expect(admission.slotsInUse).toBe(0);
-  });
-
-  test('and freed one after the other while the operation does not answer, or all at its first answer', async () => {
-    const admission = openAdmission({ max: 4 });
-    const clients = await come(admission, 4);
-    for (const client of clients) client.send();
-    await settle();
-    const [last, ...silent] = clients;
-    for (const client of silent) client.ticket.end('timeout');
-    await pass(HOLD_MS);
-    expect(admission.slotsInUse).toBe(3);
-    last?.ticket.end('answered');
-    expect(admission.slotsInUse).toBe(0);
+    const [refresh] = await come(admission, 1, { priority: 'refresh' });
+    const [dropped] = await come(admission, 1, { priority: 'refresh' });
+    expect([refresh?.said, dropped?.said, admission.waiting]).toEqual(['ticket', 'no-free-slot', 0]);
   });
 });
 
@@ -174,7 +127,13 @@ describe('a waiting request', () => {
     const leaving = new AbortController();
     const added = vi.spyOn(leaving.signal, 'addEventListener');
     const removed = vi.spyOn(leaving.signal, 'removeEventListener');
-    const entering = admission.enter({ operation: 'any', key: 'key', priority: 'miss', signal: leaving.signal });
+    const entering = admission.enter({
+      operation: 'any',
+      key: 'key',
+      priority: 'miss',
+      clients: [],
+      signal: leaving.signal,
+    });
     if (how === 'let in') holder?.ticket.end('answered');
     if (how === 'given up') await pass(PATIENCE_MS);
     if (how === 'abandoned') leaving.abort();
@@ -189,28 +148,8 @@ describe('a waiting request', () => {
     const admission = openAdmission({ max: 1, maxWaiting: 0 });
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
-    for (let n = 0; n < 2; n++) await admission.enter({ operation: 'any', key: 'key', priority: 'miss', signal });
+    for (let n = 0; n < 2; n++)
+      await admission.enter({ operation: 'any', key: 'key', priority: 'miss', clients: [], signal });
     expect([added.mock.calls.length, admission.slotsInUse]).toEqual([0, 1]);
-  });
-
-  test('cannot be raised once it no longer waits', async () => {
-    const backlog = new Backlog(
-      { now: () => performance.now() },
-      {
-        patienceMs: PATIENCE_MS,
-        shortPatienceMs: 100,
-        maxWaiting: 100,
-        slots: 1,
-      },
-    );
-    const raise = vi.spyOn(backlog, 'raise');
-    const admission = openAdmission({ max: 1, backlog });
-    const clients = await come(admission, 3, { priority: 'refresh' });
-    clients[0]?.ticket.end('answered');
-    clients[2]?.leave();
-    await settle();
-    expect(said(clients)).toEqual(['ticket', 'ticket', 'abandoned']);
-    for (const { request } of clients) admission.raise(request);
-    expect([raise.mock.calls.length, admission.waiting, admission.slotsInUse]).toEqual([0, 0, 1]);
   });
 });

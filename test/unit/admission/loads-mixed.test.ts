@@ -37,23 +37,6 @@ describe('one operation', () => {
   });
 });
 
-describe('refreshes that wait long behind misses', () => {
-  test('cause no refusal of a miss', async () => {
-    const load = loadOn(20);
-    let refusedRefreshes = 0;
-    const refresh = async () => {
-      if (!(await load.ask('pendingTraces', 'refresh'))) refusedRefreshes++;
-    };
-    for (let n = 0; n < 200; n++) setTimeout(() => void refresh(), n * 20);
-    load.closedLoop(300, 4000);
-    await load.run(4000);
-    const { served, refused } = load.of();
-    expect(refusedRefreshes).toBeGreaterThan(0);
-    expect(refused).toBe(refusedRefreshes);
-    expect(served).toBeGreaterThanOrEqual(0.95 * 4 * capacityOf(20));
-  });
-});
-
 describe('latencies that jump by operation between 3 and 300 ms', () => {
   const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 

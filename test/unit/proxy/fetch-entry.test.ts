@@ -10,7 +10,7 @@ import type { Report } from '../../../src/proxy/events.ts';
 import { EntryFetcher, type Fetched } from '../../../src/proxy/fetch-entry.ts';
 import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/upstream-client.ts';
-import { HOLD_MS, openAdmission, settle } from '../../support/open-admission.ts';
+import { openAdmission, settle } from '../../support/open-admission.ts';
 import { TABLE } from '../ton/table-of-lifetimes.ts';
 import { OUT } from './classified.ts';
 
@@ -63,11 +63,11 @@ class OneSlot {
 
   async fetch(call: typeof OUT): Promise<Fetched | ProxyError> {
     const request: EntryRequest = {
-      ...{ operation: call.operation.name, key: 'the key', priority: 'miss' },
+      ...{ operation: call.operation.name, key: 'the key', priority: 'miss', clients: [] },
       signal: new AbortController().signal,
     };
     const ticket = (await this.admission.enter(request)) as Ticket;
-    const flight = { signal: request.signal, isFollowed: false, depart: () => {} };
+    const flight = { signal: request.signal, clients: new Set<string>(), depart: () => {} };
     return this.#fetcher.fetch({
       call,
       request,
@@ -108,7 +108,7 @@ describe('the slot is free again after a bug', () => {
     await settle();
     world.answer();
     await fetched;
-    await vi.advanceTimersByTimeAsync(HOLD_MS);
+    await vi.advanceTimersByTimeAsync(1000);
     expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
   });
 
@@ -119,7 +119,7 @@ describe('the slot is free again after a bug', () => {
     await settle();
     world.asked[0]?.reject(new ProxyError('upstream-timeout', 'no answer'));
     await fetched;
-    await vi.advanceTimersByTimeAsync(HOLD_MS);
+    await vi.advanceTimersByTimeAsync(1000);
     expect([world.admission.slotsInUse, world.admission.inFlight]).toEqual([0, 0]);
   });
 });
