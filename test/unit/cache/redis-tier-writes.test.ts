@@ -49,20 +49,6 @@ describe('a write', () => {
     expect(outcomesOf('redis-write')).toEqual(['expired']);
   });
 
-  test('beyond the number that may be pending is dropped', async () => {
-    const writes = Promise.withResolvers<number>();
-    const { tier, outcomesOf } = tierOn({ runScript: () => writes.promise }, { maxPendingWrites: 2 });
-    for (let time = 0; time < 5; time++) tier.set(entry);
-    expect(tier.pendingWrites).toBe(2);
-    expect(outcomesOf('redis-write')).toEqual(['dropped', 'dropped', 'dropped']);
-    writes.resolve(1);
-    await tier.idle();
-    expect(tier.pendingWrites).toBe(0);
-    tier.set(entry);
-    await tier.idle();
-    expect(outcomesOf('redis-write').slice(3)).toEqual(['stored', 'stored', 'stored']);
-  });
-
   test('beyond the bytes that may be pending is dropped, until those are written', async () => {
     const large = anEntry({ askedAt: entry.askedAt, body: Buffer.alloc(600) });
     const { tier, outcomesOf } = tierOn({}, { maxPendingWriteBytes: 1000 });
@@ -72,13 +58,6 @@ describe('a write', () => {
     tier.set(large);
     await tier.idle();
     expect(outcomesOf('redis-write')).toEqual(['dropped', 'stored', 'stored']);
-  });
-
-  test('that fails is only reported', async () => {
-    const { tier, outcomesOf } = tierOn({ runScript: refuses });
-    expect(tier.set(entry)).toBe(true);
-    await tier.idle();
-    expect(outcomesOf('redis-write')).toEqual(['failed']);
   });
 
   test('added while others are awaited is awaited too', async () => {

@@ -3,7 +3,6 @@ import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { keptBody } from '../../../src/cache/gzip.ts';
 import type { RedisTier } from '../../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../../src/instants.ts';
-import type { RedisConnection } from '../../../src/redis/connect.ts';
 import { NodeLost } from '../../../src/redis/connect.ts';
 import { BUDGET_MS, entry, FAULTS, OPEN_MS, refuses, tierOn } from './redis-tier-on.ts';
 
@@ -64,19 +63,6 @@ describe('a look-up', () => {
 });
 
 describe('the circuit breaker', () => {
-  test('opens after several failures in a row, and reports that once', async () => {
-    const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: refuses });
-    await failReads(tier, FAULTS + 20);
-    expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS);
-    expect(outcomesOf('redis-read')).toEqual([
-      ...Array.from({ length: FAULTS }, () => 'failed'),
-      ...Array.from({ length: 20 }, () => 'rejected-by-breaker'),
-    ]);
-    expect(transitions()).toEqual([
-      { name: 'redis-available', operation: 'read', available: false, reason: 'LOADING' },
-    ]);
-  });
-
   test('does not count failures of one node of a Cluster: the others answer', async () => {
     const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: () => Promise.reject(new NodeLost()) });
     await failReads(tier, FAULTS + 20);
@@ -85,43 +71,11 @@ describe('the circuit breaker', () => {
     expect(transitions()).toEqual([]);
   });
 
-  test('counts a look-up over its budget as a failure', async () => {
-    const { tier, transitions } = tierOn({ getBuffer: never });
-    const reads = Array.from({ length: FAULTS }, () => tier.get(entry.key));
-    await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
-    await Promise.all(reads);
-    expect(transitions()).toMatchObject([{ available: false, reason: 'no answer within 50 ms' }]);
-  });
-
-  test('counts failures in a row only', async () => {
-    const answers = [refuses, refuses, async () => undefined];
-    let calls = 0;
-    const { tier, transitions } = tierOn({ getBuffer: () => (answers[calls++ % 3] ?? refuses)() });
-    for (let time = 0; time < 30; time++) await tier.get(entry.key);
-    expect(transitions()).toEqual([]);
-  });
-
   test('does not count damaged bytes as a failure', async () => {
     const { tier, outcomesOf, transitions } = tierOn({ getBuffer: async () => Buffer.from('garbage') });
     for (let time = 0; time < 5; time++) expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
     expect(outcomesOf('redis-read')).toEqual(Array.from({ length: 5 }, () => 'corrupt'));
     expect(transitions()).toEqual([]);
-  });
-
-  test('lets one trial through after the open duration, while all other look-ups fail at once', async () => {
-    const trial = Promise.withResolvers<Buffer | undefined>();
-    let answer: RedisConnection['getBuffer'] = refuses;
-    const { tier, connection, transitions } = tierOn({ getBuffer: (key) => answer(key) });
-    await failReads(tier, FAULTS);
-    await vi.advanceTimersByTimeAsync(OPEN_MS);
-    answer = () => trial.promise;
-    const tried = tier.get(entry.key);
-    await failReads(tier, 20);
-    expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 1);
-    trial.resolve(undefined);
-    expect(await tried).toMatchObject({ state: 'absent' });
-    expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
-    expect(transitions().map((event) => event.available)).toEqual([false, true]);
   });
 
   test.each([-3_600_000, 3_600_000])(
@@ -138,34 +92,4 @@ describe('the circuit breaker', () => {
       expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 1);
     },
   );
-
-  test('reports nothing when the trial fails too', async () => {
-    const { tier, connection, transitions } = tierOn({ getBuffer: refuses });
-    await failReads(tier, FAULTS);
-    for (let trial = 1; trial <= 5; trial++) {
-      await vi.advanceTimersByTimeAsync(OPEN_MS);
-      await failReads(tier, 10);
-      expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + trial);
-    }
-    expect(transitions()).toHaveLength(1);
-  });
-
-  test('opens for reads and writes separately', async () => {
-    const { tier, outcomesOf, transitions } = tierOn({ runScript: () => Promise.reject(new Error('READONLY')) });
-    for (let time = 0; time < FAULTS + 2; time++) {
-      tier.set(entry);
-      await tier.idle();
-    }
-    expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
-    expect(outcomesOf('redis-write')).toEqual([
-      'failed',
-      'failed',
-      'failed',
-      'rejected-by-breaker',
-      'rejected-by-breaker',
-    ]);
-    expect(transitions()).toEqual([
-      { name: 'redis-available', operation: 'write', available: false, reason: 'READONLY' },
-    ]);
-  });
 });

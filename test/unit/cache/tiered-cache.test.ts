@@ -4,17 +4,6 @@ import { anEntry } from '../../support/entry.ts';
 import { ASKED_AT, cacheAt, ENTRY, key } from './fake-redis.ts';
 
 describe('the memory TTL', () => {
-  test('lets memory answer alone for as long as the entry says, and then Redis is asked first', async () => {
-    const { cache, clock, redis } = cacheAt();
-    cache.set(ENTRY);
-    clock.now = ASKED_AT + ENTRY.memoryTtl - 1;
-    expect(cache.lookInMemory(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'memory' });
-    clock.now++;
-    expect(cache.lookInMemory(key)).toEqual({ state: 'miss' });
-    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: ENTRY, tier: 'redis' });
-    expect(redis.reads).toBe(1);
-  });
-
   test('starts again when Redis still has the entry', async () => {
     const { cache, clock } = cacheAt();
     cache.set(ENTRY);
@@ -44,16 +33,6 @@ describe('the memory TTL', () => {
     clock.now = ENTRY.freshUntil - 1;
     expect(cache.lookInMemory(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
     expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'memory' });
-  });
-
-  test('ends with the entry that another instance refreshed meanwhile', async () => {
-    const { cache, clock, redis } = cacheAt();
-    cache.set(ENTRY);
-    const newer = anEntry({ askedAt: ASKED_AT + 5000, body: Buffer.from('{"transactions":[{}]}') });
-    redis.kept.set(key, newer);
-    clock.now = ASKED_AT + ENTRY.memoryTtl;
-    expect(await cache.lookUp(key)).toEqual({ state: 'fresh', entry: newer, tier: 'redis' });
-    expect(cache.lookInMemory(key)).toMatchObject({ entry: newer, tier: 'memory' });
   });
 });
 
