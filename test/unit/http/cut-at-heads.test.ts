@@ -21,22 +21,6 @@ async function partsOf(reads: readonly Buffer[], onPart = (_socket: Socket) => {
   return { parts, onHeld, socket };
 }
 
-test('pipelined requests are parsed one by one', async () => {
-  const { parts } = await partsOf([
-    Buffer.from(REQUEST.repeat(3) + REQUEST.slice(0, 30)),
-    Buffer.from(REQUEST.slice(30)),
-  ]);
-  expect(parts).toEqual([REQUEST, REQUEST, REQUEST, REQUEST.slice(0, 30), REQUEST.slice(30)]);
-});
-
-test('a read that holds one request is neither copied nor cut', async () => {
-  const read = Buffer.from(REQUEST);
-  const emitted = vi.spyOn(Socket.prototype, 'push');
-  await partsOf([read]);
-  expect(emitted.mock.calls[0]?.[0]).toBe(read);
-  emitted.mockRestore();
-});
-
 test('bytes that come while the connection is paused are held and counted', async () => {
   const { parts, onHeld, socket } = await partsOf([Buffer.from(REQUEST.repeat(5))], (it) => it.pause());
   expect([parts.length, onHeld.mock.calls, socket.readableLength]).toEqual([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isOfApi, parseTarget, tagsIn } from '../../../src/http/parse-request.ts';
+import { isOfApi, parseTarget } from '../../../src/http/parse-request.ts';
 
 describe('a request target', () => {
   it.each([
@@ -46,17 +46,4 @@ describe('a request target', () => {
     ['ftp://host/api/v3/x', false],
     ['/x?/api/v3/', false],
   ])('%s belongs to the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
-});
-
-describe('the entity tags of a list', () => {
-  it.each([
-    ['', []],
-    ['*', []],
-    ['"a"', ['"a"']],
-    ['W/"a"', ['"a"']],
-    ['"b", W/"a"', ['"b"', '"a"']],
-    ['a', []],
-    ['w/"a', []],
-    ['"x,y", "z"', ['"x,y"', '"z"']],
-  ])('%s are %j', (list, tags) => expect(tagsIn(list)).toEqual(tags));
 });

@@ -68,13 +68,14 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     // Overlong forms of a dot and a slash.
     ...['/api/v3/%c0%ae%c0%ae/x', '/api/v3/x%c0%afy', '/api/v3/%e0%80%ae', '/api/v3/%ed%a0%80'],
   ],
+  'a dot segment that appears when it is decoded again': [
+    ...['/api/v3/%252e', '/api/v3/%252e%252e/x', '/api/v3/x/.%252e/y', '/api/v3/%252E%252E;/x'],
+  ],
+  // RFC 3986 3.3: the URL standard writes most of them in another way.
+  'a byte that no path may hold': [
+    ...['/api/v3/"', '/api/v3/<x>', '/api/v3/x^y', '/api/v3/`', '/api/v3/{id}', '/api/v3/x|y'],
+  ],
 };
-
-/** What a server would see that decodes once more than it should. */
-const DECODED_TWICE = ['/api/v3/%252e', '/api/v3/%252e%252e/x', '/api/v3/x/.%252e/y', '/api/v3/%252E%252E;/x'];
-
-/** Bytes that no path may hold (RFC 3986 3.3): most of them the URL standard writes in another way. */
-const ILLEGAL = ['/api/v3/"', '/api/v3/<x>', '/api/v3/x^y', '/api/v3/`', '/api/v3/{id}', '/api/v3/x|y'];
 
 const pieces = fc.constantFrom(
   ...['/', '/', '//', '.', '..', '...', '\\', ';', ';a=b', '?', '#', '@', ':', '*', '&', '=', '+', '~', '!', "'", '"'],
@@ -189,29 +190,14 @@ describe('a target that is accepted', () => {
   it.each(Object.entries(REFUSED))('never has %s', (_, refused) => {
     expect(refused.filter(isPassable)).toEqual([]);
   });
-
-  it('never has a dot segment that appears when it is decoded again', () => {
-    expect(DECODED_TWICE.filter(isPassable)).toEqual([]);
-  });
-
-  it('never has a byte in its path that RFC 3986 does not allow there', () => {
-    expect(ILLEGAL.filter(isPassable)).toEqual([]);
-  });
 });
 
 describe('an accepted target', () => {
-  it('lies under /api/v3/ and holds visible ASCII alone', () => {
+  it('lies under /api/v3/ and decodes to plain segments, with nothing that a server could normalise', () => {
     forAccepted((target) => {
-      expect(target.slice(0, 8).toLowerCase()).toBe('/api/v3/');
-      expect(target).toMatch(/^[\x21-\x7e]+$/);
-      expect(target).not.toMatch(/[#\\]/);
-    });
-  });
-
-  it('decodes to segments that are neither empty nor dots, and to no backslash or control byte', () => {
-    forAccepted((target) => {
+      expect(target).toMatch(/^\/api\/v3\/(?:(?![#\\])[\x21-\x7e])*$/i);
       const { path, segments } = taken(target);
-      expect(path).not.toMatch(/%2f|%5c/i);
+      expect(path).not.toMatch(/%2f|%5c|\/\//i);
       expect(segments.join('/')).not.toMatch(/[\\\p{Cc}]/u);
       for (const [index, segment] of segments.entries()) {
         expect(['.', '..']).not.toContain(segment.split(';')[0]);
@@ -221,28 +207,14 @@ describe('an accepted target', () => {
     });
   });
 
-  it('stays on its host, however it is resolved', () => {
-    forAccepted((target) => {
-      for (const base of BASES) {
-        const { origin, username, hash } = new URL(target, base);
-        expect(origin).toBe(new URL(base).origin);
-        expect([username, hash]).toEqual(['', '']);
-      }
-    });
-  });
-
-  it('has the path that any client of the URL standard would send, byte for byte', () => {
-    forAccepted((target) => {
-      for (const base of BASES) expect(new URL(target, base).pathname).toBe(taken(target).path);
-      expect(new URL(`http://127.0.0.1/base${target}`).pathname).toBe(`/base${taken(target).path}`);
-    });
-  });
-
-  it('is the same path after it was normalised', () => {
+  it('stays on its host with its path byte for byte, however a client of the URL standard resolves it', () => {
     forAccepted((target) => {
       const { path } = taken(target);
-      expect(new URL(path, 'http://127.0.0.1').pathname.split('/')).toHaveLength(path.split('/').length);
-      expect(path.replace(/\/+/g, '/')).toBe(path);
+      for (const base of BASES) {
+        const { origin, username, hash, pathname } = new URL(target, base);
+        expect([origin, username, hash, pathname]).toEqual([new URL(base).origin, '', '', path]);
+      }
+      expect(new URL(`http://127.0.0.1/base${target}`).pathname).toBe(`/base${path}`);
     });
   });
 });
