@@ -75,15 +75,6 @@ const MUTANTS: readonly Mutant[] = [
     from: 'if (this.#gathering.has(watch)) continue;',
     to: 'continue;',
   },
-  {
-    rule: 'an answer counts from its receipt, so that an event during its load is forgotten',
-    finding: 'lie',
-    fault: 'answers-late',
-    streams: true,
-    file: 'push/apply-events.ts',
-    from: 'watches.setListed(watch, watchable);',
-    to: 'watches.setListed(watch, watchable); entry = { ...entry, askedAt: entry.freshUntil - entry.lifetime };',
-  },
 ];
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {
