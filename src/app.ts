@@ -55,6 +55,9 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** Shorter answers are never compressed. */
+const MIN_GZIP_BYTES = 1024;
+
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(dependencies: AppDependencies, settings: Settings): App {
   const { logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = dependencies;
@@ -77,7 +80,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   events.clockJumps.subscribe(() => memory.clear());
   const gzip = new Gzip(
     { onChange: (entry) => memory.resize(entry), onPacked: metrics.onPacked },
-    { enabled: compression.enabled, minBytes: compression.minSize },
+    { enabled: compression.enabled, minBytes: MIN_GZIP_BYTES },
   );
   const redis = openRedis({ gzip, now, monotonic, events }, settings);
   if (redis !== undefined) clock.followServer(redis.serverTime);

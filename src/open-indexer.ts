@@ -15,6 +15,15 @@ import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 import { IndexerHead } from './upstream/indexer-head.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
+/** How long an idle connection is kept, in milliseconds: shorter than any usual server keeps it. */
+const KEEP_ALIVE_MS = 4000;
+
+/** After this a connection is replaced, so that a changed DNS record is followed. */
+const CONNECTION_LIFETIME_MS = 300_000;
+
+/** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
+const [FAILURE_RATE, BREAKER_WINDOW_MS] = [0.5, 10_000];
+
 /** The signal of a request that does not wait. */
 const NEVER = new AbortController().signal;
 
@@ -134,17 +143,17 @@ function openClient(now: () => number, { upstream, passThrough }: Settings): Ups
       maxConnections: upstream.maxConcurrency + 1,
       maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
       maxBodyBytes: upstream.maxBodySize,
-      keepAliveMs: upstream.keepAlive,
-      connectionLifetimeMs: upstream.connectionLifetime,
+      keepAliveMs: KEEP_ALIVE_MS,
+      connectionLifetimeMs: CONNECTION_LIFETIME_MS,
     },
   );
 }
 
 function breakerOptions({ breaker }: Settings): BreakerOptions {
   return {
-    failureRate: breaker.failureRate,
+    failureRate: FAILURE_RATE,
     minimumThroughput: breaker.minimumThroughput,
-    windowMs: breaker.window,
+    windowMs: BREAKER_WINDOW_MS,
     openMs: breaker.openDuration,
     longestOpenMs: breaker.longestOpenDuration,
   };

@@ -38,12 +38,6 @@ const upstream = z.strictObject({
   maxReading: size('1MiB', '16GiB')
     .prefault('128MiB')
     .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),
-  keepAlive: duration('1ms', '10min')
-    .prefault('4s')
-    .meta(about('How long an idle connection is kept; must be shorter than the indexer keeps it.')),
-  connectionLifetime: duration('1s', '24h')
-    .prefault('5min')
-    .meta(about('After this a connection is replaced, so that DNS changes are followed.')),
   pause: duration('1ms', '10min')
     .prefault('1s')
     .meta(about('How long misses pause after a 429 without `Retry-After`.')),
@@ -92,15 +86,9 @@ const admission = z
 
 const breaker = z
   .strictObject({
-    failureRate: share
-      .prefault(0.5)
-      .meta(about('Fraction of the keys of an operation whose last request failed that opens its circuit breaker.')),
     minimumThroughput: integer(1, 100_000)
       .prefault(20)
-      .meta(
-        about('The circuit breaker only opens if at least this many different keys were asked for within the window.'),
-      ),
-    window: duration('100ms', '5min').prefault('10s').meta(about('How long the outcome of a request counts.')),
+      .meta(about('The fewest keys of an operation in 10 s of which half must fail before its circuit breaker opens.')),
     openDuration: duration('10ms', '5min')
       .prefault('2s')
       .meta(about('How long the circuit breaker stays open before one trial.')),
@@ -153,7 +141,6 @@ const compression = z
     enabled: flag
       .prefault(true)
       .meta(about('Whether answers are sent as gzip to clients that accept it.', { env: 'COMPRESSION' })),
-    minSize: size('0B', '64MiB').prefault('1KiB').meta(about('Shorter answers are never compressed.')),
   })
   .prefault({});
 
