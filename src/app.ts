@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { AppContext } from './app-context.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
@@ -12,7 +13,6 @@ import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
 import { openIndexer } from './open-indexer.ts';
 import { openProxy } from './open-proxy.ts';
-import { openPublicServer } from './open-public-server.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
 import { Purges } from './purge/purges.ts';
@@ -74,6 +74,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
   const now = dependencies.now ?? clock.now;
+  const context: AppContext = { settings, events, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   // After a jump the entries' instants belong to another time: a 404 could be served for hours too long.
@@ -82,7 +83,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { onChange: (entry) => memory.resize(entry), onPacked: metrics.onPacked },
     { enabled: compression.enabled, minBytes: MIN_GZIP_BYTES },
   );
-  const redis = openRedis({ gzip, now, monotonic, events }, settings);
+  const redis = openRedis(context, gzip);
   if (redis !== undefined) clock.followServer(redis.serverTime);
   events.redisTransitions.subscribe(({ state }) => {
     if (state === 'connected') void clock.askServer();
@@ -99,11 +100,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   );
   events.redisTransitions.subscribe(purges.onRedisTransition);
 
-  const indexer = openIndexer(
-    { scripting: redis?.connection, makeRoom: () => memory.makeRoom(), now, monotonic, random, events },
-    settings,
-  );
-  const push = openPush({ events, now, monotonic, random }, settings);
+  const indexer = openIndexer(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
+  const push = openPush(context);
   events.clockJumps.subscribe(() => push?.onClockJump());
   const bans = push?.applyTo(purges) ?? purges;
   const cache = new TieredCache(
@@ -111,14 +109,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { retryRedisMs: settings.redis.retryAfter },
   );
   const topKeys = new TopKeys(random, monotonic);
-  const { handler, explain } = openProxy(
-    {
-      ...{ events, cache, gzip, redis, bans, indexer, push },
-      ...{ onAsked: topKeys.onAsked, now, monotonic, random },
-    },
-    settings,
-  );
-  const publicServer = openPublicServer({ events, cache, gzip, handler, indexer, now, monotonic, random }, settings);
+  const { server: publicServer, explain } = openProxy(context, {
+    ...{ cache, gzip, redis, bans, indexer, push },
+    onAsked: topKeys.onAsked,
+  });
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;

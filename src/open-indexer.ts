@@ -1,14 +1,13 @@
 import { Admission, type AdmissionDependencies } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
-import { Breaker, type BreakerOptions } from './admission/breaker.ts';
+import { Breaker } from './admission/breaker.ts';
 import type { Guard } from './admission/guard.ts';
 import { Pause } from './admission/pause.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
 import { RateLimit } from './admission/rate-limit.ts';
 import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
-import type { Settings } from './config/schema.ts';
-import type { EventHub } from './event-hub.ts';
+import type { AppContext } from './app-context.ts';
 import { AnswerBodyReader } from './proxy/answer-body-reader.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
@@ -47,26 +46,18 @@ export interface OpenIndexer {
 export interface OpenIndexerDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly monotonic: () => number;
-  readonly random: () => number;
   /** Frees memory; called while the process is nearly out of it. */
   readonly makeRoom: () => void;
-  readonly events: EventHub;
 }
 
 /** Builds the client and its admissions; nothing connects before the first request. */
-export function openIndexer(dependencies: OpenIndexerDependencies, settings: Settings): OpenIndexer {
-  const { now, monotonic, events } = dependencies;
+export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIndexerDependencies): OpenIndexer {
+  const { settings, events, now, monotonic } = context;
   const { report } = events.proxy;
   const { upstream, admission, passThrough } = settings;
-  const client = openClient(now, settings);
+  const client = openClient(context);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard(
-    { now: monotonic, makeRoom: dependencies.makeRoom },
-    { maxMemory: admission.maxMemory },
-  );
+  const processGuard = new ProcessGuard({ now: monotonic, makeRoom }, { maxMemory: admission.maxMemory });
   const pause = new Pause(
     {
       now: monotonic,
@@ -75,8 +66,8 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
     },
     { defaultMs: upstream.pause, longestMs: upstream.longestPause },
   );
-  const breakers = openBreakers(dependencies, breakerOptions(settings));
-  const rate = openRateLimit(dependencies, settings);
+  const breakers = openBreakers(context);
+  const rate = openRateLimit(context, scripting);
   const head = new IndexerHead({
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
@@ -132,7 +123,7 @@ export function openIndexer(dependencies: OpenIndexerDependencies, settings: Set
   };
 }
 
-function openClient(now: () => number, { upstream, passThrough }: Settings): UpstreamClient {
+function openClient({ now, settings: { upstream, passThrough } }: AppContext): UpstreamClient {
   return new UpstreamClient(
     { now },
     {
@@ -149,21 +140,9 @@ function openClient(now: () => number, { upstream, passThrough }: Settings): Ups
   );
 }
 
-function breakerOptions({ breaker }: Settings): BreakerOptions {
-  return {
-    failureRate: FAILURE_RATE,
-    minimumThroughput: breaker.minimumThroughput,
-    windowMs: BREAKER_WINDOW_MS,
-    openMs: breaker.openDuration,
-    longestOpenMs: breaker.longestOpenDuration,
-  };
-}
-
 /** One breaker for each operation. An unreachable indexer counts as a failure in all of them. */
-function openBreakers(
-  { monotonic, random, events }: OpenIndexerDependencies,
-  options: BreakerOptions,
-): ReadonlyMap<string, readonly Guard[]> {
+function openBreakers({ settings, monotonic, random, events }: AppContext): ReadonlyMap<string, readonly Guard[]> {
+  const { minimumThroughput, openDuration, longestOpenDuration } = settings.breaker;
   const all = new Map<OperationName, readonly [Breaker]>();
   const onUnreachable = (key: string) => {
     for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
@@ -180,7 +159,13 @@ function openBreakers(
         },
         onUnreachable,
       },
-      options,
+      {
+        failureRate: FAILURE_RATE,
+        minimumThroughput,
+        windowMs: BREAKER_WINDOW_MS,
+        openMs: openDuration,
+        longestOpenMs: longestOpenDuration,
+      },
     );
     all.set(operation, [breaker]);
   }
@@ -188,9 +173,10 @@ function openBreakers(
 }
 
 function openRateLimit(
-  { scripting, monotonic, events }: OpenIndexerDependencies,
-  { upstream, redis, network }: Settings,
+  { settings, monotonic, events }: AppContext,
+  scripting: RedisScripting | undefined,
 ): RateLimit | undefined {
+  const { upstream, redis, network } = settings;
   const perSecond = upstream.requestsPerSecond;
   if (perSecond === undefined) return undefined;
   const shared =

@@ -1,9 +1,11 @@
+import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
 import { Leases } from './coalescing/lease.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
-import type { Settings } from './config/schema.ts';
-import type { EventHub } from './event-hub.ts';
+import { BodyReader } from './http/pass-through/body-reader.ts';
+import { PassThrough } from './http/pass-through/pass-through.ts';
+import { PublicServer } from './http/public/public-server.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
@@ -23,7 +25,6 @@ const LEASE_MS = 1500;
 const RENEW_EVERY_MS = 500;
 
 export interface OpenProxyDependencies {
-  readonly events: EventHub;
   readonly cache: TieredCache;
   readonly gzip: Gzip;
   /** Absent when the proxy runs on memory alone. */
@@ -35,22 +36,19 @@ export interface OpenProxyDependencies {
   readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (key: string) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly monotonic: () => number;
-  readonly random: () => number;
 }
 
-/** What answers requests, and what explains them. */
+/** The public port, which does not listen yet, and what explains requests. */
 export interface OpenProxy {
-  readonly handler: RequestHandler;
+  readonly server: PublicServer;
   /** See {@link explainWith}. */
   readonly explain: ReturnType<typeof explainWith>;
 }
 
-/** Builds the way of a request from its parameters to its answer: cache, flights, loader, fetcher. */
-export function openProxy(dependencies: OpenProxyDependencies, settings: Settings): OpenProxy {
-  const { events, cache, gzip, redis, bans, indexer, push, now, monotonic, random } = dependencies;
+/** Builds the way of a request from the public port to its answer: server, handler, flights, loader, fetcher. */
+export function openProxy(context: AppContext, parts: OpenProxyDependencies): OpenProxy {
+  const { settings, events, now, monotonic, random } = context;
+  const { cache, gzip, redis, bans, indexer, push } = parts;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
   const { report } = events.proxy;
@@ -109,12 +107,58 @@ export function openProxy(dependencies: OpenProxyDependencies, settings: Setting
     isMemoryFull: indexer.isMemoryFull,
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
-      dependencies.onAsked(key);
+      parts.onAsked(key);
       push?.onAsked(call, key);
     },
     now,
     random,
     report,
   });
-  return { handler, explain: explainWith({ cache, now }, { network, policies: settings.lifetimes }) };
+  return {
+    server: openServer(context, parts, handler),
+    explain: explainWith({ cache, now }, { network, policies: settings.lifetimes }),
+  };
+}
+
+function openServer(context: AppContext, parts: OpenProxyDependencies, handler: RequestHandler): PublicServer {
+  const { settings, events, now } = context;
+  const { cache, gzip } = parts;
+  const { http, upstream } = settings;
+  return new PublicServer(
+    {
+      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexer) : undefined,
+      handle: (request) => handler.handle(request),
+      hits: http.fastLane ? handler : undefined,
+      bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
+      moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
+      discard: (entry) => cache.discard(entry),
+      now,
+      onRefused: (code) => events.proxy.report({ name: 'refused', code }),
+      onBug: events.reportBug,
+    },
+    {
+      waitMs: upstream.timeout,
+      maxWaiting: http.maxWaiting,
+      maxHeaderBytes: http.maxHeaderSize,
+      headerTimeoutMs: http.headerTimeout,
+      keepAliveMs: http.keepAlive,
+      maxConnections: http.maxConnections,
+      slowReaderMs: http.slowReader,
+    },
+  );
+}
+
+function openPassThrough({ settings, events, monotonic, random }: AppContext, indexer: OpenIndexer): PassThrough {
+  const { passThrough, upstream } = settings;
+  return new PassThrough(
+    {
+      admission: indexer.passThroughAdmission,
+      upstream: indexer.client,
+      bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+      random,
+      monotonic,
+      report: events.proxy.report,
+    },
+    { maxTransfers: passThrough.maxTransfers, ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
+  );
 }

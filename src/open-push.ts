@@ -1,6 +1,5 @@
+import type { AppContext } from './app-context.ts';
 import type { Purges } from './cache/tiered-cache.ts';
-import type { Settings } from './config/schema.ts';
-import type { EventHub } from './event-hub.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
 import { refreshPolledWith } from './push/refresh-polled.ts';
@@ -37,19 +36,14 @@ export interface OpenPush {
 /** Asks the indexer anew for a key. Resolves when that ended, in any way. */
 type Refresh = (call: Call, key: string) => Promise<void>;
 
-export interface OpenPushDependencies {
-  readonly events: EventHub;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly monotonic: () => number;
-  readonly random: () => number;
-  /** Instead of a WebSocket of the server that the settings name. */
-  readonly open?: OpenSocket;
-}
-
-/** Builds the stream without connecting; `undefined` where `stream.url` is not set. */
-export function openPush(dependencies: OpenPushDependencies, settings: Settings): OpenPush | undefined {
-  const { events, now, monotonic, random } = dependencies;
+/**
+ * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
+ * a WebSocket of the server that the settings name.
+ */
+export function openPush(
+  { settings, events, now, monotonic, random }: AppContext,
+  open?: OpenSocket,
+): OpenPush | undefined {
   const { report } = events.stream;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
@@ -72,7 +66,7 @@ export function openPush(dependencies: OpenPushDependencies, settings: Settings)
     { emptyWatchedMs: settings.lifetimes.emptyWatched },
   );
   const connection = new StreamConnection({
-    open: dependencies.open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
+    open: open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
     onUp: () => subscription.changed(),
     onDown: () => {

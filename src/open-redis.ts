@@ -1,9 +1,8 @@
+import type { AppContext } from './app-context.ts';
 import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import type { Gzip } from './cache/gzip.ts';
 import { leaseKeyOf, redisKeyFor } from './cache/redis-key.ts';
 import { RedisTier } from './cache/redis-tier.ts';
-import type { Settings } from './config/schema.ts';
-import type { EventHub } from './event-hub.ts';
 import { readServerTime } from './redis/ask-server.ts';
 import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
 
@@ -24,19 +23,8 @@ export interface SharedRedis {
   close(): Promise<void>;
 }
 
-export interface OpenRedisDependencies {
-  readonly gzip: Gzip;
-  /** Epoch milliseconds, the unit of all instants. */
-  readonly now: () => number;
-  readonly monotonic: () => number;
-  readonly events: EventHub;
-}
-
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis(
-  { gzip, now, monotonic, events }: OpenRedisDependencies,
-  settings: Settings,
-): SharedRedis | undefined {
+export function openRedis({ settings, events, now, monotonic }: AppContext, gzip: Gzip): SharedRedis | undefined {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis(

@@ -33,8 +33,8 @@ export class GuardedUpstream implements AsyncDisposable {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
     this.#opened = openIndexer(
-      { scripting: undefined, makeRoom: () => {}, now, monotonic: now, random: () => 0, events },
-      settings,
+      { settings, events, now, monotonic: now, random: () => 0 },
+      { scripting: undefined, makeRoom: () => {} },
     );
     this.#budget = new RetryBudget(now);
   }

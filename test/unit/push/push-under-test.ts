@@ -51,8 +51,11 @@ export class PushUnderTest implements Disposable {
     events.stream.subscribe(({ name }) => void this.reported.push(name));
     const { open } = this.server;
     const push = openPush(
-      { events, now: Date.now, monotonic: Date.now, random: () => 0, open },
-      { ...settings, stream: { ...settings.stream, maxAddresses } },
+      {
+        settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
+        ...{ events, now: Date.now, monotonic: Date.now, random: () => 0 },
+      },
+      open,
     );
     if (push === undefined) throw new Error('STREAM_URL is set');
     this.#push = push;
