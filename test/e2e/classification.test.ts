@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failed } from '../../src/simulator/faults.ts';
-import { someHash, targetOf } from './questions.ts';
+import { childrenOfSettled, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 const BLOCK_SET = 4711;
@@ -89,6 +89,7 @@ describe('an answer is classified by its content', () => {
   afterAll(() => world[Symbol.asyncDispose]());
 
   async function isClassified(target: string, body: object, as: keyof typeof SECONDS) {
+    if (as === 'growing') await world.proxy.learnHead(childrenOfSettled(world));
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: JSON.stringify(body) }, { times: 1 });
     const { status, headers } = await world.ask(target);
     expect(status).toBe(200);

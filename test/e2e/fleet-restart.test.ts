@@ -29,6 +29,7 @@ async function fill(count: number): Promise<string[]> {
 const keysOf = (version: number) => redis.keys(`toncache:${version}:${fleet.network}:*`);
 
 it('a new instance answers 200 keys from Redis and asks the indexer for none', async () => {
+  await fleet.learnHeads();
   const targets = await fill(200);
   expect(fleet.asked).toBe(200);
   await fleet.get(0).close();

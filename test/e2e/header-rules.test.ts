@@ -1,7 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DIALECTS as TRAITS } from '../../src/simulator/dialect.ts';
 import { failed } from '../../src/simulator/faults.ts';
-import { newestBlock, nothingPending, settledParent, someHash, targetOf, unknownTransaction } from './questions.ts';
+import {
+  childrenOfSettled,
+  newestBlock,
+  nothingPending,
+  settledParent,
+  someHash,
+  targetOf,
+  unknownTransaction,
+} from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -46,8 +54,9 @@ describe('headers', () => {
   it('let no client keep a growing answer for more than a minute', async () => {
     const now = Math.floor(world.now / 1000) - 50_000;
     const body = JSON.stringify({ transactions: [{ hash: 'x', now, mc_block_seqno: 1 }], address_book: {} });
+    await world.proxy.learnHead(childrenOfSettled(world));
     world.indexer.faults.inject({ kind: 'answer', status: 200, body }, { times: 1 });
-    const { hash } = settledParent(world);
+    const hash = someHash();
     const { headers } = await world.ask(targetOf('adjacentTransactions', { hash, direction: 'out' }));
     expect(headers['cache-control']).toBe('public, max-age=60');
     await world.leap(100_000);

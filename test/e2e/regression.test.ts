@@ -69,6 +69,8 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   beforeEach(async () => {
     now = START;
     fleet = await Fleet.start(() => answer, { instances: kind === 'one instance' ? 1 : 2, now: () => now });
+    answer = children('a');
+    await fleet.learnHeads();
   });
   const other = () => fleet.get(fleet.proxies.length - 1);
 
@@ -148,6 +150,8 @@ describe('the answer to a refresh', () => {
   beforeEach(async () => {
     now = START;
     fleet = await Fleet.start(() => answer, { instances: 1, now: () => now });
+    answer = children('a');
+    await fleet.learnHeads();
   });
 
   it('that is regressed extends the lifetime of the kept answer', async () => {

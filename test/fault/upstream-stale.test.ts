@@ -158,6 +158,8 @@ describe('when the indexer fails', () => {
   it.each(CASES)('$name is served stale as long as its class allows, and no longer', async (row) => {
     const { target, status = 200, lifetimeMs, whileRefreshedMs, ifErrorMs } = row;
     says = writes(answer(status, JSON.stringify(row.body)));
+    if (row.name === 'children')
+      await proxy.learnHead(`/api/v3/adjacentTransactions?hash=${'B'.repeat(43)}&direction=out`);
     const { text } = await ask(target);
     says = fails;
     const at = async (instant: number) => {

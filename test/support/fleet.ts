@@ -40,6 +40,7 @@ export class Fleet implements AsyncDisposable {
   readonly network: string;
   readonly #options: FleetOptions;
   readonly #proxies: RunningProxy[] = [];
+  #warmUps = 0;
 
   private constructor(upstream: ScriptedUpstream, options: FleetOptions) {
     this.upstream = upstream;
@@ -90,7 +91,13 @@ export class Fleet implements AsyncDisposable {
 
   /** How often the indexer was asked for a client. */
   get asked(): number {
-    return this.upstream.heads.filter((head) => !asksForHead(head)).length;
+    return this.upstream.heads.filter((head) => !asksForHead(head)).length - this.#warmUps;
+  }
+
+  /** Lets each instance learn the head of the chain; its requests do not count in `asked`. */
+  async learnHeads(): Promise<void> {
+    for (const proxy of this.#proxies) await proxy.learnHead(someChildren());
+    this.#warmUps += this.asked;
   }
 
   /** As many clients, spread over the instances from `first` on. */

@@ -119,6 +119,17 @@ export class RunningProxy implements AsyncDisposable {
     });
   }
 
+  /**
+   * Lets it learn the head of the chain by a request for children: until then growing answers live for 1 s. To be called
+   * when 10 s have passed since the last question for the head.
+   */
+  async learnHead(children: string): Promise<void> {
+    const heads = () => this.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
+    const before = await heads();
+    await this.ask(children);
+    await vi.waitFor(async () => expect(await heads()).toBe(before + 1), { timeout: 20_000, interval: 2 });
+  }
+
   close(): Promise<void> {
     return this.#app.close();
   }
