@@ -40,8 +40,8 @@ const TRACES_BACK = 300;
 const REMEMBERED_MS = 30_000;
 
 /**
- * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be given again. The
- * chain must show its masterchain blocks in order and must have been advanced to the present.
+ * Every right answer to a call, oldest first and without gaps, from longer ago than an answer may be given again.
+ * The chain must have been advanced to the present.
  */
 export function truthsOf(call: ClientCall, chain: Chain): readonly Truth[] {
   switch (call.about) {
@@ -118,8 +118,8 @@ function adjacentTruths(transaction: Transaction | undefined, direction: 'in' | 
 
 function blockTruths(chain: Chain, seqno: number): readonly Truth[] {
   const blockSet = chain.block(seqno);
-  return truthsBetween(blockSet === undefined ? [] : [blockSet.visibleAt], (instant) => {
-    if (blockSet === undefined || instant < blockSet.visibleAt) return notFound('blocks not found');
+  return truthsBetween(blockSet === undefined ? [] : [blockSet.committedAt], (instant) => {
+    if (blockSet === undefined || instant < blockSet.committedAt) return notFound('blocks not found');
     const body = () => ({ blocks: blockSet.blocks.map((block) => renderBlock(block, blockSet)) });
     return { status: 200, mayAgeMs: 0, body };
   });

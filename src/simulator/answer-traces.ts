@@ -4,7 +4,7 @@ import type { Question } from './question.ts';
 import { IndexerRefusal } from './refusal.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
 import { renderTrace } from './render-trace.ts';
-import { knownTransactions, rawHashOf, type Trace } from './trace.ts';
+import { knownTransactions, type Trace } from './trace.ts';
 
 /** The accounts that count: all of them, or the last of several. */
 function askedAccounts(question: Question): readonly string[] {
@@ -26,7 +26,7 @@ function askedTraces(question: Question): readonly Trace[] {
   }
   if (traits.manyAccounts || accounts.length === 0) {
     for (const trace of chain.pendingTraces()) {
-      if (hashes.includes(trace.externalHash) || hashes.includes(rawHashOf(trace))) asked.add(trace);
+      if (hashes.includes(trace.externalHash)) asked.add(trace);
     }
   }
   // In the chain's order, whatever the order of the parameters: equal states give equal bytes.

@@ -5,9 +5,8 @@ import type { Transaction } from './trace.ts';
 /** A masterchain block with the shard blocks that it commits, and every transaction in them. */
 export interface BlockSet {
   readonly seqno: number;
-  /** When it is committed, epoch ms; `visibleAt` is later only where blocks become visible out of order. */
+  /** When it is committed and indexed, epoch ms. */
   readonly committedAt: number;
-  readonly visibleAt: number;
   /** The masterchain block first, then the shard blocks. */
   readonly blocks: readonly BlockId[];
   /** In the order of their logical times, once the block is committed. */
@@ -21,14 +20,11 @@ interface OpenBlockSet extends BlockSet {
 /** The committed masterchain blocks of a chain's window, and those of the future that have transactions already. */
 export class BlockSets {
   readonly #clock: BlockClock;
-  readonly #outOfOrder: boolean;
   readonly #bySeqno = new Map<number, OpenBlockSet>();
   readonly #transactions = new Map<string, Transaction>();
 
-  /** @param outOfOrder Every fifth masterchain block becomes visible two and a half block times late. */
-  constructor(clock: BlockClock, outOfOrder: boolean) {
+  constructor(clock: BlockClock) {
     this.#clock = clock;
-    this.#outOfOrder = outOfOrder;
   }
 
   /** A block set that has been opened. */
@@ -63,12 +59,9 @@ export class BlockSets {
   #open(seqno: number): OpenBlockSet {
     const existing = this.#bySeqno.get(seqno);
     if (existing !== undefined) return existing;
-    const committedAt = this.#clock.committedAt(seqno);
-    const late = this.#outOfOrder && seqno % 5 === 3;
     const blockSet: OpenBlockSet = {
       seqno,
-      committedAt,
-      visibleAt: late ? committedAt + 2.5 * this.#clock.blockMs : committedAt,
+      committedAt: this.#clock.committedAt(seqno),
       blocks: [masterchainBlock(seqno), ...shardBlocks(seqno)],
       transactions: [],
     };

@@ -25,8 +25,6 @@ export interface ChainOptions {
   readonly invalidatedShare?: number;
   /** How long after each change of a trace its actions follow, as the classifier takes. Default: they change with it. */
   readonly classifierDelayMs?: number;
-  /** Every fifth block set becomes visible two and a half block times late, after its successors. Default false. */
-  readonly outOfOrder?: boolean;
 }
 
 /**
@@ -43,7 +41,6 @@ export class Chain {
   readonly #blockSets: BlockSets;
   readonly #traces = new Map<string, Trace>();
   readonly #live = new Set<Trace>();
-  readonly #dropped = new WeakMap<Trace, ReadonlySet<string>>();
   #now: number;
   #begun: number;
   #floor: number;
@@ -55,7 +52,7 @@ export class Chain {
     this.accounts = accountsOf(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
     this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
-    this.#blockSets = new BlockSets(this.clock, options.outOfOrder ?? false);
+    this.#blockSets = new BlockSets(this.clock);
     this.#historyBlocks = options.historyBlocks ?? 2_000;
     this.#now = startAt;
     this.#begun = firstSeqno - 1;
@@ -68,11 +65,9 @@ export class Chain {
     return this.#now;
   }
 
-  /** Newest visible masterchain block. With `outOfOrder` an older one may still be missing. */
+  /** Newest indexed masterchain block. */
   get headSeqno(): number {
-    let seqno = this.#begun;
-    while (seqno > this.#floor && !this.#isVisible(seqno)) seqno--;
-    return seqno;
+    return this.#begun;
   }
 
   /** Oldest masterchain block that is kept. */
@@ -106,15 +101,15 @@ export class Chain {
     return hash;
   }
 
-  /** A visible masterchain block of the window; undefined when not indexed yet or below the floor. */
+  /** An indexed masterchain block of the window; undefined when not indexed yet or below the floor. */
   block(seqno: number): BlockSet | undefined {
-    return this.#isVisible(seqno) ? this.#blockSets.get(seqno) : undefined;
+    return seqno <= this.#begun ? this.#blockSets.get(seqno) : undefined;
   }
 
-  /** An executed transaction of a visible masterchain block, by its canonical hash. */
+  /** An executed transaction of an indexed masterchain block, by its canonical hash. */
   transaction(hash: string): Transaction | undefined {
     const transaction = this.#blockSets.transaction(hash);
-    return transaction !== undefined && this.#isVisible(transaction.seqno) ? transaction : undefined;
+    return transaction !== undefined && transaction.seqno <= this.#begun ? transaction : undefined;
   }
 
   /** The executed transaction that sent the one of this hash a message. */
@@ -149,10 +144,8 @@ export class Chain {
 
   /** Pending traces in which an account takes part, as far as they are known. */
   pendingTracesOf(address: string): readonly Trace[] {
-    return this.pendingTraces().filter(
-      (trace) =>
-        knownTransactions(trace, this.#now).some(({ account }) => account.address === address) &&
-        this.#dropped.get(trace)?.has(address) !== true,
+    return this.pendingTraces().filter((trace) =>
+      knownTransactions(trace, this.#now).some(({ account }) => account.address === address),
     );
   }
 
@@ -166,17 +159,6 @@ export class Chain {
     const vanishing = { ...trace, goneAt: at };
     this.#traces.set(externalHash, vanishing);
     if (this.#live.delete(trace) && at > this.#now) this.#live.add(vanishing);
-  }
-
-  /** A block drops the transaction of an account: without an event the trace leaves its answer, and no other's. */
-  dropFromAccount(externalHash: string, address: string): void {
-    const trace = this.#traces.get(externalHash);
-    if (trace !== undefined) this.#dropped.set(trace, new Set([address, ...(this.#dropped.get(trace) ?? [])]));
-  }
-
-  #isVisible(seqno: number): boolean {
-    const blockSet = this.#blockSets.get(seqno);
-    return blockSet !== undefined && seqno <= this.#begun && blockSet.visibleAt <= this.#now;
   }
 
   #beginBlock(seqno: number): void {

@@ -146,14 +146,6 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
   };
 }
 
-/**
- * The hash of the message as it was sent, not normalized: it finds the trace too, but no event ever names it. In the
- * simulated chain every trace has one, and no answer shows it.
- */
-export function rawHashOf({ externalHash }: Pick<Trace, 'externalHash'>): string {
-  return digest(externalHash, 'raw');
-}
-
 /** How sure a transaction is at an instant (epoch ms); undefined before it is known at all. */
 export function finalityAt(transaction: Transaction, instant: number): SimulatedFinality | undefined {
   if (instant >= transaction.finalizedAt) return 'finalized';

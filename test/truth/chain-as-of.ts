@@ -10,7 +10,7 @@ const TRACES_BACK = 400;
  * what it said then.
  */
 export function chainAsOf(chain: Chain, instant: number): AnsweringChain {
-  const isThere = (seqno: number) => (chain.block(seqno)?.visibleAt ?? Number.POSITIVE_INFINITY) <= instant;
+  const isThere = (seqno: number) => (chain.block(seqno)?.committedAt ?? Number.POSITIVE_INFINITY) <= instant;
   const transaction: AnsweringChain['transaction'] = (hash) => {
     const found = chain.transaction(hash);
     return found !== undefined && isThere(found.seqno) ? found : undefined;

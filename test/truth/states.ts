@@ -66,7 +66,7 @@ export class States {
     const { operation, hashes = [], seqno = 0 } = call;
     const chain = this.#chain;
     const commit = (of: { readonly seqno: number } | undefined) =>
-      of === undefined ? [] : [chain.block(of.seqno)?.visibleAt ?? Number.POSITIVE_INFINITY];
+      of === undefined ? [] : [chain.block(of.seqno)?.committedAt ?? Number.POSITIVE_INFINITY];
     if (operation === 'masterchainBlockShards') return commit({ seqno });
     if (operation === 'adjacentTransactions') {
       const transaction = chain.transaction(hashes[0] ?? '');
