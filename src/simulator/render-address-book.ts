@@ -32,15 +32,13 @@ export function renderAddressBook(accounts: readonly Account[]): object {
   return Object.fromEntries(accounts.map((account) => [account.address, entry(account)]));
 }
 
-function tokenInfo(account: Account): object {
-  if (account.kind === 'jetton-wallet') {
-    const extra = { balance: '4100100', jetton: account.jetton?.address, owner: account.owner?.address };
+function tokenInfo({ kind, jetton, owner, friendly }: Account): object {
+  if (kind === 'jetton-wallet') {
+    const extra = { balance: '4100100', jetton: jetton?.address, owner: owner?.address };
     return { valid: true, type: 'jetton_wallets', extra };
   }
-  const name = `Jetton ${account.address.slice(2, 6)}`;
-  const extra = { decimals: '6', uri: `https://jettons.example/${account.friendly}.json` };
-  const description = `${name} is a token of the simulated chain`;
-  return { valid: true, type: 'jetton_masters', name, symbol: name.slice(7), description, extra };
+  const extra = { decimals: '6', uri: `https://jettons.example/${friendly}.json` };
+  return { valid: true, type: 'jetton_masters', name: 'Simulated', symbol: 'SIM', extra };
 }
 
 /** `metadata`: what the indexer knows of the tokens among the accounts, and of the jettons that they hold. */
