@@ -1,5 +1,9 @@
-/** The estimate is made of the last one to two of these, in milliseconds. */
-const WINDOW_MS = 1000;
+/**
+ * The estimate is made of the last one to two windows. A window is as short as this, in milliseconds, if as many requests
+ * have ended in it as slots are in use, so that it follows when the load jumps.
+ */
+const SHORTEST_MS = 250;
+const LONGEST_MS = 1000;
 
 export interface SlotTimeDependencies {
   /** Monotonic milliseconds. */
@@ -15,6 +19,8 @@ export interface SlotTimeOptions {
 interface Used {
   ms: number;
   ended: number;
+  /** When the window began. */
+  readonly since: number;
 }
 
 /**
@@ -31,11 +37,10 @@ interface Used {
 export class SlotTime {
   readonly #now: () => number;
   readonly #patienceMs: number;
-  #older: Used = { ms: 0, ended: 0 };
-  #newer: Used = { ms: 0, ended: 0 };
-  #windowEndsAt = Number.NEGATIVE_INFINITY;
+  #older: Used = { ms: 0, ended: 0, since: 0 };
+  #newer: Used = { ms: 0, ended: 0, since: 0 };
   #inUse = 0;
-  #countedAt = 0;
+  #countedAt = Number.NEGATIVE_INFINITY;
   /** Since when slots are in use. */
   #busySince = 0;
 
@@ -63,9 +68,9 @@ export class SlotTime {
     const now = this.#count();
     const ended = this.#older.ended + this.#newer.ended;
     const busyMs = this.#inUse > 0 ? now - this.#busySince : 0;
-    if (ended >= Math.max(0.75 * this.#inUse, 1) || (ended > 0 && busyMs >= WINDOW_MS)) {
+    if (ended >= Math.max(0.75 * this.#inUse, 1) || (ended > 0 && busyMs >= LONGEST_MS)) {
       const used = this.#older.ms + this.#newer.ms;
-      const average = used / (2 * WINDOW_MS - (this.#windowEndsAt - now));
+      const average = used / Math.max(1, now - this.#older.since);
       return (ahead * used) / ended / Math.max(this.#inUse, average, 1);
     }
     return ended === 0 && busyMs > this.#patienceMs ? Number.POSITIVE_INFINITY : undefined;
@@ -73,15 +78,18 @@ export class SlotTime {
 
   #count(): number {
     const now = this.#now();
-    if (now >= this.#windowEndsAt) {
-      const isNext = now < this.#windowEndsAt + WINDOW_MS;
-      if (isNext) this.#newer.ms += this.#inUse * (this.#windowEndsAt - this.#countedAt);
-      this.#older = isNext ? this.#newer : { ms: this.#inUse * WINDOW_MS, ended: 0 };
-      this.#countedAt = isNext ? this.#windowEndsAt : now;
-      this.#newer = { ms: 0, ended: 0 };
-      this.#windowEndsAt = isNext ? this.#windowEndsAt + WINDOW_MS : now + WINDOW_MS;
+    if (now - this.#countedAt >= 2 * LONGEST_MS) {
+      // What ended before is too old.
+      this.#older = { ms: this.#inUse * LONGEST_MS, ended: 0, since: now - LONGEST_MS };
+      this.#newer = { ms: 0, ended: 0, since: now };
+    } else {
+      this.#newer.ms += this.#inUse * (now - this.#countedAt);
+      const lastsMs = now - this.#newer.since;
+      if (lastsMs >= (this.#newer.ended >= this.#inUse ? SHORTEST_MS : LONGEST_MS)) {
+        this.#older = this.#newer;
+        this.#newer = { ms: 0, ended: 0, since: now };
+      }
     }
-    this.#newer.ms += this.#inUse * (now - this.#countedAt);
     this.#countedAt = now;
     return now;
   }

@@ -121,6 +121,25 @@ describe('more load than the indexer can serve', () => {
     },
   );
 
+  test.each(['a', 'b'])(
+    'after calm seconds, by operations that share the slots, is refused on arrival (%s)',
+    async (seed) => {
+      const load = loadOn(50, seed);
+      const offer = async (times: number, forMs: number) => {
+        for (const operation of ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards']) {
+          load.openLoop((times * capacityOf(50)) / 3, forMs, operation);
+        }
+        await load.run(forMs);
+      };
+      await offer(5, 4000);
+      await offer(0.5, 2000);
+      load.counts.clear();
+      await offer(5, 6000);
+      const { refusalLatencies } = load.of();
+      expect(quantile(refusalLatencies, 0.99)).toBeLessThan(1);
+    },
+  );
+
   test('by clients that retry every 100 ms keeps it busy, and has no effect 3 s later', async () => {
     const load = loadOn(50);
     load.closedLoop(2000, 4000);
