@@ -51,12 +51,14 @@ export class Calls {
   readonly #random: SeededRandom;
   readonly #seqnoCount: number;
   readonly #adjacent: readonly Call[];
-  #pendingTaken = 0;
-  #adjacentTaken = 0;
-  #shardsTaken = 0;
+  #pendingTaken: number;
+  #adjacentTaken: number;
+  #shardsTaken: number;
 
-  constructor(chain: Chain, random: SeededRandom) {
+  /** `skip`: so many of each operation are left to others. */
+  constructor(chain: Chain, random: SeededRandom, skip = 0) {
     this.#random = random;
+    [this.#pendingTaken, this.#adjacentTaken, this.#shardsTaken] = [skip, skip, skip];
     this.#seqnoCount = chain.headSeqno - YOUNG_BLOCKS - FIRST_SEQNO;
     const seqnos = Array.from({ length: this.#seqnoCount }, (_, number) => FIRST_SEQNO + number);
     this.#adjacent = seqnos.flatMap((seqno) => adjacentOf(chain, seqno));

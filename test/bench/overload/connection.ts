@@ -30,8 +30,8 @@ export class Connection {
   #whyLost = 'closed without an answer';
   #idleSince = 0;
 
-  constructor(port: number) {
-    this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  constructor(port: number, localAddress = '127.0.0.1') {
+    this.#socket = connect({ host: '127.0.0.1', port, localAddress, noDelay: true });
     this.#socket.on('data', (chunk) => this.#read(chunk));
     this.#socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#whyLost = error.code ?? error.message;

@@ -15,6 +15,10 @@ export interface LoadOrder {
   readonly chainStartAt: number;
   readonly phases: readonly Phase[];
   readonly walletsRetry: boolean;
+  /** The addresses it comes from, in turn. */
+  readonly addresses: readonly string[];
+  /** So many keys of each operation are left to other generators. */
+  readonly skip: number;
 }
 
 /** A line when a phase begins, and one when the last has ended. */
@@ -36,9 +40,9 @@ const { phases, walletsRetry } = order;
 const random = new SeededRandom('overload');
 const chain = chainOf(order.chainStartAt);
 chain.advanceTo(Date.now());
-const calls = new Calls(chain, random);
+const calls = new Calls(chain, random, order.skip);
 const schedule = scheduleOf(phases, calls, random);
-const connections = new Connections(order.port);
+const connections = new Connections(order.port, order.addresses);
 for (const call of HOT_CALLS) await warm(call);
 
 const loop = new OpenLoop({

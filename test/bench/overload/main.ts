@@ -4,9 +4,17 @@ import { describeMachine } from '../machine.ts';
 import { calibrate } from './calibrate.ts';
 import { drawChart } from './draw-chart.ts';
 import { type Options, readOptions, USAGE, UsageError } from './options.ts';
+import { tableOfOutages } from './outages.ts';
 import { type Run, runScenario } from './run-scenario.ts';
 import { NOMINAL_CAPACITY_PER_SECOND, nameOf, type Scenario } from './scenarios.ts';
-import { doubtsAbout, tableOfCpu, tableOfOperations, tableOfOrdinaryLoads, tableOfRuns } from './tables.ts';
+import {
+  doubtsAbout,
+  tableOfCpu,
+  tableOfOperations,
+  tableOfOrdinaryLoads,
+  tableOfPolite,
+  tableOfRuns,
+} from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -30,10 +38,12 @@ try {
   process.exit(1);
 }
 
-async function bench({ trials, isWhole }: Options): Promise<void> {
+async function bench({ trials, outages, isWhole }: Options): Promise<void> {
   const [date, machine] = [new Date().toISOString(), describeMachine()];
   const onWhat = `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}, ${date.slice(0, 10)}`;
   console.log(onWhat);
+  if (outages.length > 0) console.log(`\n${await tableOfOutages(outages, ending.signal)}\n`);
+  if (trials.length === 0) return;
   const calibration = await calibrate();
   const { capacityPerSecond, generatorPerSecond, generatorCpuMicros } = calibration;
   console.log(`the indexer can answer ${capacityPerSecond.toFixed(0)} requests a second`);
@@ -50,6 +60,7 @@ async function bench({ trials, isWhole }: Options): Promise<void> {
   const tables = [
     tableOfOrdinaryLoads(runs),
     tableOfRuns(runs, capacityPerSecond),
+    tableOfPolite(runs, capacityPerSecond),
     tableOfOperations(runs),
     tableOfCpu(runs),
   ];

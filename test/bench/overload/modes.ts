@@ -54,6 +54,8 @@ export const MODES: readonly Mode[] = [
       'pages',
       'slow',
       'hang',
+      'greedy',
+      'backfill',
     ],
   },
 ];

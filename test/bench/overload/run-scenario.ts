@@ -1,15 +1,18 @@
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launch } from '../launch.ts';
+import { type Launched, launch } from '../launch.ts';
 import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
 import { portOf } from './calibrate.ts';
 import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import type { Border, LoadOrder, LoadResult } from './generate-load.ts';
 import { type IndexerProcess, startBusyIndexer } from './indexer-process.ts';
 import type { Mode, ToncacheSettings } from './modes.ts';
-import type { Scenario } from './scenarios.ts';
+import { POLITE, type Scenario } from './scenarios.ts';
 import type { Tallied } from './tally.ts';
+
+/** More than the greediest load takes. */
+const KEYS_OF_THE_POLITE = 25_000;
 
 /** What one scenario did in one mode. */
 export interface Run {
@@ -17,6 +20,8 @@ export interface Run {
   readonly scenario: Scenario;
   readonly load: Tallied;
   readonly after: Tallied;
+  /** What the {@link POLITE} got during the load, where there are any. */
+  readonly polite: Tallied | undefined;
   /** The most requests that the indexer had in hand during the load. */
   readonly maxAtIndexer: number;
   readonly cpu: CpuShares;
@@ -46,14 +51,25 @@ interface Reading {
 export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortSignal): Promise<Run> {
   await using indexer = await startBusyIndexer(scenario.serviceMs, scenario.fault);
   await using toncache = mode.toncache && (await startMode(mode.toncache, indexer.url));
+  const { clients } = scenario;
   const order: LoadOrder = {
     port: portOf(toncache?.url ?? indexer.url),
     chainStartAt: indexer.chainStartAt,
     phases: toncache && scenario.warmUp ? [scenario.warmUp, ...scenario.phases] : scenario.phases,
     walletsRetry: scenario.kind === 'wallets',
+    addresses: addresses(1, clients ?? 1),
+    skip: 0,
   };
-  const program = new URL('./generate-load.ts', import.meta.url);
-  await using generator = launch(program, { args: [JSON.stringify(order)], nodeArgs: ENDS_WITH_PARENT });
+  await using generator = startGenerator(order);
+  await using politeGenerator =
+    clients === undefined
+      ? undefined
+      : startGenerator({
+          ...order,
+          phases: order.phases.map(({ seconds }) => ({ seconds, rates: POLITE.rates })),
+          addresses: addresses(2, POLITE.clients),
+          skip: KEYS_OF_THE_POLITE,
+        });
   signal.throwIfAborted();
   // Everything that takes long waits for what the generator tells.
   signal.addEventListener('abort', () => void generator[Symbol.asyncDispose]());
@@ -63,7 +79,8 @@ export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortS
     const { cpuMs } = await generator.next((line) => line as Border);
     readings.push(await read(indexer, toncache, cpuMs));
   }
-  const { tallied } = await generator.next((line) => line as LoadResult);
+  const { tallied } = await generator.next(resultIn);
+  const polite = await politeGenerator?.next(resultIn);
   const [begin, end] = readings.slice(-3);
   const [load, after] = tallied.slice(-2);
   if (!begin || !end || !load || !after) throw new Error('a phase is missing');
@@ -72,9 +89,23 @@ export async function runScenario(mode: Mode, scenario: Scenario, signal: AbortS
     scenario,
     load,
     after,
+    polite: polite?.tallied.at(-2),
     maxAtIndexer: indexer.maxInHand(begin.at, end.at),
     cpu: sharesBetween(begin, end),
   };
+}
+
+function startGenerator(order: LoadOrder): Launched {
+  const program = new URL('./generate-load.ts', import.meta.url);
+  return launch(program, { args: [JSON.stringify(order)], nodeArgs: ENDS_WITH_PARENT });
+}
+
+function resultIn(line: unknown): LoadResult | undefined {
+  return typeof line === 'object' && line !== null && 'tallied' in line ? (line as LoadResult) : undefined;
+}
+
+function addresses(network: number, count: number): string[] {
+  return Array.from({ length: count }, (_, number) => `127.0.${network}.${number + 1}`);
 }
 
 async function startMode({ file, environment = {} }: ToncacheSettings, indexerUrl: string): Promise<ToncacheProcess> {

@@ -12,6 +12,8 @@ export interface Scenario {
   readonly fault: IndexerFault | undefined;
   /** How long one of the indexer's 20 workers takes for a request. */
   readonly serviceMs: number;
+  /** So many clients, each with an address of its own, share the load; without it, it comes from 127.0.0.1. */
+  readonly clients?: number;
   /** What sets it apart from others of its kind with the same load. */
   readonly detail?: string;
 }
@@ -28,7 +30,9 @@ export type IndexerFault = 'failing' | 'resets' | 'slow' | 'hang';
  * operation is asked for far too often, the others are not; `failing`: one operation fails, the others alone are nearly
  * all that the indexer can answer; `resets`: connections break at the indexer; `burst`: many at once, up to a second of
  * the indexer's work; `closed-loop`: clients that ask again as soon as they were answered; `pages`: 30 at once, four
- * times a second; `slow`, `hang`: one operation takes 4.8 s, or is not answered, and the others are asked for now and then.
+ * times a second; `slow`, `hang`: one operation takes 4.8 s, or is not answered, and the others are asked for now and then;
+ * `greedy`: one or three clients ask for too much; `backfill`: one client has 300 connections and asks on when answered.
+ * Beside these two, the {@link POLITE} ask for little.
  */
 export const SCENARIO_KINDS = [
   'steady',
@@ -42,11 +46,19 @@ export const SCENARIO_KINDS = [
   'pages',
   'slow',
   'hang',
+  'greedy',
+  'backfill',
 ] as const;
 export type ScenarioKind = (typeof SCENARIO_KINDS)[number];
 
 /** 20 workers that take 50 ms. */
 export const NOMINAL_CAPACITY_PER_SECOND = 400;
+
+/** Clients, each with an address of its own, that ask for one key a second each. */
+export const POLITE = {
+  clients: 20,
+  rates: { hot: 0, pendingTraces: 8, adjacentTransactions: 6, masterchainBlockShards: 6 },
+};
 
 const WARM_UP: Phase = { rates: even(5), seconds: 4 };
 const CALM = even(0.5);
@@ -80,6 +92,13 @@ export function scenariosOf(kind: ScenarioKind, loads: readonly number[], second
     case 'slow':
     case 'hang':
       return [scenario(kind, ONE_STUCK, { seconds: Math.max(seconds, 20), calm: OTHERS_CALM, fault: kind })];
+    case 'greedy':
+      return [
+        ...loads.filter((load) => load > 1).map((load) => scenario(kind, misses(load), { seconds, clients: 1 })),
+        scenario(kind, misses(5), { seconds, clients: 3 }),
+      ];
+    case 'backfill':
+      return [{ ...cold(kind, SERVICE_MS, '300 connections', { rates: MIXED, seconds, clients: 300 }), clients: 1 }];
     case 'burst':
       return SERVICE_TIMES_MS.flatMap((serviceMs) =>
         [...BURSTS, capacityOf(serviceMs)].map((size) =>
@@ -96,7 +115,8 @@ export function scenariosOf(kind: ScenarioKind, loads: readonly number[], second
 }
 
 /** As tables name it. */
-export function nameOf({ kind, load, detail, serviceMs }: Scenario): string {
+export function nameOf({ kind, load, detail, serviceMs, clients }: Scenario): string {
+  if (kind === 'greedy') return `${clients} greedy, ${load}x`;
   if (kind === 'steady') return `${load}x`;
   return detail === undefined ? `${kind} ${load}x` : `${kind}, ${detail}, ${serviceMs} ms`;
 }
@@ -123,16 +143,28 @@ function even(load: number): Rates {
   };
 }
 
+function misses(load: number): Rates {
+  const perSecond = load * NOMINAL_CAPACITY_PER_SECOND;
+  return {
+    hot: 0,
+    pendingTraces: 0.4 * perSecond,
+    adjacentTransactions: 0.3 * perSecond,
+    masterchainBlockShards: 0.3 * perSecond,
+  };
+}
+
 interface Course {
   readonly seconds: number;
   readonly calm?: Rates;
   readonly fault?: IndexerFault;
+  readonly clients?: number;
 }
 
-function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault }: Course): Scenario {
+function scenario(kind: ScenarioKind, rates: Rates, { seconds, calm = CALM, fault, clients }: Course): Scenario {
   return {
     kind,
     serviceMs: SERVICE_MS,
+    ...(clients !== undefined && { clients }),
     warmUp: fault === undefined && kind !== 'wallets' ? WARM_UP : undefined,
     load: Number((totalOf(rates) / NOMINAL_CAPACITY_PER_SECOND).toFixed(2)),
     phases: [

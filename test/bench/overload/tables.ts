@@ -62,7 +62,7 @@ export function tableOfOrdinaryLoads(runs: readonly Run[]): string | undefined {
     runs
       .filter(({ scenario }) => ORDINARY.has(scenario.kind))
       .map(({ mode, scenario, load, maxAtIndexer }) => {
-        const answered = Object.values(load.uniqueBy).reduce((sum, { right }) => sum + right, 0);
+        const answered = sumOf(Object.values(load.uniqueBy).map(({ right }) => right));
         return [
           `${mode}, ${nameOf(scenario)}`,
           `${load.requests}`,
@@ -73,6 +73,28 @@ export function tableOfOrdinaryLoads(runs: readonly Run[]): string | undefined {
           `${maxAtIndexer}`,
         ];
       }),
+  );
+}
+
+/** What the polite got beside those who asked for too much. */
+export function tableOfPolite(runs: readonly Run[], capacityPerSecond: number): string | undefined {
+  return tableUnlessEmpty(
+    ['mode, load', 'polite', 'answered', 'of them', 'p99 ms', 'of capacity'],
+    runs.flatMap(({ mode, scenario, load, polite }) => {
+      if (polite === undefined) return [];
+      const right = sumOf(Object.values(polite.uniqueBy).map((share) => share.right));
+      const all = (load.rightByIndexer + polite.rightByIndexer) / load.seconds / capacityPerSecond;
+      return [
+        [
+          `${mode}, ${nameOf(scenario)}`,
+          `${polite.requests}`,
+          `${right}`,
+          `${((100 * right) / polite.requests).toFixed(1)} %`,
+          milliseconds(polite.missP99Ms),
+          `${(100 * all).toFixed(0)} %`,
+        ],
+      ];
+    }),
   );
 }
 
@@ -118,6 +140,10 @@ export function doubtsAbout(runs: readonly Run[]): string | undefined {
 
 function tableUnlessEmpty(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
   return rows.length === 0 ? undefined : markdownTable(head, rows);
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function milliseconds(value: number | undefined): string {
