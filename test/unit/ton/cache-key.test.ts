@@ -67,20 +67,6 @@ describe('the key of a call', () => {
     );
   });
 
-  test('is never shared by two operations, or by two networks', () => {
-    const network = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
-    fc.assert(
-      fc.property(meanings, meanings, network, network, fc.gen(), (one, other, here, there, gen) => {
-        fc.pre(one.operation !== other.operation || here !== there);
-        const keyOf = (meaning: typeof one, name: string) => {
-          const { rawQuery, headers } = spell(meaning, gen);
-          return cacheKey(name, callOf(meaning.operation, rawQuery, headers));
-        };
-        expect(keyOf(one, here)).not.toBe(keyOf(other, there));
-      }),
-    );
-  });
-
   test('begins with the network', () => {
     const call = callOf('adjacentTransactions', `hash=${HASH}&direction=in`, { 'x-no-address-book': '1' });
     expect(cacheKey('mainnet', call)).toBe(

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import {
-  type DroppedInput,
-  droppedInputs,
-  readHeaderLines,
-  readPasted,
-  rulesOf,
-} from '../../../src/ton/explain-call.ts';
+import { type DroppedInput, droppedInputs, readHeaderLines, rulesOf } from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
@@ -22,39 +16,7 @@ function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders 
 
 const inputs = (found: readonly DroppedInput[]) => found.map(({ input }) => input);
 
-describe('a pasted request', () => {
-  test.each([
-    'masterchainBlockShards?seqno=7',
-    '/api/v3/masterchainBlockShards?seqno=7',
-    ' https://ton.example/api/v3/masterchainBlockShards?seqno=7 ',
-    'https://ton.example/indexer/API/v3/MasterchainBlockShards/?seqno=7#there',
-  ])('%s is read as its operation and query', (text) => {
-    const { operation, rawQuery } = readPasted(text);
-    expect([operation.name, rawQuery]).toEqual(['masterchainBlockShards', 'seqno=7']);
-  });
-
-  test.each(['', '?seqno=7', '/api/v3/transactions?hash=x', 'https://ton.example/', 'toString'])(
-    '%j is refused with the operations that are cached',
-    (text) => {
-      expect(() => readPasted(text)).toThrow(ProxyError);
-      expect(() => readPasted(text)).toThrow(/pendingTraces, adjacentTransactions, masterchainBlockShards/);
-    },
-  );
-});
-
 describe('header lines', () => {
-  test.each(['X-Timeout:5', 'X-Timeout: 5', 'x-timeout: \t 5 \t ', 'X-TIMEOUT:   5'])('%j is read', (line) => {
-    expect({ ...readHeaderLines([line]) }).toEqual({ 'x-timeout': ['5'] });
-  });
-
-  test('of one name are read as several values, which may be empty', () => {
-    expect({ ...readHeaderLines(['A: 1', 'a:', 'a:  ']) }).toEqual({ a: ['1', '', ''] });
-  });
-
-  test.each(['', 'x', ': 5', 'a b: 5', 'x : 5', 'x: 5\ny: 6', 'x: 5\r\n'])('%j is refused', (line) => {
-    expect(() => readHeaderLines([line])).toThrow(/"Name: value"/);
-  });
-
   // Each takes a few milliseconds; anything quadratic would take minutes.
   test.each([
     ['before a line end', (blanks: string) => `x:${blanks}\n`],
@@ -83,18 +45,6 @@ describe('the inputs that are dropped', () => {
     expect(found[0]?.why).toBe('the operation does not read it');
     expect(found[1]?.why).toMatch(/404/);
   });
-
-  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'are reported under any name that objects inherit: %s',
-    (name) => {
-      const headers = readHeaderLines([`${name}: x`, `${name}: y`]);
-      const why = 'the operation does not read it';
-      expect(dropped('masterchainBlockShards', `seqno=7&${name}=x`, headers)).toEqual([
-        { input: `${name}=x`, why },
-        { input: `${name.toLowerCase()}: x,y`, why },
-      ]);
-    },
-  );
 
   test('do not repeat the value of a key', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');

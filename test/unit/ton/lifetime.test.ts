@@ -50,10 +50,6 @@ describe('a row of the table', () => {
       maxAgeSeconds: MAX_AGE[rule] ?? 0,
     });
   });
-
-  test('keeps the instant of the request', () => {
-    expect(lifetimeOf({ answerClass: 'final', rule: 'shardsFinal' }, TABLE, instants, never).askedAt).toBe(ASKED_AT);
-  });
 });
 
 describe('a growing answer', () => {
@@ -77,11 +73,6 @@ describe('a growing answer', () => {
     expect(at(900_000).staleWhileRevalidate).toBe(30_000);
   });
 
-  test('is asked of Redis again after 10 min at most, and never after its lifetime', () => {
-    expect(at(50_000).memoryTtl).toBe(5_000);
-    expect(at(36_000_000).memoryTtl).toBe(600_000);
-  });
-
   test('is kept by clients for its lifetime, 60 s at most: a purge does not reach clients', () => {
     expect(at(0).maxAgeSeconds).toBe(1);
     expect(at(599_000).maxAgeSeconds).toBe(59);
@@ -101,11 +92,6 @@ describe('a growing answer', () => {
     const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
     expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
-  });
-
-  test('whose newest transaction is in the future has the shortest lifetime', () => {
-    expect(at(-60_000).lifetime).toBe(1000);
-    expect(at(0, ASKED_AT - 3_600_000).lifetime).toBe(1000);
   });
 
   test('never has a shorter lifetime for being older', () => {
@@ -140,14 +126,6 @@ describe('jitter', () => {
     expect(shortest(100_000)).toBeLessThan(9_010);
     expect(shortest(100_000)).toBeGreaterThanOrEqual(9_000);
     expect(windowsOf({ answerClass: 'final', rule: 'adjacentFinal' }, undefined, () => 0.5).lifetime).toBe(3_420_000);
-  });
-
-  test('shortens max-age as well, where it is the lifetime', () => {
-    expect(windowsOf({ answerClass: 'final-page', rule: 'shardsFinalPage' }, undefined, () => 0.5)).toMatchObject({
-      lifetime: 570_000,
-      memoryTtl: 570_000,
-      maxAgeSeconds: 570,
-    });
   });
 });
 

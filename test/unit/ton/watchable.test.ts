@@ -64,12 +64,6 @@ test.each([
   expect(watchableOf(callFor(`account=${A}`), body)).toBeUndefined();
 });
 
-test('other operations are not watched', () => {
-  const call = callFor('seqno=1', 'masterchainBlockShards');
-  expect(watchableOf(call, { blocks: [] })).toBeUndefined();
-  expect(accountsAskedFor(call)).toEqual([]);
-});
-
 test('the accounts that a call asks for are in their raw form, and none are named beside hashes', () => {
   expect(accountsAskedFor(callFor(`account=${A.toLowerCase()}`))).toEqual([A]);
   expect(accountsAskedFor(callFor(`account=${A}&ext_msg_hash=${encodeURIComponent(HASH)}`))).toEqual([]);
