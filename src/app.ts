@@ -70,39 +70,44 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { logLinesDropped },
     { usesRedis: settings.redis.url !== undefined, usesStream: settings.stream.url !== undefined },
   );
-  subscribe(events, log, metrics);
+  events.subscribe(metrics.onEvent);
+  events.subscribe(log.onEvent);
 
-  const clock = new Clock({ wall, monotonic, onJump: events.clockJumps.report });
+  const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
   const now = dependencies.now ?? clock.now;
   const context: AppContext = { settings, events, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
-  // After a jump the entries' instants belong to another time: a 404 could be served for hours too long.
-  events.clockJumps.subscribe(() => memory.clear());
   const gzip = new Gzip(
     { onChange: (entry) => memory.resize(entry), onPacked: metrics.onPacked },
     { enabled: compression.enabled, minBytes: MIN_GZIP_BYTES },
   );
   const redis = openRedis(context, gzip);
   if (redis !== undefined) clock.followServer(redis.serverTime);
-  events.redisTransitions.subscribe(({ state }) => {
-    if (state === 'connected') void clock.askServer();
-  });
   const purges = new Purges(
     {
       tagsOf,
       onAllPurged: () => memory.clear(),
       runScript: redis?.connection.runScript,
       now,
-      report: events.purges.report,
+      report: events.report,
     },
     { key: `toncache:bans:${network}`, usableMs: longestUseMs(settings.lifetimes) },
   );
-  events.redisTransitions.subscribe(purges.onRedisTransition);
 
   const indexer = openIndexer(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
   const push = openPush(context);
-  events.clockJumps.subscribe(() => push?.onClockJump());
+  events.subscribe((event) => {
+    if (event.name === 'redis-transition') {
+      if (event.state === 'connected') void clock.askServer();
+      purges.onRedisTransition(event);
+    } else if (event.name === 'clock-jump') {
+      // The instants of entries belong to another time: a 404 could be served for hours too long.
+      memory.clear();
+      indexer.head.forget();
+      push?.onClockJump();
+    }
+  });
   const bans = push?.applyTo(purges) ?? purges;
   const cache = new TieredCache(
     { memory, redis: redis?.tier, purges: bans, now },
@@ -182,17 +187,4 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       adminServer.closeAllConnections();
     },
   };
-}
-
-function subscribe(events: EventHub, log: EventLog, metrics: Metrics): void {
-  events.proxy.subscribe(metrics.onProxyEvent);
-  events.proxy.subscribe(log.onProxyEvent);
-  events.redisCalls.subscribe(metrics.onRedisEvent);
-  events.redisCalls.subscribe(log.onRedisEvent);
-  events.redisTransitions.subscribe(log.onRedisTransition);
-  events.evictionProblems.subscribe(log.onEvictionProblem);
-  events.purges.subscribe(metrics.onPurgeEvent);
-  events.purges.subscribe(log.onPurgeEvent);
-  events.stream.subscribe(metrics.onStreamEvent);
-  events.stream.subscribe(log.onStreamEvent);
 }

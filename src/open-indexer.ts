@@ -53,7 +53,7 @@ export interface OpenIndexerDependencies {
 /** Builds the client and its admissions; nothing connects before the first request. */
 export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIndexerDependencies): OpenIndexer {
   const { settings, events, now, monotonic } = context;
-  const { report } = events.proxy;
+  const { report } = events;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(context);
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
@@ -75,7 +75,6 @@ export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIn
     now,
     report,
   });
-  events.clockJumps.subscribe(() => head.forget());
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const shared = {
@@ -153,7 +152,7 @@ function openBreakers({ settings, monotonic, random, events }: AppContext): Read
         now: monotonic,
         random,
         onTransition: ({ state }) => {
-          events.proxy.report({ name: 'breaker', operation, state });
+          events.report({ name: 'breaker', operation, state });
           // The indexer is back, probably for all.
           if (state === 'closed') for (const [other] of all.values()) other.tryNow();
         },
@@ -185,7 +184,7 @@ function openRateLimit(
       {
         runScript: scripting.runScript,
         now: monotonic,
-        onShared: (isShared) => events.proxy.report({ name: 'rate-shared', shared: isShared }),
+        onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
       },
       {
         key: `toncache:rate:${network}`,

@@ -51,7 +51,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
   const { cache, gzip, redis, bans, indexer, push } = parts;
   const { upstream, coalescing, network } = settings;
   const { admission, client } = indexer;
-  const { report } = events.proxy;
+  const { report } = events;
   const fetcher = new EntryFetcher({
     cache,
     admission,
@@ -133,7 +133,7 @@ function openServer(context: AppContext, parts: OpenProxyDependencies, handler: 
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
       now,
-      onRefused: (code) => events.proxy.report({ name: 'refused', code }),
+      onRefused: (code) => events.report({ name: 'refused', code }),
       onBug: events.reportBug,
     },
     {
@@ -157,7 +157,7 @@ function openPassThrough({ settings, events, monotonic, random }: AppContext, in
       bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
       random,
       monotonic,
-      report: events.proxy.report,
+      report: events.report,
     },
     { maxTransfers: passThrough.maxTransfers, ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
   );

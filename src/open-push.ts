@@ -44,7 +44,7 @@ export function openPush(
   { settings, events, now, monotonic, random }: AppContext,
   open?: OpenSocket,
 ): OpenPush | undefined {
-  const { report } = events.stream;
+  const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
   let refresh: Refresh = async () => {};

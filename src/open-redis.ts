@@ -34,7 +34,10 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
       connectTimeoutMs: redis.connectTimeout,
       commandTimeoutMs: redis.commandTimeout,
     },
-    { onTransition: events.redisTransitions.report, onEvictionProblem: events.evictionProblems.report },
+    {
+      onTransition: (transition) => events.report({ name: 'redis-transition', ...transition }),
+      onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
+    },
   );
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier(
@@ -44,7 +47,7 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
       toStore: (entry) => gzip.toStore(entry),
       now,
       monotonic,
-      report: events.redisCalls.report,
+      report: events.report,
     },
     {
       budgetMs: redis.budget,

@@ -1,8 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import type { RedisTierEvent } from '../cache/redis-tier.ts';
-import type { ProxyEvent, UpstreamOperation } from '../proxy/events.ts';
-import type { PurgeEvent } from '../purge/purges.ts';
-import type { StreamEvent } from '../push/events.ts';
+import type { AppEvent } from '../event-hub.ts';
+import type { UpstreamOperation } from '../proxy/events.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
 import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';
@@ -141,7 +139,7 @@ export class Metrics {
     if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
-  readonly onProxyEvent = (event: ProxyEvent): void => {
+  readonly onEvent = (event: AppEvent): void => {
     switch (event.name) {
       case 'answered':
         this.#answered.add(event.operation, event.outcome);
@@ -181,32 +179,27 @@ export class Metrics {
       case 'pause':
         this.#paused.set(event.state === 'begun' ? 1 : 0);
         break;
-      case 'rate-shared':
-      case 'upstream-useless':
-      case 'key-refused':
-      case 'bug':
+      case 'redis-read':
+        this.#countRedisCall('read', event.outcome, event.durationMs);
         break;
+      case 'redis-write':
+        this.#countRedisCall('write', event.outcome, event.durationMs);
+        break;
+      case 'redis-available':
+        this.#redisAvailable.set({ call: event.operation }, event.available ? 1 : 0);
+        break;
+      case 'purged':
+        this.#purges.add(event.selector);
+        break;
+      case 'purges-followed':
+        this.#purgesFollowed.inc(event.bans);
+        break;
+      default:
+        this.#stream?.onEvent(event);
     }
-  };
-
-  readonly onRedisEvent = (event: RedisTierEvent): void => {
-    if (event.name === 'redis-available') {
-      this.#redisAvailable.set({ call: event.operation }, event.available ? 1 : 0);
-      return;
-    }
-    const call = event.name === 'redis-read' ? 'read' : 'write';
-    this.#redisCalls.add(call, event.outcome);
-    this.#redisSeconds.add(event.durationMs, call);
   };
 
   readonly onPacked = (): void => this.#compressed.inc();
-
-  readonly onPurgeEvent = (event: PurgeEvent): void => {
-    if (event.name === 'purged') this.#purges.add(event.selector);
-    else if (event.name === 'purges-followed') this.#purgesFollowed.inc(event.bans);
-  };
-
-  readonly onStreamEvent = (event: StreamEvent): void => this.#stream?.onEvent(event);
 
   readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
 
@@ -224,6 +217,11 @@ export class Metrics {
         return { name: typeof own === 'string' ? own : name, labels, value };
       }),
     );
+  }
+
+  #countRedisCall(call: 'read' | 'write', outcome: string, ms: number): void {
+    this.#redisCalls.add(call, outcome);
+    this.#redisSeconds.add(ms, call);
   }
 
   #tally(name: string, help: string, labelNames: readonly string[]): Tally {

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AppEvent } from '../event-hub.ts';
 import type { StreamEvent } from '../push/events.ts';
 
 /** Current values, read at each scrape. */
@@ -19,7 +20,7 @@ const COUNTED: readonly (readonly [event: StreamEvent['name'], name: string, hel
 /** The metrics of the stream, in the given registry. */
 export class StreamMetrics {
   readonly #registers: Registry[];
-  readonly #counters: ReadonlyMap<StreamEvent['name'], Counter>;
+  readonly #counters: ReadonlyMap<AppEvent['name'], Counter>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -45,7 +46,7 @@ export class StreamMetrics {
     gauge('addresses', 'Addresses that are subscribed to.', sources.addresses);
   }
 
-  onEvent(event: StreamEvent): void {
+  onEvent(event: AppEvent): void {
     this.#counters.get(event.name)?.inc();
   }
 }

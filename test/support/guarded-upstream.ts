@@ -29,7 +29,7 @@ export class GuardedUpstream implements AsyncDisposable {
     const now = () => this.nowMs;
     const { settings } = loadSettings({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: timeout, UPSTREAM_RPS: '1000' });
     const events = new EventHub();
-    events.proxy.subscribe((event) => {
+    events.subscribe((event) => {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
     this.#opened = openIndexer(

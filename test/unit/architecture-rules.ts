@@ -51,7 +51,7 @@ export const mayImport: Record<string, readonly string[]> = {
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],
-  telemetry: parts.map(typesOf),
+  telemetry: [...parts, 'event-hub.ts'].map(typesOf),
   status: ['http', 'ton', 'telemetry', ...['proxy', 'cache'].map(typesOf)],
   'event-hub.ts': ['proxy (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],

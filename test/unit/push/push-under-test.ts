@@ -2,10 +2,9 @@ import { vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
 import type { Purges } from '../../../src/cache/tiered-cache.ts';
 import { loadSettings } from '../../../src/config/load.ts';
-import { EventHub } from '../../../src/event-hub.ts';
+import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/instants.ts';
 import { openPush } from '../../../src/open-push.ts';
-import type { StreamEvent } from '../../../src/push/events.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
@@ -38,7 +37,7 @@ function callFor(query: string): Call {
 /** All of `src/push/` as it ships, before a scripted server, with time that only the test lets pass. */
 export class PushUnderTest implements Disposable {
   readonly server = new FakeServer();
-  readonly reported: StreamEvent['name'][] = [];
+  readonly reported: AppEvent['name'][] = [];
   /** Keys that were refreshed, in their order. */
   readonly refreshed: string[] = [];
   readonly #push;
@@ -48,7 +47,7 @@ export class PushUnderTest implements Disposable {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
     const { settings } = loadSettings({ UPSTREAM_URL: 'http://indexer', STREAM_URL: 'ws://indexer:8085' });
     const events = new EventHub();
-    events.stream.subscribe(({ name }) => void this.reported.push(name));
+    events.subscribe(({ name }) => void this.reported.push(name));
     const { open } = this.server;
     const push = openPush(
       {

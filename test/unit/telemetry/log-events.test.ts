@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 function levelsOf(...events: readonly ProxyEvent[]): readonly number[] {
-  for (const event of events) log.onProxyEvent(event);
+  for (const event of events) log.onEvent(event);
   return said.map(({ level }) => level);
 }
 
@@ -60,7 +60,7 @@ describe('the log', () => {
     const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
     const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
     const events = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
-    for (const event of [...events, ...events]) log.onStreamEvent(event);
+    for (const event of [...events, ...events]) log.onEvent(event);
     expect(said.map(({ level }) => level)).toEqual([INFO, WARN, WARN, INFO, WARN, WARN]);
   });
 });

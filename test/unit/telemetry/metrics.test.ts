@@ -66,7 +66,7 @@ describe('the metrics page', () => {
 
   it('has the buckets of a latency from 0.5 ms to 10 s', async () => {
     const metrics = new Metrics({ logLinesDropped: () => 0 }, { usesRedis: false, usesStream: false });
-    metrics.onProxyEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
+    metrics.onEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
     const { body } = await metrics.page();
     const bounds = [...body.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
     expect([bounds[0], bounds.at(-2), bounds.at(-1)]).toEqual(['0.0005', '10', '+Inf']);
