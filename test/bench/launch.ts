@@ -49,22 +49,13 @@ export class Launched implements AsyncDisposable {
 }
 
 /** How a program of ours is started. */
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly args?: readonly string[];
-  readonly nodeArgs?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts a TypeScript program on the Node that runs this one; its errors go where ours go. */
-export function launch(program: URL, { args = [], nodeArgs = [], environment = {} }: LaunchOptions = {}): Launched {
-  const command = [...nodeArgs, fileURLToPath(program), ...args];
+export function launch(program: URL, { args = [], environment = {} }: LaunchOptions = {}): Launched {
+  const command = [fileURLToPath(program), ...args];
   return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
-}
-
-/** Reads one member of a line that must be text. */
-export function textIn(name: string): (line: unknown) => string | undefined {
-  return (line) => {
-    const value = typeof line === 'object' && line !== null ? Reflect.get(line, name) : undefined;
-    return typeof value === 'string' ? value : undefined;
-  };
 }

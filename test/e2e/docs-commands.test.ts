@@ -28,7 +28,8 @@ describe('the documented commands', () => {
     expect(benches.length).toBeGreaterThan(0);
     for (const bench of benches) {
       const [, options = ''] = bench.split(' -- ');
-      expect(readOptions(options.split(' ')).trials.length).toBeGreaterThan(0);
+      const { trials, outages } = readOptions(options.split(' '));
+      expect(trials.length + outages.length).toBeGreaterThan(0);
     }
   });
 });

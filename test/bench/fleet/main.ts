@@ -1,50 +1,48 @@
+import { parseArgs } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
+import { numberUpTo } from '../arguments.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
+import { startBusyIndexer } from '../overload/busy-indexer.ts';
 import { chainOf } from '../overload/calls.ts';
-import { startBusyIndexer } from '../overload/indexer-process.ts';
 import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
 import { offerLoad } from './offer-load.ts';
 
-// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Two minutes, everything on
-// 127.0.0.1.
+// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Three minutes, everything on
+// 127.0.0.1. `--seconds 2` runs each shorter.
 
-const SIZES = [1, 2, 4];
-const PER_SECOND = 200;
+const FLEETS = [
+  { instances: 1, shared: true },
+  { instances: 2, shared: true },
+  { instances: 2, shared: false },
+  { instances: 4, shared: true },
+  { instances: 4, shared: false },
+];
 /** Of a worker of the indexer. */
 const SERVICE_MS = 50;
-const SECONDS = 10;
 /** Processes that were just started compile what they run. */
 const WARM_UP_SECONDS = 5;
-/** Each size more than once, one after the other, so that they share what else the machine does. */
+/** Each fleet more than once, one after the other, so that they share what else the machine does. */
 const REPEATS = 2;
 
 interface Run {
-  readonly instances: number;
-  readonly shared: boolean;
   readonly upstreamRequests: number;
   readonly latenciesMs: readonly number[];
   readonly failed: number;
 }
 
-// The processes of the bench are killed when this one exits; a signal alone would let them be.
+// Exit on a signal: the exit handlers end the processes of the bench, which a signal alone would leave running.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-const machine = describeMachine();
-console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, ${machine.system}`);
-console.log(await fleets());
-
-async function fleets(): Promise<string> {
-  console.log(`${PER_SECOND} requests a second for ${SECONDS} s, ${REPEATS} times each...\n`);
-  const runs: Run[] = [];
-  for (let time = 0; time < REPEATS; time++) {
-    for (const instances of SIZES) {
-      runs.push(await run(instances, true));
-      if (instances > 1) runs.push(await run(instances, false));
-    }
-  }
-  return tableOf(runs);
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
+const seconds = numberUpTo('--seconds', values.seconds, 60);
+console.log(`${describeMachine()}\n`);
+const fleets = FLEETS.map((fleet) => ({ ...fleet, runs: [] as Run[] }));
+for (let time = 0; time < REPEATS; time++) {
+  for (const { instances, shared, runs } of fleets) runs.push(await run(instances, shared));
 }
+const rows = fleets.map(({ instances, shared, runs }) => rowOf(`${instances}${shared ? '' : ', without Redis'}`, runs));
+console.log(markdownTable(['Instances', 'requests', 'at the indexer', 'p50 ms', 'p99 ms', 'failed'], rows));
 
 async function run(instances: number, shared: boolean): Promise<Run> {
   await using indexer = await startBusyIndexer(SERVICE_MS);
@@ -53,37 +51,23 @@ async function run(instances: number, shared: boolean): Promise<Run> {
   const settings = { UPSTREAM_URL: indexer.url, ...(shared ? { REDIS_URL: redis.url } : {}) };
   const starting = Array.from({ length: instances }, () => startToncache(settings));
   const servers = (await Promise.all(starting)).map((server) => fleet.use(server));
-  const urls = servers.map(({ url }) => url);
+  const ports = servers.map(({ url }) => Number(new URL(url).port));
   const chain = chainOf(indexer.chainStartAt);
-  await offerLoad({ urls, chain, perSecond: PER_SECOND, seconds: WARM_UP_SECONDS });
+  await offerLoad(ports, chain, WARM_UP_SECONDS);
   const before = await upstreamRequestsOf(servers);
-  const heard = await offerLoad({ urls, chain, perSecond: PER_SECOND, seconds: SECONDS });
-  return { instances, shared, upstreamRequests: (await upstreamRequestsOf(servers)) - before, ...heard };
+  const heard = await offerLoad(ports, chain, seconds);
+  return { upstreamRequests: (await upstreamRequestsOf(servers)) - before, ...heard };
 }
 
 async function upstreamRequestsOf(servers: readonly ToncacheProcess[]): Promise<number> {
-  const usages = await Promise.all(servers.map((server) => server.usage()));
-  return total(usages.map(({ upstreamRequests }) => upstreamRequests));
+  const counts = await Promise.all(servers.map((server) => server.upstreamRequests()));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function tableOf(all: readonly Run[]): string {
-  const kinds = Map.groupBy(all, ({ instances, shared }) => `${instances}${shared ? '' : ', without Redis'}`);
-  const rows = [...kinds].map(([kind, same]) => {
-    const latencies = same.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
-    const at = (share: number) => (latencies[Math.floor(share * (latencies.length - 1))] ?? 0).toFixed(1);
-    const upstream = same.map(({ upstreamRequests }) => upstreamRequests).join(', ');
-    return [
-      kind,
-      String(latencies.length),
-      upstream,
-      at(0.5),
-      at(0.99),
-      String(total(same.map(({ failed }) => failed))),
-    ];
-  });
-  return markdownTable(['Instances', 'requests', 'at the indexer, each run', 'p50 ms', 'p99 ms', 'failed'], rows);
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
+function rowOf(name: string, runs: readonly Run[]): string[] {
+  const latencies = runs.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
+  const at = (share: number) => (latencies[Math.floor(share * (latencies.length - 1))] ?? 0).toFixed(1);
+  const upstream = runs.map(({ upstreamRequests }) => upstreamRequests).join(', ');
+  const failed = runs.reduce((sum, one) => sum + one.failed, 0);
+  return [name, `${latencies.length}`, upstream, at(0.5), at(0.99), `${failed}`];
 }

@@ -1,9 +1,10 @@
 import type { Heard, Lost } from '../overload/connection.ts';
 import { Connections } from '../overload/connections.ts';
+import { indexerRequests } from '../peers/measure.ts';
 import { hitTarget } from '../peers/targets.ts';
 
 /** The answers to request: numbers from `from` up to, and without, `until`. */
-export interface FillOrder {
+interface FillOrder {
   readonly port: number;
   readonly indexerPort: number;
   readonly sizeKb: number;
@@ -49,9 +50,4 @@ export async function checkKept({ port, indexerPort, sizeKb, from, until }: Fill
   }
   const missing = (await indexerRequests(indexerPort)) - before;
   if (missing > checked / 100) throw new Error(`${missing} of ${checked} answers were not kept`);
-}
-
-async function indexerRequests(port: number): Promise<number> {
-  const told = (await (await fetch(`http://127.0.0.1:${port}/requests`)).json()) as { readonly requests: number };
-  return told.requests;
 }

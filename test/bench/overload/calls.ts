@@ -17,6 +17,8 @@ export interface Call {
 /** Requests a second: the hot ones, and the unique ones of each operation. */
 export type Rates = Readonly<Record<'hot' | Operation, number>>;
 
+export const NO_RATES: Rates = { hot: 0, pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 };
+
 const HOT_BLOCKS = 50;
 
 const FIRST_SEQNO = 62_000_000;

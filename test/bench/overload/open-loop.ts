@@ -9,11 +9,10 @@ export interface OpenLoopOptions {
   readonly phases: readonly Phase[];
   /** In the order of being due. */
   readonly schedule: readonly Due[];
-  readonly walletsRetry: boolean;
+  /** Whether a client asks for `pendingTraces` again after anything but an answer. */
+  readonly retries: boolean;
   /** The next call of a client that asks on. */
-  readonly nextCall: (phase: number) => Call;
-  /** Told when a phase begins, by its number; and once more when the last one has ended. */
-  readonly onBorder: (phase: number) => void;
+  readonly nextCall: (phase: Phase) => Call;
 }
 
 interface Exchange {
@@ -43,7 +42,6 @@ export class OpenLoop {
   #startedAt = 0;
   #sent = 0;
   #retried = 0;
-  #bordersPassed = 0;
 
   constructor(options: OpenLoopOptions) {
     this.#options = options;
@@ -65,7 +63,6 @@ export class OpenLoop {
 
   #tick(): void {
     const nowMs = this.#nowMs;
-    while (nowMs >= (this.#borders[this.#bordersPassed] ?? Infinity)) this.#options.onBorder(this.#bordersPassed++);
     this.#leaveOverdue(nowMs);
     for (let due = this.#options.schedule[this.#sent]; due && due.dueMs <= nowMs; ) {
       this.#send(due, nowMs);
@@ -75,7 +72,7 @@ export class OpenLoop {
       this.#send(due, nowMs);
       due = this.#retries[++this.#retried];
     }
-    if (this.#bordersPassed < this.#borders.length || this.#open.size > 0) setTimeout(() => this.#tick(), TICK_MS);
+    if (nowMs < (this.#borders.at(-1) ?? 0) || this.#open.size > 0) setTimeout(() => this.#tick(), TICK_MS);
     else this.#finished.resolve();
   }
 
@@ -101,21 +98,22 @@ export class OpenLoop {
     const { due } = exchange;
     const nowMs = this.#nowMs;
     const phaseStart = this.#borders[due.phase] ?? 0;
-    if (outcome.kind === 'right') this.#tallies[this.#phaseAt(nowMs)]?.answered(due.call, outcome.fromCache);
+    if (outcome.kind === 'right') this.#tallies[this.#phaseAt(nowMs)]?.answered(outcome.fromCache);
     this.#tallies[due.phase]?.ended(due.call, outcome, due.dueMs - phaseStart, nowMs - due.dueMs);
     if (due.asksOn === true) this.#askOn(due.phase, nowMs + (outcome.kind === 'right' ? 0 : RETRY_AFTER_MS));
     else if (outcome.kind !== 'right') this.#askAgain(due, nowMs + RETRY_AFTER_MS);
   }
 
   #askOn(phase: number, dueMs: number): void {
-    if (dueMs >= (this.#borders[phase + 1] ?? 0)) return;
-    const due = { call: this.#options.nextCall(phase), dueMs, phase, retries: 0, asksOn: true };
+    const played = this.#options.phases[phase];
+    if (played === undefined || dueMs >= (this.#borders[phase + 1] ?? 0)) return;
+    const due = { call: this.#options.nextCall(played), dueMs, phase, retries: 0, asksOn: true };
     if (dueMs <= this.#nowMs) this.#send(due, dueMs);
     else this.#retries.push(due);
   }
 
   #askAgain({ call, retries }: Due, dueMs: number): void {
-    if (!this.#options.walletsRetry || call.operation !== 'pendingTraces' || retries === MOST_RETRIES) return;
+    if (!this.#options.retries || call.operation !== 'pendingTraces' || retries === MOST_RETRIES) return;
     const phase = this.#phaseAt(dueMs);
     if (phase < this.#tallies.length) this.#retries.push({ call, dueMs, phase, retries: retries + 1 });
   }

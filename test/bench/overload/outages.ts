@@ -5,10 +5,8 @@ import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
 import { freePort } from '../../support/free-port.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { startToncache } from '../toncache-process.ts';
-import { portOf } from './calibrate.ts';
-import { Calls, chainOf, chainStart, type Operation } from './calls.ts';
+import { Calls, chainOf, chainStart, NO_RATES, type Operation } from './calls.ts';
 import { Connections } from './connections.ts';
-import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import { outcomeOf } from './outcome.ts';
 
 /** What the indexer does in an outage; `killed`: its port and all connections are closed, and it is started again. */
@@ -16,7 +14,6 @@ const KINDS = ['answers 500', 'resets connections', 'killed'] as const;
 type Kind = (typeof KINDS)[number];
 
 const OPERATIONS: readonly Operation[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
-const NO_RATES = { hot: 0, pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 };
 /** Outages of each kind at once, each of an indexer and a toncache of its own. */
 const REPETITIONS = 3;
 /** Each operation is asked for a fresh key this often, in milliseconds. */
@@ -31,16 +28,15 @@ type Recovery = Readonly<Record<Operation, number | undefined>>;
  * How long after an outage clients are still refused: each operation is asked for all the time, with keys that nobody
  * asked for before. A table with the median and the longest time after outages of so many seconds.
  */
-export async function tableOfOutages(seconds: readonly number[], signal: AbortSignal): Promise<string> {
+export async function tableOfOutages(seconds: readonly number[]): Promise<string> {
   const startAt = chainStart();
   const calls = new Calls(advanced(startAt), new SeededRandom('outages'));
   const rows: string[][] = [];
   for (const lasting of seconds) {
-    console.log(`... ${REPETITIONS * KINDS.length} outages of ${lasting} s`);
+    console.error(`... ${REPETITIONS * KINDS.length} outages of ${lasting} s`);
     const recoveries = await Promise.all(
       KINDS.flatMap((kind) => Array.from({ length: REPETITIONS }, () => recover(kind, lasting * 1000, calls, startAt))),
     );
-    signal.throwIfAborted();
     rows.push(
       ...KINDS.map((kind, number) => {
         const ofKind = recoveries.slice(number * REPETITIONS, (number + 1) * REPETITIONS);
@@ -57,8 +53,8 @@ async function recover(kind: Kind, lastingMs: number, calls: Calls, startAt: num
   const port = await freePort();
   const start = () => startIndexer({ port, chain: advanced(startAt) });
   let indexer = await start();
-  await using toncache = await startToncache({ UPSTREAM_URL: indexer.url }, ENDS_WITH_PARENT);
-  const connections = new Connections(portOf(toncache.url));
+  await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
+  const connections = new Connections(Number(new URL(toncache.url).port));
   const wholeFrom: Partial<Record<Operation, number>> = {};
   let wellAt = Infinity;
   const ask = (operation: Operation) => {

@@ -1,5 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Call, Operation } from './calls.ts';
+import type { Call } from './calls.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
@@ -9,59 +9,42 @@ import type { Outcome } from './outcome.ts';
 export interface Tallied {
   readonly seconds: number;
   readonly requests: number;
-  /** Right answers in time: to unique calls, to hot ones, and those of both that no cache had. */
-  readonly rightMisses: number;
-  readonly rightHits: number;
+  /** Right answers in time: all, and those that no cache had. */
+  readonly right: number;
   readonly rightByIndexer: number;
+  /** What became of the unique requests of this phase for anything but `pendingTraces`. */
+  readonly others: { readonly requests: number; readonly right: number };
   readonly sheds: number;
-  /** What became of the unique ones that were due in this phase. */
-  readonly uniqueBy: Readonly<Record<Operation, Share>>;
   readonly left: number;
   readonly errors: Readonly<Record<string, number>>;
   /** 99th percentiles; without a value where there was none of that kind. */
   readonly missP99Ms: number | undefined;
   readonly hitP99Ms: number | undefined;
   readonly shedP99Ms: number | undefined;
-  /** Until whatever came, or the client left. */
-  readonly anyP99Ms: number | undefined;
   /** By how much the generator was late itself. */
   readonly lateP99Ms: number | undefined;
   /** From the begin of the phase until a second all of whose requests were answered right; none in the phase: no value. */
   readonly wholeAfterMs: number | undefined;
 }
 
-/** Of so many requests so many were answered right in time. */
-export interface Share {
-  readonly requests: number;
-  readonly right: number;
-}
-
-const NONE: Share = { requests: 0, right: 0 };
-
 /** Counts what becomes of the requests of one phase. */
 export class Tally {
-  readonly #lengthMs: number;
+  readonly #seconds: number;
   readonly #times = {
     miss: createHistogram(),
     hit: createHistogram(),
     shed: createHistogram(),
-    any: createHistogram(),
     late: createHistogram(),
   };
   readonly #errors: Record<string, number> = {};
   readonly #failedAtMs: number[] = [];
-  readonly #uniqueBy: Record<Operation, Share> = {
-    pendingTraces: NONE,
-    adjacentTransactions: NONE,
-    masterchainBlockShards: NONE,
-  };
-  #rightMisses = 0;
-  #rightHits = 0;
+  readonly #others = { requests: 0, right: 0 };
+  #right = 0;
   #rightByIndexer = 0;
   #left = 0;
 
   constructor(seconds: number) {
-    this.#lengthMs = seconds * 1000;
+    this.#seconds = seconds;
   }
 
   /** A request was sent that long after it was due. */
@@ -70,52 +53,39 @@ export class Tally {
   }
 
   /** A right answer came in this phase. */
-  answered(call: Call, fromCache: boolean): void {
-    if (call.kind === 'hot') this.#rightHits++;
-    else this.#rightMisses++;
+  answered(fromCache: boolean): void {
+    this.#right++;
     if (!fromCache) this.#rightByIndexer++;
   }
 
   /** A request has ended that was due at `dueMs` of the phase, that long after. */
-  ended(call: Call, outcome: Outcome, dueMs: number, ms: number): void {
-    record(this.#times.any, ms);
-    if (call.kind === 'unique') {
-      const { requests, right } = this.#uniqueBy[call.operation];
-      this.#uniqueBy[call.operation] = { requests: requests + 1, right: right + (outcome.kind === 'right' ? 1 : 0) };
+  ended({ kind, operation }: Call, outcome: Outcome, dueMs: number, ms: number): void {
+    const isRight = outcome.kind === 'right';
+    if (kind === 'unique' && operation !== 'pendingTraces') {
+      this.#others.requests++;
+      if (isRight) this.#others.right++;
     }
-    if (outcome.kind !== 'right') this.#failedAtMs.push(dueMs);
-    switch (outcome.kind) {
-      case 'right':
-        record(call.kind === 'hot' ? this.#times.hit : this.#times.miss, ms);
-        break;
-      case 'shed':
-        record(this.#times.shed, ms);
-        break;
-      case 'left':
-        this.#left++;
-        break;
-      case 'error':
-        this.#errors[outcome.error] = (this.#errors[outcome.error] ?? 0) + 1;
-        break;
-    }
+    if (isRight) record(kind === 'hot' ? this.#times.hit : this.#times.miss, ms);
+    else this.#failedAtMs.push(dueMs);
+    if (outcome.kind === 'shed') record(this.#times.shed, ms);
+    if (outcome.kind === 'left') this.#left++;
+    if (outcome.kind === 'error') this.#errors[outcome.error] = (this.#errors[outcome.error] ?? 0) + 1;
   }
 
   result(): Tallied {
-    const { miss, hit, shed, any, late } = this.#times;
+    const { miss, hit, shed, late } = this.#times;
     return {
-      seconds: this.#lengthMs / 1000,
+      seconds: this.#seconds,
       requests: late.count,
-      rightMisses: this.#rightMisses,
-      rightHits: this.#rightHits,
+      right: this.#right,
       rightByIndexer: this.#rightByIndexer,
+      others: this.#others,
       sheds: shed.count,
-      uniqueBy: this.#uniqueBy,
       left: this.#left,
       errors: this.#errors,
       missP99Ms: p99(miss),
       hitP99Ms: p99(hit),
       shedP99Ms: p99(shed),
-      anyP99Ms: p99(any),
       lateP99Ms: p99(late),
       wholeAfterMs: this.#wholeAfterMs(),
     };
@@ -127,7 +97,7 @@ export class Tally {
       if (failedAt - wholeFrom >= 1000) break;
       wholeFrom = failedAt;
     }
-    return wholeFrom + 1000 <= this.#lengthMs ? wholeFrom : undefined;
+    return wholeFrom + 1000 <= this.#seconds * 1000 ? wholeFrom : undefined;
   }
 }
 

@@ -1,5 +1,4 @@
 import { createServer } from 'node:net';
-import { sizeOf } from '../sized-calls.ts';
 import { blocksBody, transactionsBody } from './bodies.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
@@ -35,7 +34,7 @@ function answerTo(target: string): Buffer {
   const seqno = parameter(target, 'seqno');
   if (seqno !== undefined) return answer(blocks.join(seqno));
   const hash = decodeURIComponent(parameter(target, 'hash') ?? '');
-  const sizeKb = hash.length === 64 ? Number.parseInt(hash.slice(0, 2), 16) : sizeOf(hash);
+  const sizeKb = Buffer.from(hash, hash.length === 64 ? 'hex' : 'base64').readUInt8(0);
   const made = answers.get(sizeKb) ?? answer(transactionsBody(sizeKb));
   answers.set(sizeKb, made);
   return made;

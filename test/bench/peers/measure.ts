@@ -1,32 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Case, MIXED_MISS_EVERY, missEvery, titleOf } from './cases.ts';
-import type { Peer, Place } from './peer.ts';
-import { cpuMicrosOf } from './process-cpu.ts';
+import { markdownTable } from '../markdown-table.ts';
+import type { Case } from './cases.ts';
+import { cpuMicrosOf } from './cpu-time.ts';
+import type { Peer } from './peer.ts';
 import { hitTarget, missPattern } from './targets.ts';
 import { runWrk } from './wrk.ts';
 
-/** The figures of one load on one server. */
-export interface Sample {
-  readonly cpuMicrosPerRequest: number;
-  readonly requestsPerSecond: number;
-  /** Heads included. */
-  readonly bytesPerRequest: number;
-  readonly p99Ms: number;
-}
-
-/** The figures of one case on one server, a sample for each round. */
+/** The CPU time per request of one case on one server: the median of its rounds, in microseconds. */
 export interface Measured {
   readonly compared: Case;
   readonly peer: string;
-  readonly samples: readonly Sample[];
+  readonly cpuMicros: number;
 }
 
 /** What all cases share. */
 export interface Bench {
-  readonly wrk: string;
   readonly generatorCore: number;
-  readonly indexerUrl: string;
+  readonly indexerPort: number;
   readonly folder: string;
   readonly rounds: number;
   readonly seconds: number;
@@ -45,78 +36,85 @@ let misses = 0;
 /** Runs one case on every server that takes part, in turn, once a round. Rejects when a load was not what the case says. */
 export async function measureCase(bench: Bench, compared: Case, peers: readonly Peer[]): Promise<Measured[]> {
   const taking = peers.flatMap((peer) => {
-    const place = peer.placeOf(compared);
-    return place === undefined ? [] : [{ peer, place, samples: [] as Sample[] }];
+    const origin = peer.originFor(compared);
+    return origin === undefined ? [] : [{ peer, origin, rounds: [] as number[] }];
   });
   const targets = Array.from({ length: compared.urls }, (_, number) => hitTarget(compared.sizeKb, number));
-  const hitsFile = join(bench.folder, 'hits.txt');
-  await writeFile(hitsFile, `${targets.join('\n')}\n`);
-  for (const { peer, place } of taking) {
-    for (const target of targets.toReversed()) await ask(place.origin + target, compared.gzip);
-    await load({ ...bench, seconds: WARM_UP_SECONDS }, compared, peer, place, hitsFile);
+  await writeFile(hitsFileIn(bench), `${targets.join('\n')}\n`);
+  for (const { peer, origin } of taking) {
+    for (const target of targets.toReversed()) await ask(origin + target, compared.gzip);
+    await load({ ...bench, seconds: WARM_UP_SECONDS }, compared, peer, origin);
   }
   for (let round = 0; round < bench.rounds; round++) {
-    for (const { peer, place, samples } of taking) {
-      samples.push(await load(bench, compared, peer, place, hitsFile));
-    }
+    for (const { peer, origin, rounds } of taking) rounds.push(await load(bench, compared, peer, origin));
   }
-  return taking.map(({ peer, samples }) => ({ compared, peer: peer.name, samples }));
+  return taking.map(({ peer, rounds }) => ({ compared, peer: peer.name, cpuMicros: median(rounds) }));
 }
 
-async function load(bench: Bench, compared: Case, peer: Peer, place: Place, hitsFile: string): Promise<Sample> {
-  await peer.prepare?.();
-  const askedBefore = await indexerRequests(bench);
+/**
+ * A row for each server in each case, a column for each size: the CPU time per request, and in brackets that time divided
+ * by the first server's.
+ */
+export function tableOf(measured: readonly Measured[]): string {
+  const sizesKb = [...new Set(measured.map(({ compared }) => compared.sizeKb))];
+  const rows = [...Map.groupBy(measured, ({ compared }) => compared.title)].flatMap(([title, same]) =>
+    [...Map.groupBy(same, ({ peer }) => peer)].map(([peer, own], place) => [
+      place === 0 ? title : '',
+      peer,
+      ...sizesKb.map((sizeKb) => {
+        const micros = own.find(({ compared }) => compared.sizeKb === sizeKb)?.cpuMicros ?? Number.NaN;
+        const first = same.find(({ compared }) => compared.sizeKb === sizeKb)?.cpuMicros ?? Number.NaN;
+        return micros.toFixed(micros < 100 ? 1 : 0) + (place === 0 ? '' : ` (${(micros / first).toFixed(2)})`);
+      }),
+    ]),
+  );
+  return markdownTable(['CPU µs a request', 'server', ...sizesKb.map((sizeKb) => `${sizeKb} KB`)], rows);
+}
+
+async function load(bench: Bench, compared: Case, peer: Peer, origin: string): Promise<number> {
+  const { kind, sizeKb, gzip, title } = compared;
+  const askedBefore = await indexerRequests(bench.indexerPort);
   const cpuBefore = await cpuMicrosOf(peer.pid);
-  const heard = await runWrk({
-    program: bench.wrk,
+  const { requests, failed } = await runWrk({
     core: bench.generatorCore,
-    origin: place.origin,
+    origin,
     connections: CONNECTIONS,
     seconds: bench.seconds,
-    hitsFile,
-    missPattern: place.missPrefix + missPattern(compared.sizeKb),
-    missEvery: missEvery(compared.kind),
+    hitsFile: hitsFileIn(bench),
+    missPattern: kind === 'misses' ? peer.missPrefix + missPattern(sizeKb) : '',
     firstMiss: misses,
-    gzip: compared.gzip,
+    gzip,
   });
   const cpuMicros = (await cpuMicrosOf(peer.pid)) - cpuBefore;
-  const asked = (await indexerRequests(bench)) - askedBefore;
-  misses += heard.requests + CONNECTIONS;
-  const wrong = problemOf(compared, { ...heard, asked });
-  if (wrong !== undefined) throw new Error(`${peer.name}, ${titleOf(compared)}, ${compared.sizeKb} KB: ${wrong}`);
-  return {
-    cpuMicrosPerRequest: cpuMicros / heard.requests,
-    requestsPerSecond: heard.requests / heard.seconds,
-    bytesPerRequest: heard.bytes / heard.requests,
-    p99Ms: heard.p99Ms,
-  };
-}
-
-/** Says why a load was not what its case says; undefined when it was. `asked`: requests that reached the indexer. */
-export function problemOf(
-  { kind }: Case,
-  { requests, refused, broken, asked }: Record<'requests' | 'refused' | 'broken' | 'asked', number>,
-): string | undefined {
+  const asked = (await indexerRequests(bench.indexerPort)) - askedBefore;
+  misses += requests + CONNECTIONS;
   const tolerated = requests * TOLERATED_SHARE;
-  if (requests === 0) return 'nothing was answered';
-  if (refused + broken > tolerated) {
-    return `${refused} of ${requests} requests were refused, and ${broken} connections broke`;
-  }
-  const every = missEvery(kind);
-  const expected = every === 0 ? 0 : requests / every;
+  const expected = kind === 'misses' ? requests : 0;
   // At the end of this load, and of the one before, each connection can have a request that wrk does not count.
-  if (Math.abs(asked - expected) <= tolerated + 2 * CONNECTIONS) return undefined;
-  const wanted = every === MIXED_MISS_EVERY ? 'every tenth' : every === 0 ? 'none' : 'all';
-  return `${asked} of ${requests} requests reached the indexer, and ${wanted} should have`;
+  if (requests === 0 || failed > tolerated || Math.abs(asked - expected) > tolerated + 2 * CONNECTIONS) {
+    const what = `${failed} of ${requests} requests failed, and ${asked} instead of ${expected} reached the indexer`;
+    throw new Error(`${peer.name}, ${title}, ${sizeKb} KB: ${what}`);
+  }
+  return cpuMicros / requests;
 }
 
-async function indexerRequests({ indexerUrl }: Bench): Promise<number> {
-  const counted = (await (await fetch(`${indexerUrl}/requests`)).json()) as { readonly requests: number };
-  return counted.requests;
+/** Requests that the fake indexer has had. */
+export async function indexerRequests(port: number): Promise<number> {
+  const told = (await (await fetch(`http://127.0.0.1:${port}/requests`)).json()) as { readonly requests: number };
+  return told.requests;
+}
+
+function hitsFileIn({ folder }: Bench): string {
+  return join(folder, 'hits.txt');
 }
 
 async function ask(url: string, gzip: boolean): Promise<void> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': gzip ? 'gzip' : 'identity' } });
   await response.arrayBuffer();
   if (response.status !== 200) throw new Error(`${url} was answered with status ${response.status}`);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return ((sorted[(sorted.length - 1) >> 1] ?? Number.NaN) + (sorted[sorted.length >> 1] ?? Number.NaN)) / 2;
 }

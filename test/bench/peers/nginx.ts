@@ -1,25 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Case } from './cases.ts';
-import { redisKind } from './cases.ts';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
+import { findProgram } from './required-programs.ts';
 
-/** The parts of nginx's configuration that differ from run to run. */
-export interface NginxSetting {
-  readonly folder: string;
-  readonly indexerPort: number;
-  /** A port for each `server`: best for 2 and 20 KB, best for 200 KB, and with `gzip on`. */
-  readonly ports: Readonly<Record<'small' | 'large' | 'gzip', number>>;
-  /** Whether root starts nginx. Its workers would then run as another user, who cannot write to `folder`. */
-  readonly isRoot: boolean;
-}
+/** A port for each `server`: best for 2 and 20 KB, best for 200 KB, and with `gzip on`. */
+type Ports = Readonly<Record<'small' | 'large' | 'gzip', number>>;
 
 /**
- * The configuration of a tuned nginx cache, without an access log, because toncache writes none. Measured: `tcp_nopush on` saves a tenth
- * of the CPU time at 2 and 20 KB, and costs three times as much at 200 KB.
+ * The configuration of a tuned nginx cache, without an access log, because toncache writes none. Measured: `tcp_nopush on`
+ * saves a tenth of the CPU time at 2 and 20 KB, and costs three times as much at 200 KB. Where root starts nginx, its
+ * workers would run as another user, who cannot write to the folder.
  */
-export function nginxConfiguration({ folder, indexerPort, ports, isRoot }: NginxSetting): string {
+function configuration(folder: string, indexerPort: number, ports: Ports): string {
   const server = (port: number, directives: string) => `
   server {
     listen 127.0.0.1:${port} backlog=4096;
@@ -27,12 +20,11 @@ export function nginxConfiguration({ folder, indexerPort, ports, isRoot }: Nginx
     location / {
       proxy_pass http://indexer;
       proxy_cache answers; proxy_cache_key $uri$is_args$args; proxy_cache_valid 200 1h; proxy_cache_lock on;
-      add_header X-Cache $upstream_cache_status;
     }
     location /pass/ { proxy_pass http://indexer/; proxy_buffers 32 16k; proxy_buffer_size 16k; }
   }`;
   const gzip = 'tcp_nopush on; gzip on; gzip_types application/json; gzip_proxied any; gzip_min_length 1000;';
-  return `${isRoot ? 'user root;\n' : ''}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr warn;
+  return `${process.getuid?.() === 0 ? 'user root;\n' : ''}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr warn;
 worker_rlimit_nofile 65536;
 events { worker_connections 8192; multi_accept on; }
 http {
@@ -53,28 +45,27 @@ ${server(ports.gzip, gzip)}
 }
 
 /** Starts nginx. Rejects with its log when it does not start. */
-export async function startNginx({ program, cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
+export async function startNginx({ cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
   const ports = { small: await freePort(), large: await freePort(), gzip: await freePort() };
   const file = join(folder, 'nginx.conf');
-  await writeFile(file, nginxConfiguration({ folder, indexerPort, ports, isRoot: process.getuid?.() === 0 }));
+  await writeFile(file, configuration(folder, indexerPort, ports));
   const started = await PinnedProcess.start({
     cores,
-    program,
+    program: await findProgram('nginx'),
     args: ['-p', folder, '-c', file, '-e', 'stderr'],
     cwd: folder,
     environment: {},
     port: ports.gzip,
     logFile: join(folder, 'nginx.log'),
   });
-  const portFor = ({ gzip, sizeKb }: Case) => {
-    if (gzip) return ports.gzip;
-    return sizeKb > 100 ? ports.large : ports.small;
-  };
   return {
     name: 'nginx',
     pid: started.pid,
-    placeOf: (compared) =>
-      redisKind(compared.kind) ? undefined : { origin: `http://127.0.0.1:${portFor(compared)}`, missPrefix: '/pass' },
+    missPrefix: '/pass',
+    originFor: ({ kind, gzip, sizeKb }) => {
+      const port = gzip ? ports.gzip : sizeKb > 100 ? ports.large : ports.small;
+      return kind === 'redis' ? undefined : `http://127.0.0.1:${port}`;
+    },
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-import { sizedPath } from '../sized-calls.ts';
+import { hash } from 'node:crypto';
 
 // The paths and queries of the loads. As with the real indexer, an answer of 2 KB is about a masterchain block, and larger
 // ones are about transactions.
@@ -7,18 +7,20 @@ import { sizedPath } from '../sized-calls.ts';
 export const HEAD_SEQNO = 62_000_000;
 /** Hits take seqnos from here upwards, misses from below here downwards. */
 const FIRST_HIT_SEQNO = 61_000_000;
+/** The highest seqno of a miss. */
+export const FIRST_MISS_SEQNO = FIRST_HIT_SEQNO - 1;
 
-/** The path and query of one hit. */
+/** The path and query of one hit. The first byte of a hash says the size of the answer in KB. */
 export function hitTarget(sizeKb: number, number: number): string {
-  if (sizeKb > 2) return sizedPath(sizeKb, number);
-  return `/api/v3/masterchainBlockShards?seqno=${FIRST_HIT_SEQNO + number}`;
+  if (sizeKb <= 2) return `/api/v3/masterchainBlockShards?seqno=${FIRST_HIT_SEQNO + number}`;
+  return adjacent(sizeKb, hash('sha256', `${number}`, 'hex').slice(2));
 }
 
 /** A path and query in which `{hex}` (62 digits) or `{seqno}` stands for a number that no other request has. */
 export function missPattern(sizeKb: number): string {
-  if (sizeKb <= 2) return '/api/v3/masterchainBlockShards?seqno={seqno}';
-  return `/api/v3/adjacentTransactions?hash=${sizeKb.toString(16).padStart(2, '0')}{hex}&direction=out`;
+  return sizeKb <= 2 ? '/api/v3/masterchainBlockShards?seqno={seqno}' : adjacent(sizeKb, '{hex}');
 }
 
-/** The highest seqno of a miss. */
-export const FIRST_MISS_SEQNO = FIRST_HIT_SEQNO - 1;
+function adjacent(sizeKb: number, rest: string): string {
+  return `/api/v3/adjacentTransactions?hash=${sizeKb.toString(16).padStart(2, '0')}${rest}&direction=out`;
+}

@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { redisKind } from './cases.ts';
 import type { Peer, PeerSetting } from './peer.ts';
 import { freePort, PinnedProcess } from './pinned-process.ts';
+import { findProgram } from './required-programs.ts';
 
 /**
  * The configuration of Varnish. Answers requested through the socket `packed` are kept and sent compressed. Those requested
  * through `plain` are kept uncompressed: otherwise Varnish would decompress them for every client.
  */
-export function varnishConfiguration(indexerPort: number): string {
+function configuration(indexerPort: number): string {
   return `vcl 4.1;
 backend default { .host = "127.0.0.1"; .port = "${indexerPort}"; }
 sub vcl_recv {
@@ -20,19 +20,18 @@ sub vcl_backend_response {
   set beresp.ttl = 1h;
   if (bereq.http.X-Socket == "packed") { set beresp.do_gzip = true; }
 }
-sub vcl_deliver { if (obj.hits > 0) { set resp.http.X-Cache = "HIT"; } }
 `;
 }
 
 /** Starts Varnish with its cache in memory. Rejects with its log when it does not start. */
-export async function startVarnish({ program, cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
+export async function startVarnish({ cores, indexerPort, folder }: PeerSetting): Promise<Peer> {
   const ports = { plain: await freePort(), packed: await freePort() };
   const file = join(folder, 'default.vcl');
-  await writeFile(file, varnishConfiguration(indexerPort));
+  await writeFile(file, configuration(indexerPort));
   const sockets = Object.entries(ports).flatMap(([name, port]) => ['-a', `${name}=127.0.0.1:${port}`]);
   const started = await PinnedProcess.start({
     cores,
-    program,
+    program: await findProgram('varnishd'),
     args: ['-F', '-n', join(folder, 'varnish'), '-f', file, '-s', 'malloc,1g', '-T', 'none', ...sockets],
     cwd: folder,
     // Varnish runs a C compiler to load its configuration.
@@ -43,10 +42,9 @@ export async function startVarnish({ program, cores, indexerPort, folder }: Peer
   return {
     name: 'Varnish',
     pid: started.pid,
-    placeOf: ({ kind, gzip }) =>
-      redisKind(kind)
-        ? undefined
-        : { origin: `http://127.0.0.1:${gzip ? ports.packed : ports.plain}`, missPrefix: '/pass' },
+    missPrefix: '/pass',
+    originFor: ({ kind, gzip }) =>
+      kind === 'redis' ? undefined : `http://127.0.0.1:${gzip ? ports.packed : ports.plain}`,
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
 }

@@ -13,15 +13,11 @@ export interface Listening {
   readonly countsUrl: string;
 }
 
-/** Requests since the start. */
-export interface Counts {
-  readonly pendingTraces: number;
-  readonly adjacentTransactions: number;
-  readonly masterchainBlockShards: number;
-  readonly total: number;
-}
+/** Requests since the start: all, `pendingTraces`, `adjacentTransactions`, `masterchainBlockShards`. */
+export type Counts = readonly number[];
 
 const LATENCY_MS = 20;
+const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
 
 const chain = chainOfHour(Number(process.argv[2]));
 chain.advanceTo(Date.now());
@@ -31,12 +27,7 @@ indexer.faults.jitterMs = LATENCY_MS;
 
 const counts = createServer((_, response) => {
   const { requests } = indexer;
-  const told: Counts = {
-    pendingTraces: requests.count('pendingTraces'),
-    adjacentTransactions: requests.count('adjacentTransactions'),
-    masterchainBlockShards: requests.count('masterchainBlockShards'),
-    total: requests.total,
-  };
+  const told: Counts = [requests.total, ...OPERATIONS.map((operation) => requests.count(operation))];
   response.end(JSON.stringify(told));
 });
 counts.listen(0, '127.0.0.1');

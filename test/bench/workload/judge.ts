@@ -21,6 +21,8 @@ export interface Verdict {
 const FLIGHT_MS = 1000;
 /** The chain is advanced in such steps, because `truthsOf` knows only the last 30 s of an account. */
 const WINDOW_MS = 5000;
+/** A change counts only if a client asked within this time before it: without polling nobody could see it at once. */
+const POLLED_WITHIN_MS = 2000;
 
 /**
  * Judges answers by the lifetimes that toncache promises, whoever gave them. The chain must not be ahead of the first answer;
@@ -66,49 +68,57 @@ function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
   return { answer, kind, staleMs, trueFrom: truth.fromAt };
 }
 
-/** The truths of one call. Rendered bodies and comparisons are kept, because most answers are equal. */
+/** The truths of one call. Comparisons are kept, because most answers are equal. */
 class KnownTruths {
   /** Newest first, because nearly every answer is one of the newest. */
-  readonly #truths: readonly Truth[];
-  readonly #bodies = new Map<Truth, unknown>();
-  readonly #parsed = new Map<string, unknown>();
-  readonly #compared = new Map<string, Map<Truth, boolean>>();
+  readonly #truths: readonly { readonly truth: Truth; readonly same: Map<string, boolean>; body?: unknown }[];
 
   constructor(truths: readonly Truth[]) {
-    this.#truths = truths.toReversed();
+    this.#truths = truths.toReversed().map((truth) => ({ truth, same: new Map() }));
   }
 
   /** The latest truth that began by an instant and equals this answer. */
   latestSaying(status: number, text: string, instant: number): Truth | undefined {
-    const compared = this.#compared.get(text) ?? new Map<Truth, boolean>();
-    this.#compared.set(text, compared);
-    return this.#truths.find((truth) => {
+    let parsed: unknown;
+    return this.#truths.find((known) => {
+      const { truth, same } = known;
       if (truth.fromAt > instant || truth.status !== status) return false;
-      const isSame = compared.get(truth) ?? isDeepStrictEqual(this.#bodyOf(truth), this.#parse(text));
-      compared.set(truth, isSame);
+      // Through JSON, as over the wire: without members that are undefined.
+      known.body ??= JSON.parse(JSON.stringify(truth.body()));
+      parsed ??= parseJson(text);
+      const isSame = same.get(text) ?? isDeepStrictEqual(known.body, parsed);
+      same.set(text, isSame);
       return isSame;
-    });
-  }
-
-  #parse(text: string): unknown {
-    const parsed = this.#parsed.get(text) ?? parseJson(Buffer.from(text, 'latin1').toString());
-    this.#parsed.set(text, parsed);
-    return parsed;
-  }
-
-  /** Through JSON, as over the wire: without members that are undefined. */
-  #bodyOf(truth: Truth): unknown {
-    const body = this.#bodies.get(truth) ?? JSON.parse(JSON.stringify(truth.body()));
-    this.#bodies.set(truth, body);
-    return body;
+    })?.truth;
   }
 }
 
-/** Undefined, which equals no truth, for a text that is not JSON. */
+/** Text comes byte for byte. Undefined, which equals no truth, for a text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(Buffer.from(text, 'latin1').toString());
   } catch {
     return undefined;
   }
+}
+
+/**
+ * For each change of something that clients were polling: the time from the change to the first answer that shows it or a
+ * later one, ms. The chain must have been advanced to the last answer.
+ */
+export function changesSeen(verdicts: readonly Verdict[], chain: Chain, about: 'message' | 'block'): number[] {
+  const asked = verdicts.filter(({ answer }) => answer.call.about === about);
+  return [...Map.groupBy(asked, ({ answer }) => keyOf(answer.call)).values()].flatMap((same) => {
+    const call = same[0]?.answer.call;
+    const changes = call === undefined ? [] : truthsOf(call, chain).map(({ fromAt }) => fromAt);
+    return changes.flatMap((changedAt) => {
+      const wasPolled = same.some(
+        ({ answer: { sentAt } }) => sentAt < changedAt && sentAt >= changedAt - POLLED_WITHIN_MS,
+      );
+      const seenAt = same
+        .filter(({ trueFrom }) => trueFrom !== undefined && trueFrom >= changedAt)
+        .map(({ answer }) => answer.receivedAt);
+      return wasPolled && seenAt.length > 0 ? [Math.min(...seenAt) - changedAt] : [];
+    });
+  });
 }

@@ -29,10 +29,12 @@ export type Session = {
   | { readonly kind: 'scanner' }
 );
 
-/** These four are for a crowd of 1. */
-const SCANNERS = 5;
-const BETWEEN_WATCHERS_MS = 4000;
-const BETWEEN_VISITS_MS = 200;
+/** The most clients that wait for one trace. */
+const MOST_WAITING = 3;
+const SCANNERS = 10;
+/** On average. */
+const BETWEEN_WATCHERS_MS = 2000;
+const BETWEEN_VISITS_MS = 100;
 const WATCHER_MS = 60_000;
 const MOST_CLICKS = 8;
 /** A wallet gives up after this time. */
@@ -55,23 +57,22 @@ const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][]
 
 /**
  * Every client of an hour, ordered by its start: wallets that wait for each trace, watchers of accounts, visits to
- * explorers, and scanners at the head. The same for the same seed. The chain must begin at 0 and have been advanced to the
- * end of the hour.
- * @param crowd Clients that wait for one trace, on average. The other clients are as many times more numerous.
+ * explorers, and scanners at the head. The same each time. The chain must begin at 0 and have been advanced to the end of
+ * the hour.
  */
-export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Session[] {
-  const random = new SeededRandom('workload', seed);
+export function sessionsOfHour(chain: Chain): Session[] {
+  const random = new SeededRandom('workload', '1');
   const traces = chain.recentTraces(HOUR_MS).toReversed();
   const sessions: Session[] = [];
   for (const { externalHash, emulatedAt, goneAt } of traces) {
     // The sender, and often the receiver, an exchange or a shop.
-    for (let clients = random.int(1, 2 * crowd - 1); clients > 0; clients--) {
+    for (let clients = random.int(1, MOST_WAITING); clients > 0; clients--) {
       const startMs = emulatedAt - random.int(0, 100);
       const endMs = Math.min(goneAt + NOTICING_MS, startMs + PATIENCE_MS);
       sessions.push({ kind: 'wallet', externalHash, startMs, endMs, ...habits(random, [100, 200, 300, 500, 1000]) });
     }
   }
-  for (let startMs = 0; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_WATCHERS_MS) / crowd)) {
+  for (let startMs = 0; startMs < HOUR_MS; startMs += random.int(0, 2 * BETWEEN_WATCHERS_MS)) {
     const account = zipf(chain.accounts.wallets, random);
     const endMs = startMs + random.int(0, 2 * WATCHER_MS);
     sessions.push({ kind: 'watcher', account, startMs, endMs, ...habits(random, [500, 1000, 2000]) });
@@ -81,7 +82,7 @@ export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Sessi
     random,
   ).slice(0, CLASSICS);
   let known = 0;
-  for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, (2 * BETWEEN_VISITS_MS) / crowd)) {
+  for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, 2 * BETWEEN_VISITS_MS)) {
     while ((traces[known]?.emulatedAt ?? Number.POSITIVE_INFINITY) < startMs) known++;
     const news = traces.slice(Math.max(0, known - NEWS), known).toReversed();
     const isNews = startMs < CLASSICS_UNTIL_MS || random.chance(NEWS_SHARE);
@@ -90,7 +91,7 @@ export function sessionsOfHour(chain: Chain, seed: string, crowd: number): Sessi
     const more = { startMs, endMs: startMs + clicks * 4000, ...habits(random, [500, 1000, 2000]) };
     sessions.push({ kind: 'explorer', hash, clicks, seed: random.int(0, 2 ** 31), ...more });
   }
-  for (let scanners = 0; scanners < SCANNERS * crowd; scanners++) {
+  for (let scanners = 0; scanners < SCANNERS; scanners++) {
     sessions.push({ kind: 'scanner', startMs: 0, endMs: HOUR_MS, ...habits(random, [100, 200, 400]) });
   }
   return sessions.sort((a, b) => a.startMs - b.startMs);
@@ -107,7 +108,7 @@ function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session,
 }
 
 /** Picks from a list, the n-th element about 1/n as often as the first. Throws for an empty list. */
-export function zipf<T>(list: readonly T[], random: SeededRandom): T {
+function zipf<T>(list: readonly T[], random: SeededRandom): T {
   // The sum of 1/k for k up to n is about ln n, so place = n^random inverts the distribution.
   const place = Math.floor((list.length + 1) ** random.next()) - 1;
   const picked = list[Math.min(place, list.length - 1)];

@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientAnswer } from '../../../src/demo/client.ts';
 import { launch } from '../launch.ts';
 import { Connections } from '../overload/connections.ts';
-import { ENDS_WITH_PARENT } from '../overload/ends-with-parent.ts';
 import { play } from './clients.ts';
 import { chainOfHour, SLICE_AT_MS } from './hour.ts';
 import type { Counts, Listening } from './indexer.ts';
-import { judge, type Verdict } from './judge.ts';
-import { type ModeName, type ModeSetting, startMode } from './modes.ts';
+import { changesSeen, judge, type Verdict } from './judge.ts';
+import type { StartServer } from './servers.ts';
 import type { Session } from './sessions.ts';
-import { sightsOf } from './sights.ts';
 
-/** One mode, measured. */
+/** What the clients of one server had. */
 export interface Measured {
   readonly verdicts: readonly Verdict[];
+  /** Requests that reached the indexer. */
   readonly upstream: Counts;
-  /** See `sightsOf`. */
-  readonly seen: { readonly traces: readonly number[]; readonly blocks: readonly number[] };
+  /** See `changesSeen`. */
+  readonly tracesSeenMs: readonly number[];
+  readonly blocksSeenMs: readonly number[];
 }
 
 /** From the start of the first process to the slice. The clients begin as soon as all processes run; this is the warm-up. */
@@ -24,21 +24,21 @@ const BEFORE_SLICE_MS = 18_000;
 /** A shorter warm-up is refused: caches fill and Node compiles hot code during it. */
 const SHORTEST_WARM_UP_MS = 6000;
 
-/** Runs the slice of the hour through one mode, before an indexer of its own. */
-export async function runMode(
-  mode: ModeName,
+/** Runs the slice of the hour through one server, or directly, before an indexer of its own. */
+export async function runServer(
+  start: StartServer | undefined,
   sessions: readonly Session[],
   seconds: number,
-  setting: Omit<ModeSetting, 'indexerPort'>,
+  folder: string,
 ): Promise<Measured> {
   const countedAt = Date.now() + BEFORE_SLICE_MS;
   const untilAt = countedAt + seconds * 1000;
   const startAt = countedAt - SLICE_AT_MS;
-  const program = new URL('./indexer.ts', import.meta.url);
-  await using indexer = launch(program, { args: [String(startAt)], nodeArgs: ENDS_WITH_PARENT });
+  await using indexer = launch(new URL('./indexer.ts', import.meta.url), { args: [String(startAt)] });
   const { url, countsUrl } = await indexer.next((line) => line as Listening);
-  await using running = await startMode(mode, { ...setting, indexerPort: Number(new URL(url).port) });
-  const connections = new Connections(running.port);
+  const indexerPort = Number(new URL(url).port);
+  await using server = await start?.(folder, indexerPort);
+  const connections = new Connections(server?.port ?? indexerPort);
   const chain = chainOfHour(startAt);
   const present = () => {
     chain.advanceTo(Date.now());
@@ -46,8 +46,7 @@ export async function runMode(
   };
   present();
   const fromAt = Date.now();
-  if (countedAt - fromAt < SHORTEST_WARM_UP_MS)
-    throw new Error('the machine is too slow: the processes start too late');
+  if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too late');
 
   const answers: ClientAnswer[] = [];
   const texts = new Map<string, string>();
@@ -67,27 +66,15 @@ export async function runMode(
 
   const judging = chainOfHour(startAt);
   judging.advanceTo(fromAt);
-  const verdicts = judge(answers, judging);
-  const counted = verdicts.filter(({ answer: { sentAt } }) => sentAt >= countedAt && sentAt < untilAt);
+  const verdicts = judge(answers, judging).filter(({ answer: { sentAt } }) => sentAt >= countedAt && sentAt < untilAt);
   return {
-    verdicts: counted,
-    upstream: difference(after, before),
-    seen: {
-      traces: sightsOf(counted, judging, 'message'),
-      blocks: sightsOf(counted, judging, 'block'),
-    },
+    verdicts,
+    upstream: after.map((count, place) => count - (before[place] ?? 0)),
+    tracesSeenMs: changesSeen(verdicts, judging, 'message'),
+    blocksSeenMs: changesSeen(verdicts, judging, 'block'),
   };
 }
 
 async function countsAt(url: string): Promise<Counts> {
   return (await (await fetch(url)).json()) as Counts;
-}
-
-function difference(after: Counts, before: Counts): Counts {
-  return {
-    pendingTraces: after.pendingTraces - before.pendingTraces,
-    adjacentTransactions: after.adjacentTransactions - before.adjacentTransactions,
-    masterchainBlockShards: after.masterchainBlockShards - before.masterchainBlockShards,
-    total: after.total - before.total,
-  };
 }

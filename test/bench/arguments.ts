@@ -1,0 +1,21 @@
+/** The values of a list separated by commas; `usual` without one. Throws for a value that is none of `all`. */
+export function listed<T extends string>(
+  option: string,
+  text: string | undefined,
+  all: readonly T[],
+  usual: readonly T[] = all,
+): readonly T[] {
+  if (text === undefined) return usual;
+  return text.split(',').map((name) => {
+    const found = all.find((one) => one === name);
+    if (found === undefined) throw new RangeError(`${option}: ${name} is none of ${all.join(', ')}`);
+    return found;
+  });
+}
+
+/** A number above 0 and up to `most`. Throws for anything else. */
+export function numberUpTo(option: string, text: string, most: number): number {
+  const value = Number(text);
+  if (value > 0 && value <= most) return value;
+  throw new RangeError(`${option}: ${text} is no number above 0 and up to ${most}`);
+}
