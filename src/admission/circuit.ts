@@ -1,6 +1,3 @@
-/** A trial that takes longer counts as lost: no request takes longer than 5 min, the maximum of `upstream.timeout`. */
-const TRIAL_LOST_AFTER_MS = 6 * 60_000;
-
 /** What a request may do: be sent like any other, be sent as the trial that decides, or not be sent. */
 export type Admitted = 'closed' | 'trial' | 'open';
 
@@ -13,7 +10,7 @@ export class Circuit {
   readonly #now: () => number;
   #isClosed = true;
   #openUntil = 0;
-  #trialUntil = 0;
+  #trialIsUnderWay = false;
 
   /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
@@ -26,7 +23,7 @@ export class Circuit {
 
   /** Whether nothing may be sent now: the circuit is open, or its trial is under way. */
   get isOpen(): boolean {
-    return !this.#isClosed && this.#now() < Math.max(this.#openUntil, this.#trialUntil);
+    return !this.#isClosed && (this.#trialIsUnderWay || this.#now() < this.#openUntil);
   }
 
   /** Milliseconds until a trial may be sent; 0 while the circuit is closed or a trial is under way. */
@@ -38,7 +35,7 @@ export class Circuit {
   admit(): Admitted {
     if (this.#isClosed) return 'closed';
     if (this.isOpen) return 'open';
-    this.#trialUntil = this.#now() + TRIAL_LOST_AFTER_MS;
+    this.#trialIsUnderWay = true;
     return 'trial';
   }
 
@@ -63,6 +60,6 @@ export class Circuit {
 
   /** The trial ended without closing the circuit: another request may be the next trial. */
   forgetTrial(): void {
-    this.#trialUntil = 0;
+    this.#trialIsUnderWay = false;
   }
 }

@@ -50,17 +50,6 @@ describe('a freed slot', () => {
     expect(second?.said).toBe('ticket');
   });
 
-  test('is not lost when its new owner leaves just after it was handed over', async () => {
-    const admission = openAdmission({ max: 1 });
-    const [holder, waiter] = await come(admission, 2);
-    holder?.ticket.end('answered');
-    waiter?.leave();
-    await settle();
-    waiter?.send();
-    await settle();
-    expect([waiter?.sent, admission.slotsInUse]).toEqual(['abandoned', 0]);
-  });
-
   test('is freed once, however often its ticket is ended', async () => {
     const admission = openAdmission({ max: 1 });
     const [holder, second, third] = await come(admission, 3);
@@ -119,37 +108,5 @@ describe('a waiting request', () => {
     expect(first?.said).toBeUndefined();
     await pass(1);
     expect(first?.entered).toEqual({ reason: 'waited-too-long', retryAfterMs: 2 * PATIENCE_MS });
-  });
-
-  test.each(['let in', 'given up', 'abandoned'])('leaves no listener on its signal: %s', async (how) => {
-    const admission = openAdmission({ max: 1 });
-    const [holder] = await come(admission, 1);
-    const leaving = new AbortController();
-    const added = vi.spyOn(leaving.signal, 'addEventListener');
-    const removed = vi.spyOn(leaving.signal, 'removeEventListener');
-    const entering = admission.enter({
-      operation: 'any',
-      key: 'key',
-      priority: 'miss',
-      clients: [],
-      signal: leaving.signal,
-    });
-    if (how === 'let in') holder?.ticket.end('answered');
-    if (how === 'given up') await pass(PATIENCE_MS);
-    if (how === 'abandoned') leaving.abort();
-    await entering;
-    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
-      added.mock.calls.map(([, listener]) => listener),
-    );
-    expect(added).toHaveBeenCalledOnce();
-  });
-
-  test('adds no listener when it is admitted or refused at once', async () => {
-    const admission = openAdmission({ max: 1, maxWaiting: 0 });
-    const { signal } = new AbortController();
-    const added = vi.spyOn(signal, 'addEventListener');
-    for (let n = 0; n < 2; n++)
-      await admission.enter({ operation: 'any', key: 'key', priority: 'miss', clients: [], signal });
-    expect([added.mock.calls.length, admission.slotsInUse]).toEqual([0, 1]);
   });
 });

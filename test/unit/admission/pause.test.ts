@@ -109,12 +109,6 @@ describe('a 429', () => {
 describe('after a pause', () => {
   beforeEach(() => admitted().end('rate-limited'));
 
-  test('one trial is sent, and nothing else while it is under way', () => {
-    trialAfterPause();
-    expect(Array.from({ length: 100 }, () => pause.admit())).toEqual(Array(100).fill(undefined));
-    expect([pause.isOpen, pause.retryAfterMs]).toEqual([true, 0]);
-  });
-
   test.each(['answered', 'client-error'] as const)('a trial that ends with %s lets everything be sent', (outcome) => {
     trialAfterPause().end(outcome);
     expect([admitted(), admitted(), pause.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
@@ -147,31 +141,6 @@ describe('after a pause', () => {
       trialAfterPause();
     },
   );
-
-  test('an hour later the first request is still the only trial', () => {
-    now += 3_600_000;
-    trialAfterPause();
-  });
-
-  test('a later outcome of its trial is ignored', () => {
-    const trial = trialAfterPause();
-    trial.end('rate-limited');
-    trial.end('answered');
-    trial.end('rate-limited', '50');
-    expect(pause.retryAfterMs).toBe(1500);
-  });
-});
-
-describe('the reported transitions', () => {
-  test('are the start of the first of several pauses, and the answer after the last', () => {
-    admitted().end('rate-limited', '3');
-    trialAfterPause().end('rate-limited');
-    trialAfterPause().end('timeout');
-    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }]);
-    trialAfterPause().end('answered');
-    admitted().end('answered');
-    expect(transitions).toEqual([{ state: 'begun', ms: 3000 }, { state: 'ended' }]);
-  });
 });
 
 describe('a request that was sent before the pause', () => {
@@ -185,17 +154,6 @@ describe('a request that was sent before the pause', () => {
     expect(pause.admit()).toBeUndefined();
     trial.end('answered');
     expect(pause.isOpen).toBe(false);
-  });
-
-  test('does not allow a second trial by its 429', () => {
-    const early = admitted();
-    admitted().end('rate-limited');
-    const trial = trialAfterPause();
-    early.end('rate-limited');
-    now += DEFAULT_MS;
-    expect(pause.admit()).toBeUndefined();
-    trial.end('answered');
-    expect([pause.isOpen, transitions.length]).toEqual([false, 2]);
   });
 
   test('does not shorten the next pause by a 429 that asks for less', () => {

@@ -77,14 +77,6 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
 });
 
 describe('waiting requests', () => {
-  test('get slots in the order in which they came', async () => {
-    const subject = limit(10);
-    const served: number[] = [];
-    for (let index = 0; index < 30; index++) void subject.take(never, PATIENCE_MS).then(() => served.push(index));
-    await run(4000);
-    expect(served).toEqual(Array.from({ length: 30 }, (_, index) => index));
-  });
-
   test('move up when one ahead of them leaves', async () => {
     const subject = limit(1);
     const leaving = new AbortController();
@@ -98,28 +90,6 @@ describe('waiting requests', () => {
     expect(behind).toHaveLength(0);
     await run(1);
     expect(behind).toHaveLength(1);
-  });
-
-  test('are refused at once when their client leaves, or had left before', async () => {
-    const subject = limit(1);
-    ask(subject, 10);
-    const leaving = new AbortController();
-    const left = subject.take(leaving.signal, PATIENCE_MS);
-    leaving.abort();
-    expect(await left).toBe('abandoned');
-    expect(await subject.take(leaving.signal, PATIENCE_MS)).toBe('abandoned');
-  });
-
-  test.each(['go', 'abandoned', 'too long'])('leave no listener on their signal: %s', async (how) => {
-    const subject = limit(1);
-    if (how !== 'go') ask(subject, 2);
-    const leaving = new AbortController();
-    const added = vi.spyOn(leaving.signal, 'addEventListener');
-    const removed = vi.spyOn(leaving.signal, 'removeEventListener');
-    const taken = subject.take(leaving.signal, how === 'too long' ? 1 : PATIENCE_MS);
-    if (how === 'abandoned') leaving.abort();
-    await taken;
-    expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1]);
   });
 
   test('can learn how long they will wait', async () => {
@@ -144,14 +114,6 @@ describe('a request that would wait too long', () => {
     const patient = ask(subject, 1);
     await run(500);
     expect(patient).toHaveLength(1);
-  });
-
-  test('is accepted when its slot comes within its patience', async () => {
-    const subject = limit(10);
-    ask(subject, 5);
-    const taken = subject.take(never, 500);
-    await run(500);
-    expect(await taken).toBe('go');
   });
 });
 
