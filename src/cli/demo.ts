@@ -10,7 +10,7 @@ export const demo: Command = {
   help: `usage: npm run demo                 until Ctrl-C
        npm run demo -- --for 10s   for that long (30s, 5min, 1h); exit 0 only if every answer was right
 
-PORT (8080) and ADMIN_PORT (9464) are where the proxy listens; if one is in use, the next free one.
+PORT (8080) and ADMIN_PORT (9464) are where the proxy listens; if one is in use, two that are free.
 REDIS_URL is the Redis it works with; without it memory is used alone.
 
 example:

@@ -23,6 +23,17 @@ export interface Spelling {
   readonly style: QueryStyle;
 }
 
+const EMPTY = Buffer.alloc(32);
+const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: EMPTY })) as (keyof AddressSpellings)[];
+const HASHES = Object.keys(hashSpellings(EMPTY)) as (keyof HashSpellings)[];
+const STYLES: readonly QueryStyle[] = ['encoded', 'raw', 'axios', 'loud'];
+
+/** The way of writing of the client of this number, another for each of the first 140. */
+export function spellingOf(number: number): Spelling {
+  const nth = <T>(list: readonly T[]) => list[number % list.length] as T;
+  return { address: nth(ADDRESSES), hash: nth(HASHES), style: nth(STYLES) };
+}
+
 type Write = (name: string, value: string) => string;
 
 const WRITE: Readonly<Record<QueryStyle, Write>> = {

@@ -1,7 +1,7 @@
 import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { SeededRandom } from '../simulator/seeded-random.ts';
-import { Client, type ClientCall, type HeardAnswer, type Spelling } from './client.ts';
+import { Client, type ClientCall, type HeardAnswer, spellingOf } from './client.ts';
 
 /** What the clients know of the world beside the proxy's answers. */
 interface World {
@@ -15,35 +15,10 @@ interface World {
 /** What a client does until it ends; it ends by rejection. */
 type Habit = (client: Client, world: World) => Promise<never>;
 
-type Member = readonly [
-  name: string,
-  habit: Habit,
-  address: Spelling['address'],
-  hash: Spelling['hash'],
-  style: Spelling['style'],
-];
-
-// No two of a kind write alike, so that a key which tells spellings apart would show.
-const MEMBERS: readonly Member[] = [
-  ['wallet 1', transfer, 'raw', 'base64', 'encoded'],
-  ['wallet 2', transfer, 'bounceableUrl', 'hex', 'encoded'],
-  ['wallet 3', transfer, 'nonBounceableUrl', 'base64', 'raw'],
-  ['wallet 4', transfer, 'nonBounceable', 'base64url', 'axios'],
-  ['wallet 5', transfer, 'rawLower', 'hexPrefixed', 'loud'],
-  ['wallet 6', transfer, 'bounceable', 'base64Unpadded', 'encoded'],
-  ['wallet 7', transfer, 'testnetBounceable', 'hexUpper', 'encoded'],
-  ['wallet 8', transfer, 'testnetNonBounceableUrl', 'base64urlUnpadded', 'raw'],
-  ['scanner 1', scan, 'raw', 'base64', 'encoded'],
-  ['scanner 2', scan, 'raw', 'base64', 'loud'],
-  ['scanner 3', scan, 'raw', 'base64', 'axios'],
-  ['explorer 1', explore, 'raw', 'hex', 'encoded'],
-  ['explorer 2', explore, 'bounceable', 'base64', 'raw'],
-  ['explorer 3', explore, 'rawLower', 'hexUpper', 'loud'],
-  ['explorer 4', explore, 'nonBounceableUrl', 'base64url', 'axios'],
-  ['explorer 5', explore, 'testnetBounceableUrl', 'base64urlUnpadded', 'encoded'],
-  ['explorer 6', explore, 'testnetNonBounceable', 'hexPrefixed', 'encoded'],
-  ['explorer 7', explore, 'bounceableUrl', 'base64', 'encoded'],
-  ['explorer 8', explore, 'nonBounceable', 'base64Unpadded', 'raw'],
+const MEMBERS: readonly (readonly [name: string, count: number, habit: Habit])[] = [
+  ['wallet', 8, transfer],
+  ['scanner', 3, scan],
+  ['explorer', 8, explore],
 ];
 
 /** What a crowd is made from. */
@@ -62,12 +37,16 @@ export class Crowd implements AsyncDisposable {
   /** Starts them. */
   constructor({ proxyUrl, heard, ...world }: CrowdOptions) {
     const { signal } = this.#leaving;
-    this.#atWork = MEMBERS.map(async ([name, habit, address, hash, style]) => {
-      const client = new Client({ name, spelling: { address, hash, style }, proxyUrl, signal, heard });
+    const work = async (name: string, n: number, habit: Habit) => {
+      // No two of a kind write alike, so that a key which tells spellings apart would show.
+      const client = new Client({ name: `${name} ${n + 1}`, spelling: spellingOf(n), proxyUrl, signal, heard });
       await habit(client, world).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
-    });
+    };
+    this.#atWork = MEMBERS.flatMap(([name, count, habit]) =>
+      Array.from({ length: count }, (_, n) => work(name, n, habit)),
+    );
   }
 
   /** Rejects when a client fails for a reason of its own, a bug; never resolves before the crowd has left. */
@@ -82,51 +61,26 @@ export class Crowd implements AsyncDisposable {
   }
 }
 
-const RETRY_MS = 100;
-const MOST_TRIES = 150;
+const POLL_MESSAGE_MS = 100;
+/** For 2.5 s: so long it takes until a message is final. */
+const MESSAGE_POLLS = 25;
 const LOOKS_AT_HOME = 8;
 const BETWEEN_LOOKS_MS = 250;
 
-/** What a wallet reads of a trace. */
-interface SeenTrace {
-  readonly is_incomplete: boolean;
-  readonly transactions: Readonly<Record<string, { readonly finality: string }>>;
-}
-
-/**
- * A wallet sends a message, asks every 100 ms as the SDKs do whether it was executed, and then shows its account for a
- * while.
- */
+/** A wallet sends a message, asks every 100 ms as the SDKs do what became of it, and then shows its account for a while. */
 async function transfer(client: Client, { chain, popular, random }: World): Promise<never> {
   for (;;) {
     const account = random.pick(popular);
-    await untilExecuted(client, chain().send(account));
+    const externalHash = chain().send(account);
+    for (let polls = 0; polls < MESSAGE_POLLS; polls++) {
+      await client.ask({ about: 'message', externalHash });
+      await client.pause(POLL_MESSAGE_MS);
+    }
     for (let looks = 0; looks < LOOKS_AT_HOME; looks++) {
       await client.ask({ about: 'account', account });
       await client.pause(BETWEEN_LOOKS_MS);
     }
   }
-}
-
-async function untilExecuted(client: Client, externalHash: string): Promise<void> {
-  let wasSeen = false;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const trace = traceIn(await client.ask({ about: 'message', externalHash }));
-    // What was pending and is not any more is final.
-    if (trace === undefined ? wasSeen : isExecuted(trace)) return;
-    wasSeen ||= trace !== undefined;
-    await client.pause(RETRY_MS);
-  }
-}
-
-function traceIn(answer: HeardAnswer | undefined): SeenTrace | undefined {
-  if (answer?.status !== 200) return undefined;
-  const { traces }: { traces: readonly SeenTrace[] } = JSON.parse(answer.text);
-  return traces[0];
-}
-
-function isExecuted({ is_incomplete, transactions }: SeenTrace): boolean {
-  return !is_incomplete && Object.values(transactions).every(({ finality }) => finality === 'finalized');
 }
 
 const MOST_BEHIND = 20;
@@ -144,11 +98,9 @@ async function scan(client: Client, { chain, random }: World): Promise<never> {
 }
 
 const BETWEEN_CLICKS_MS = 150;
-const MOST_CLICKS = 4;
-const FRONT_PAGE_MS = 5000;
-const FRONT_PAGE_TRACES = 3;
-const TRACES_BACK = 100;
 const ACCOUNT_SHARE = 0.5;
+/** The newest traces, as everybody sees them on a front page; some are in no block yet. */
+const FRONT_PAGE_TRACES = 3;
 /** Most explorers show both neighbours of a transaction at once. */
 const DIRECTIONS: readonly Pick<ClientCall & { about: 'transaction' }, 'direction'>[] = [
   {},
@@ -157,33 +109,15 @@ const DIRECTIONS: readonly Pick<ClientCall & { about: 'transaction' }, 'directio
   { direction: 'out' },
 ];
 
-/** Somebody clicks around in an explorer: popular accounts, and from transaction to transaction. */
+/** Somebody clicks around in an explorer, on popular accounts and on how the newest traces begin. */
 async function explore(client: Client, { chain, popular, random }: World): Promise<never> {
   for (;;) {
     await client.pause(BETWEEN_CLICKS_MS);
     if (random.chance(ACCOUNT_SHARE)) {
       await client.ask({ about: 'account', account: random.pick(popular), actionsVersion: 'latest' });
     } else {
-      await follow(client, random.pick(frontPage(chain())), random);
+      const { id: hash } = random.pick(chain().recentTraces(FRONT_PAGE_TRACES));
+      await client.ask({ about: 'transaction', hash, ...random.pick(DIRECTIONS) });
     }
   }
-}
-
-/** From a transaction to one next to it, and on from there. */
-async function follow(client: Client, start: string, random: SeededRandom): Promise<void> {
-  let hash = start;
-  for (let clicks = 0; clicks < MOST_CLICKS; clicks++) {
-    const answer = await client.ask({ about: 'transaction', hash, ...random.pick(DIRECTIONS) });
-    if (answer?.status !== 200) return;
-    const { transactions }: { transactions: readonly { readonly hash: string }[] } = JSON.parse(answer.text);
-    hash = random.pick(transactions).hash;
-    await client.pause(BETWEEN_CLICKS_MS);
-  }
-}
-
-/** How the newest traces begin, the same for everybody until the next edition; some are in no block yet. */
-function frontPage(chain: Chain): readonly string[] {
-  const editionAt = chain.now - (chain.now % FRONT_PAGE_MS);
-  const before = chain.recentTraces(TRACES_BACK).filter(({ emulatedAt }) => emulatedAt < editionAt);
-  return before.slice(0, FRONT_PAGE_TRACES).map(({ id }) => id);
 }

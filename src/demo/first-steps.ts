@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { Indexer } from '../simulator/indexer.ts';
@@ -7,11 +6,11 @@ import { Client, type ClientCall, type HeardAnswer, isHit, type Spelling, target
 import type { Score } from './score.ts';
 import type { Screen } from './screen.ts';
 
-/** What a newcomer is shown. Transaction and masterchain block are final, and stay in the chain's window for long. */
-export interface Examples {
-  readonly account: Account;
-  readonly hash: string;
-  readonly seqno: number;
+/** A call that a newcomer is shown, in several spellings. */
+export interface Example {
+  readonly title: string;
+  readonly call: ClientCall;
+  readonly spellings: readonly [Spelling, Spelling, ...Spelling[]];
 }
 
 /** What the steps before the crowd work with. */
@@ -21,7 +20,6 @@ export interface FirstSteps {
   readonly indexer: Indexer;
   readonly proxyUrl: string;
   readonly score: Score;
-  readonly examples: Examples;
 }
 
 const HEX: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
@@ -29,107 +27,82 @@ const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encode
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
 const NON_BOUNCEABLE: Spelling = { ...BASE64URL, address: 'nonBounceableUrl' };
 /** A spelling that is allowed and that few clients use. */
-export const LOUD: Spelling = { ...HEX, hash: 'hexPrefixed', style: 'loud' };
+const LOUD: Spelling = { ...HEX, style: 'loud' };
 
 // In these the standard form of base64 differs from the one for URLs.
 const HAS_SPECIAL = /[+/]/;
 const POPULAR = 3;
 const TRACES_BACK = 200;
 
-/** Some wallets that will be looked at often; the first is the one for `examplesOf`. */
-export function popularAccounts(chain: Chain): readonly Account[] {
-  const { wallets } = chain.accounts;
-  return wallets.filter((wallet) => HAS_SPECIAL.test(addressSpellings(wallet).bounceable)).slice(0, POPULAR);
+/** Some wallets that will be looked at often. */
+export function popularAccounts({ accounts }: Chain): readonly Account[] {
+  return accounts.wallets.filter((it) => HAS_SPECIAL.test(addressSpellings(it).bounceable)).slice(0, POPULAR);
 }
 
-/** Examples that are good for as long as the chain's window lasts; throws for a chain without a past. */
-export function examplesOf(chain: Chain): Examples {
+/** Calls that can be repeated for as long as the chain's window lasts, first a block; throws for a chain without a past. */
+export function examplesOf(chain: Chain): readonly [Example, ...Example[]] {
   const [account] = popularAccounts(chain);
   const settled = chain.recentTraces(TRACES_BACK).filter(({ goneAt }) => goneAt <= chain.now);
   const children = settled.flatMap(({ transactions }) => transactions).filter(({ parent }) => parent !== undefined);
   const transaction = children.find(({ hash }) => HAS_SPECIAL.test(hash));
   if (account === undefined || transaction === undefined) throw new Error('the chain has no past to show');
-  return { account, hash: transaction.hash, seqno: transaction.seqno };
-}
-
-/** The calls that the demo makes by itself, each in two spellings. */
-function firstCalls({ account, hash, seqno }: Examples): readonly {
-  readonly call: ClientCall;
-  readonly spelling: Spelling;
-  readonly other: Spelling;
-}[] {
+  const { hash, seqno } = transaction;
   return [
-    { call: { about: 'block', seqno }, spelling: HEX, other: LOUD },
-    { call: { about: 'transaction', hash, direction: 'in' }, spelling: HEX, other: BASE64 },
-    { call: { about: 'account', account }, spelling: NON_BOUNCEABLE, other: HEX },
+    { title: 'One masterchain block', call: { about: 'block', seqno }, spellings: [HEX, LOUD] },
+    {
+      title: 'One transaction hash in three spellings',
+      call: { about: 'transaction', hash, direction: 'in' },
+      spellings: [HEX, BASE64, BASE64URL],
+    },
+    {
+      title: 'One account in four',
+      call: { about: 'account', account },
+      spellings: [NON_BOUNCEABLE, HEX, BASE64URL, BASE64],
+    },
   ];
 }
 
-/** Lines for a shell, by what they show. */
-export function curlLines(
-  proxyUrl: string,
-  { account, hash, seqno }: Examples,
-): ReadonlyMap<string, readonly string[]> {
+/** A line for a shell for each spelling. */
+export function curlLines(proxyUrl: string, { call, spellings }: Example): readonly string[] {
   // No value holds a single quote in any spelling.
-  const line = (call: ClientCall) => (spelling: Spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`;
-  return new Map([
-    [
-      'One account in four spellings',
-      [HEX, BASE64URL, NON_BOUNCEABLE, BASE64].map(line({ about: 'account', account })),
-    ],
-    [
-      'One transaction hash in three',
-      [HEX, BASE64, BASE64URL].map(line({ about: 'transaction', hash, direction: 'in' })),
-    ],
-    ['One masterchain block', [HEX].map(line({ about: 'block', seqno }))],
-  ]);
+  return spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
 }
 
 /** A single hit in a process that has just started shows the time of the JavaScript compiler: the median is shown. */
 const HITS = 20;
-const WARM_UP = 20;
 const AT_ONCE = 100;
 
-const NAME = 'the demo itself';
-const PLAIN: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
-
-/** A miss, hits on the same warm connection, and hits in another spelling, of each operation. Rejects on the signal. */
-export async function showHits(steps: FirstSteps): Promise<void> {
-  const { screen, signal, indexer, proxyUrl, examples } = steps;
+/** A miss, hits on the same warm connection, and hits in another spelling, of each example. Rejects on the signal. */
+export async function showHits(steps: FirstSteps, examples: readonly Example[]): Promise<void> {
+  const { screen, indexer, proxyUrl, signal } = steps;
   screen.heading(`A miss, then ${HITS} hits on the same connection, then ${HITS} in another spelling (median time)`);
-  for (let times = 0; times < WARM_UP; times++) await (await fetch(proxyUrl, { signal })).text();
-  await untilPending(indexer, examples, signal);
-  for (const { call, spelling, other } of firstCalls(examples)) {
-    screen.request(targetOf(call, spelling));
-    const [first] = await ask(steps, call, spelling, 1);
-    if (first !== undefined) screen.answer(first);
+  // Warms the process up.
+  for (let times = 0; times < HITS; times++) await (await fetch(proxyUrl, { signal })).text();
+  for (const {
+    call,
+    spellings: [spelling, other],
+  } of examples) {
+    // Something has to be under way at the account that is shown.
+    if (call.about === 'account') indexer.chain.send(call.account);
+    screen.line(`  GET ${targetOf(call, spelling)}`);
+    showMedian(screen, await ask(steps, call, spelling, 1));
     showMedian(screen, await ask(steps, call, spelling, HITS));
-    screen.request(targetOf(call, other));
+    screen.line(`  GET ${targetOf(call, other)}`);
     showMedian(screen, await ask(steps, call, other, HITS));
   }
 }
 
 /** Many clients ask for one block that nobody has asked for: the indexer sees one request. */
-export async function showCoalescing(steps: FirstSteps): Promise<void> {
-  const { screen, indexer, examples } = steps;
-  const call: ClientCall = { about: 'block', seqno: examples.seqno - 1 };
+export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<void> {
+  const { screen, indexer } = steps;
+  const call: ClientCall = { about: 'block', seqno };
   screen.heading(`${AT_ONCE} clients ask for another block at once`);
-  screen.request(targetOf(call, PLAIN));
+  screen.line(`  GET ${targetOf(call, HEX)}`);
   const before = indexer.requests.count('masterchainBlockShards');
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(steps, call, PLAIN, 1)));
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(steps, call, HEX, 1)));
   const right = answers.flat().filter(({ status }) => status === 200).length;
   const upstream = indexer.requests.count('masterchainBlockShards') - before;
   screen.line(`      ${right} answers, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`);
-}
-
-/** Another instance on the same Redis answers what the first one stored, without the indexer. */
-export async function showSecondInstance(steps: FirstSteps, secondUrl: string): Promise<void> {
-  const { screen, examples } = steps;
-  const call: ClientCall = { about: 'block', seqno: examples.seqno };
-  screen.heading(`A second instance on the same Redis, ${secondUrl}, asked for the first block`);
-  screen.request(targetOf(call, PLAIN));
-  const [answer] = await ask({ ...steps, proxyUrl: secondUrl }, call, PLAIN, 1);
-  if (answer !== undefined) screen.answer(answer);
 }
 
 /** One after the other, until one is wrong; all answers are scored, and those that came are given. */
@@ -140,7 +113,7 @@ async function ask(steps: FirstSteps, call: ClientCall, spelling: Spelling, time
     answers.push(answer);
     return score.add(answer);
   };
-  const client = new Client({ name: NAME, spelling, proxyUrl, signal, heard });
+  const client = new Client({ name: 'the demo itself', spelling, proxyUrl, signal, heard });
   for (let time = 0; time < times; time++) if ((await client.ask(call)) === undefined) break;
   return answers;
 }
@@ -151,10 +124,4 @@ function showMedian(screen: Screen, answers: readonly HeardAnswer[]): void {
   const inOrder = (hits.length > 0 ? hits : answers).toSorted((a, b) => a.tookMs - b.tookMs);
   const median = inOrder[Math.floor(inOrder.length / 2)];
   if (median !== undefined) screen.answer(median);
-}
-
-/** Something has to be under way at the account that is shown. */
-async function untilPending({ chain }: Indexer, { account }: Examples, signal: AbortSignal): Promise<void> {
-  const trace = chain.trace(chain.send(account));
-  await delay(Math.max(0, (trace?.emulatedAt ?? 0) - chain.now), undefined, { signal });
 }

@@ -6,9 +6,6 @@ import { createLogger } from '../telemetry/logger.ts';
 export interface ProxyOptions {
   readonly upstreamUrl: string;
   readonly redisUrl: string | undefined;
-  /** The part of every key that keeps this chain's answers apart from all others in the same Redis. */
-  readonly network: string;
-  /** The ports to be had if they are free; else the next free ones. */
   readonly port: number;
   readonly adminPort: number;
 }
@@ -18,29 +15,26 @@ export interface RunningProxy extends Listening {
   readonly app: App;
 }
 
-const TRIES = 20;
-
 /**
- * Starts the proxy itself, as the process has it, in this one; only its errors are logged, to stderr. Where a port is in
- * use, both move on by one.
+ * Starts the proxy itself, as the process has it, in this one; only its errors are logged, to stderr. Where one of its
+ * ports is in use, it takes two that are free.
  */
-export async function startProxy({ upstreamUrl, redisUrl, network, ...ports }: ProxyOptions): Promise<RunningProxy> {
-  for (let tries = 0; ; tries++) {
-    const portFrom = (from: number) => String(from === 0 ? 0 : from + tries);
-    const { settings } = loadSettings({
-      UPSTREAM_URL: upstreamUrl,
-      REDIS_URL: redisUrl,
-      NETWORK: network,
-      PORT: portFrom(ports.port),
-      ADMIN_PORT: portFrom(ports.adminPort === ports.port && ports.port > 0 ? ports.port + 1 : ports.adminPort),
-    });
-    const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
-    try {
-      return { app, ...(await app.listen()) };
-    } catch (error) {
-      await app.close();
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!isTaken || tries === TRIES) throw error;
-    }
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { settings } = loadSettings({
+    UPSTREAM_URL: options.upstreamUrl,
+    REDIS_URL: options.redisUrl,
+    // Two demos on one Redis have two chains: their keys must differ.
+    NETWORK: `demo-${Date.now().toString(36)}-${process.pid}`,
+    PORT: String(options.port),
+    ADMIN_PORT: String(options.adminPort),
+  });
+  const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
+  try {
+    return { app, ...(await app.listen()) };
+  } catch (error) {
+    await app.close();
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    if (!isTaken || options.port === 0) throw error;
+    return startProxy({ ...options, port: 0, adminPort: 0 });
   }
 }

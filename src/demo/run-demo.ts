@@ -2,25 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describeRedisUrl } from '../redis-url.ts';
 import { SeededRandom } from '../simulator/seeded-random.ts';
 import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
-import { targetOf } from './client.ts';
 import { Crowd } from './crowd.ts';
-import {
-  curlLines,
-  examplesOf,
-  type FirstSteps,
-  LOUD,
-  popularAccounts,
-  showCoalescing,
-  showHits,
-  showSecondInstance,
-} from './first-steps.ts';
-import { type RunningProxy, startProxy } from './proxy-on-free-ports.ts';
+import { curlLines, examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
+import { startProxy } from './proxy-on-free-ports.ts';
 import { Score } from './score.ts';
 import { type CrowdCounts, Screen } from './screen.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {
-  /** The ports of the proxy; where one is in use, the next free one. */
+  /** The ports of the proxy; where one is in use, others that are free. */
   readonly port: number;
   readonly adminPort: number;
   readonly redisUrl: string | undefined;
@@ -29,14 +19,11 @@ export interface DemoOptions {
   /** Aborted to end the demo; its reason, a string, says what ended it. */
   readonly signal: AbortSignal;
   /** Where all is written. */
-  readonly out: NodeJS.WriteStream;
+  readonly out: NodeJS.WritableStream;
 }
 
 /** What the parts of a running demo share. */
-interface Running extends DemoOptions, FirstSteps {
-  /** The same proxy again on the same Redis, where there is one. */
-  readonly startSecond: (() => Promise<RunningProxy>) | undefined;
-}
+type Running = DemoOptions & FirstSteps;
 
 const MOST_SHOWN = 10;
 
@@ -50,59 +37,40 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   await using parts = new AsyncDisposableStack();
   const indexer = await simulateIndexer();
   parts.defer(() => indexer.close());
-  // Two demos on one Redis have two chains: their keys must differ.
-  const network = `demo-${Date.now().toString(36)}-${process.pid}`;
-  const proxyOptions = { upstreamUrl: indexer.url, redisUrl, network, port, adminPort };
-  const proxy = await startProxy(proxyOptions);
+  const proxy = await startProxy({ upstreamUrl: indexer.url, redisUrl, port, adminPort });
   parts.defer(() => proxy.app.close());
   const score = parts.use(
     new Score({
       chain: () => indexer.chain,
-      onWrong: (wrong) => {
-        if (score.wrong <= MOST_SHOWN) screen.wrong(wrong);
+      onWrong: (answer, reason) => {
+        if (score.wrong <= MOST_SHOWN) screen.wrong(answer, reason);
       },
     }),
   );
 
   const { publicUrl: proxyUrl, adminUrl } = proxy;
-  const startSecond = redisUrl === undefined ? undefined : () => startProxy(proxyOptions);
-  const running = { ...options, screen, indexer, proxyUrl, score, examples: examplesOf(indexer.chain), startSecond };
+  const running = { ...options, screen, indexer, proxyUrl, score };
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
   screen.table([
     ['status', `${adminUrl}/ (open it in a browser)`],
-    ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} is in use` : ''}`],
+    ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} or ${adminPort} is in use` : ''}`],
     ['metrics', `${adminUrl}/metrics`],
     ['indexer', `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`],
     ['redis', redisUrl === undefined ? 'none: memory alone' : `REDIS_URL, ${describeRedisUrl(redisUrl)}`],
   ]);
   try {
-    await showHits(running);
-    await showCoalescing(running);
-    await showFleet(running);
-    showCurlLines(running);
+    const examples = examplesOf(indexer.chain);
+    await showHits(running, examples);
+    await showCoalescing(running, indexer.chain.headSeqno - 1);
+    screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
+    for (const example of examples) screen.commands(example.title, curlLines(proxyUrl, example));
     await showCrowd(running);
   } catch (error) {
     // The crowd knows how to end; everything before it is just broken off.
     if (!signal.aborted) throw error;
   }
   return score.wrong === 0;
-}
-
-/** Two instances for a moment. */
-async function showFleet(running: Running): Promise<void> {
-  const second = await running.startSecond?.();
-  if (second === undefined) return;
-  try {
-    await showSecondInstance(running, second.publicUrl);
-  } finally {
-    await second.app.close();
-  }
-}
-
-function showCurlLines({ screen, proxyUrl, examples }: Running): void {
-  screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
-  for (const [title, lines] of curlLines(proxyUrl, examples)) screen.commands(title, lines);
 }
 
 async function showCrowd(running: Running): Promise<void> {
@@ -128,11 +96,11 @@ async function showCrowd(running: Running): Promise<void> {
   } finally {
     await crowd[Symbol.asyncDispose]();
   }
-  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, counts(), score);
+  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, counts(), score.wrong);
   screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
     'UPSTREAM_URL=http://indexer:8081 npm start',
     'npm run verify -- http://indexer:8081/api/v3',
-    `npm run toncache -- explain --offline '${targetOf({ about: 'block', seqno: running.examples.seqno }, LOUD)}'`,
+    `npm run toncache -- explain --offline '/api/v3/masterchainBlockShards?SEQNO=${indexer.chain.headSeqno}'`,
   ]);
 }
 
