@@ -27,7 +27,6 @@ export interface Answered extends HttpAnswer {
 export interface AnsweredSet {
   readonly answers: readonly HttpAnswer[];
   readonly upstreamRequests: number;
-  readonly ms: number;
 }
 
 /** Options of a request. */
@@ -80,9 +79,8 @@ export class Asker {
     const { traffic } = this.#options;
     await traffic.slot();
     const before = traffic.answersCount;
-    const startedAt = performance.now();
     const answers = await Promise.all(targets.map((target) => this.#send(target, {})));
-    return { answers, upstreamRequests: traffic.answersCount - before, ms: performance.now() - startedAt };
+    return { answers, upstreamRequests: traffic.answersCount - before };
   }
 
   async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<HttpAnswer> {
@@ -118,10 +116,8 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** The message of the innermost cause, which is the only one of `fetch`'s errors that says what happened. */
+/** The cause, which alone of `fetch`'s errors says what happened. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof Error) return reasonOf(error.cause);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return error.message === '' ? code : error.message;
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return cause instanceof AggregateError ? String(cause.errors[0]) : String(cause);
 }

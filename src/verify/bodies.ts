@@ -15,7 +15,7 @@ const LISTS: Readonly<Record<OperationName, readonly string[]>> = {
   masterchainBlockShards: ['blocks', 'transactions'],
 };
 
-/** Finds the operation's list in a body, and checks those members of its rows that a cache or its clients read. */
+/** Finds the operation's list in a body. */
 export function listIn(operation: OperationName, body: unknown): Listing {
   const expected = LISTS[operation];
   const name = isObject(body) ? expected.find((list) => list in body) : undefined;
@@ -23,7 +23,7 @@ export function listIn(operation: OperationName, body: unknown): Listing {
   const list = body[name];
   if (list === null) return { name, rows: [], problems: [] };
   if (!Array.isArray(list)) return noList(name, 'is no list');
-  return { name, rows: list, problems: list.flatMap((row, at) => ROW_PROBLEMS[name]?.(row, `${name}[${at}]`) ?? []) };
+  return { name, rows: list, problems: list.every(isObject) ? [] : [`${name} holds more than objects`] };
 }
 
 /** Whether a body is the indexer's form of an error. */
@@ -35,32 +35,6 @@ export function isErrorBody(body: unknown): boolean {
 export function isObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-const ROW_PROBLEMS: Readonly<Record<string, (row: unknown, at: string) => string[]>> = {
-  blocks: (row, at) => wrongMembers(row, at, { workchain: isInteger, shard: isText, seqno: isInteger }),
-  transactions: transactionProblems,
-  traces: (row, at) => {
-    const wrong = wrongMembers(row, at, { transactions: isObject });
-    if (wrong.length > 0 || !isObject(row) || !isObject(row['transactions'])) return wrong;
-    return Object.values(row['transactions']).flatMap((it) => transactionProblems(it, `${at}.transactions`));
-  },
-};
-
-function transactionProblems(row: unknown, at: string): string[] {
-  return wrongMembers(row, at, { hash: isHash, account: isAddress, lt: isDecimalText, now: isInteger });
-}
-
-function wrongMembers(row: unknown, at: string, expected: Record<string, (value: unknown) => boolean>): string[] {
-  if (!isObject(row)) return [`${at} is no object`];
-  const names = Object.entries(expected).flatMap(([name, isRight]) => (isRight(row[name]) ? [] : [name]));
-  return names.length === 0 ? [] : [`${at} has no proper ${names.join(', ')}`];
-}
-
-const isInteger = (value: unknown) => Number.isSafeInteger(value);
-const isText = (value: unknown) => typeof value === 'string';
-const isDecimalText = (value: unknown) => typeof value === 'string' && /^[0-9]+$/.test(value);
-const isHash = (value: unknown) => typeof value === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(value);
-const isAddress = (value: unknown) => typeof value === 'string' && /^-?[0-9]+:[0-9A-F]{64}$/.test(value);
 
 function noList(name: string, why: string): Listing {
   return { name, rows: [], problems: [`${name} ${why}`] };

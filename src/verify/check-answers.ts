@@ -1,7 +1,7 @@
 import type { Answered, HttpAnswer } from './asker.ts';
 import { cacheHeaders, promiseOf } from './cache-headers.ts';
 import { examine, type Run, unkeepable } from './examine.ts';
-import { busyAccounts, type ChainSample } from './learn-chain.ts';
+import { type ChainSample, lookBack, type SampledTransaction } from './learn-chain.ts';
 
 /**
  * Checks that the block sets of indexed masterchain blocks are answered, and that the indexer is asked for each only
@@ -54,7 +54,9 @@ function settledProblems({ headers }: HttpAnswer): readonly string[] {
  * Checks pending traces of accounts that were busy just now. There may be none; clients must never keep such an answer.
  */
 export async function checkPending(run: Run, samples: number): Promise<void> {
-  const { accounts, searched } = await busyAccounts(run.indexer, samples);
+  const accountsOf = (found: readonly SampledTransaction[]) => [...new Set(found.map(({ account }) => account))];
+  const { transactions, searched } = await lookBack(run.indexer, 0, (found) => accountsOf(found).length >= samples);
+  const accounts = accountsOf(transactions).slice(-samples);
   if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
   for (const account of accounts) {
     await examine(run, {

@@ -5,7 +5,7 @@ import type { Answered, HttpAnswer } from './asker.ts';
 import { hasOnlyGrown, isUnchanged } from './bodies.ts';
 import { promiseOf } from './cache-headers.ts';
 import { examine, inspect, type Run, unkeepable } from './examine.ts';
-import { newestSeqno } from './learn-chain.ts';
+import { edges } from './learn-chain.ts';
 import type { VerifyOptions } from './parse-arguments.ts';
 
 /** How long the chain takes for a masterchain block, in milliseconds. */
@@ -13,9 +13,6 @@ const BLOCK_MS = 400;
 
 /** Shorter than the 300 ms for which a 404 is fresh: polls that the cache answers cost the indexer nothing. */
 const POLL_MS = 100;
-
-/** How many blocks are tried, each twice as far ahead, when one is there already at the first request. */
-const MOST_BLOCKS = 5;
 
 /** Checks that things that do not exist are absent, and that clients must not keep the answer. */
 export async function checkUnknown(run: Run): Promise<void> {
@@ -41,37 +38,27 @@ export async function checkUnknown(run: Run): Promise<void> {
 
 /** Checks that a block that did not exist yet appears in time, although its absence was cached. */
 export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions): Promise<void> {
-  // So many blocks come while two requests wait for the rate: a nearer block would be there before it is asked for.
-  const meanwhile = Math.ceil(2000 / rate / BLOCK_MS);
-  for (let attempt = 1; attempt <= MOST_BLOCKS; attempt++) {
-    const ahead = 2 + meanwhile * 2 ** (attempt - 1);
-    const target = `masterchainBlockShards?seqno=${(await newestSeqno(run.indexer)) + ahead}`;
-    if (await sawItAppear(run, target, ahead * BLOCK_MS + patience * 1000)) return;
-  }
-  run.report.notAsked('next block', 'a block that is not there yet', `${MOST_BLOCKS} were there at the first look`);
-}
-
-/** Asks for a block until it appears, and reports that. Returns false without a report if it was there at once. */
-async function sawItAppear(run: Run, target: string, patienceMs: number): Promise<boolean> {
   const { toncache, indexer, report, given } = run;
+  // Beyond those blocks that come while two requests wait for the rate.
+  const ahead = 10 + Math.ceil(2000 / rate / BLOCK_MS);
+  const target = `masterchainBlockShards?seqno=${(await edges(indexer)).last + ahead}`;
   const startedAt = performance.now();
-  const elapsedMs = () => Math.round(performance.now() - startedAt);
-  const finding = { check: 'next block', asked: target };
   for (let absences = 0; ; absences++) {
     const answered = await toncache.ask(target);
     const { problems, detail } = inspect('masterchainBlockShards', answered, [200, 404]);
-    const isThere = answered.status === 200 && problems.length === 0;
-    if (isThere && absences === 0) return false;
-    if (isThere || problems.length > 0) {
-      report.add({ ...finding, problems, detail: `404 ${absences} times, for ${elapsedMs()} ms; ${detail}` });
+    const elapsedMs = Math.round(performance.now() - startedAt);
+    const finding = { check: 'next block', asked: target };
+    if (problems.length > 0 || answered.status === 200) {
+      const waited = `404 ${absences} times, for ${elapsedMs} ms; ${detail}`;
+      report.add({ ...finding, problems, detail: waited, unclear: absences === 0 });
       given.push(answered);
-      return true;
+      return;
     }
-    if (elapsedMs() > patienceMs) {
+    if (elapsedMs > ahead * BLOCK_MS + patience * 1000) {
       const { status } = await indexer.ask(target);
       const hidden = status === 200 ? [`still ${answered.status}, and the indexer has it`] : [];
-      report.add({ ...finding, problems: hidden, detail: `not there after ${elapsedMs()} ms`, unclear: true });
-      return true;
+      report.add({ ...finding, problems: hidden, detail: `not there after ${elapsedMs} ms`, unclear: true });
+      return;
     }
     await delay(POLL_MS);
   }

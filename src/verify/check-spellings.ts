@@ -1,16 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../simulator/spellings.ts';
 import type { OperationName } from '../ton/operations.ts';
-import type { AnsweredSet } from './asker.ts';
 import { isUnchanged } from './bodies.ts';
-import { type CacheHeaders, cacheHeaders } from './cache-headers.ts';
+import { cacheHeaders } from './cache-headers.ts';
 import { excuseFor, inspect, type Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
-import type { Finding } from './report.ts';
-
-/** The shortest lifetime of any answer: a set of requests that took longer may rightly cost more than one. */
-const SHORTEST_LIFETIME_MS = 250;
-const MOST_ATTEMPTS = 3;
 
 /** The most problems of one kind that are reported. */
 const MOST_REPORTED = 3;
@@ -55,44 +49,28 @@ function hashSetQueries(one: string, other: string): string[] {
 }
 
 async function checkSet(run: Run, operation: OperationName, queries: readonly string[]): Promise<void> {
-  const targets = queries.map((query) => `${operation}?${query}`);
-  for (let attempt = 1; ; attempt++) {
-    const set = await run.toncache.askAtOnce(targets);
-    if (set.upstreamRequests > 1 && set.ms > SHORTEST_LIFETIME_MS && attempt < MOST_ATTEMPTS) continue;
-    run.report.add({ check: 'spellings', asked: targets[0] ?? '', ...(await inspectSet(run, operation, set)) });
-    return;
-  }
-}
-
-async function inspectSet(
-  run: Run,
-  operation: OperationName,
-  { answers, upstreamRequests }: AnsweredSet,
-): Promise<Pick<Finding, 'problems' | 'detail' | 'unclear'>> {
   const statuses = [200, 404];
+  const targets = queries.map((query) => `${operation}?${query}`);
+  const { answers, upstreamRequests } = await run.toncache.askAtOnce(targets);
   const [first] = answers;
-  if (first === undefined) return { problems: ['nothing was asked'], detail: '' };
+  if (first === undefined) return;
+  const finding = { check: 'spellings', asked: first.target };
   const excuse = await excuseFor(run, first, statuses);
-  if (excuse !== undefined) return { problems: [], detail: excuse, unclear: true };
+  if (excuse !== undefined) return run.report.notAsked(finding.check, finding.asked, excuse);
 
   const wrong = answers.flatMap((it) =>
     inspect(operation, it, statuses).problems.map((problem) => `${it.target}: ${problem}`),
   );
   const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
-  const forwarded = answers.filter(({ headers }) => wentForward(cacheHeaders(headers)));
-  return {
-    problems: [
-      ...wrong.slice(0, MOST_REPORTED),
-      ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
-      ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
-      ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
-    ],
-    detail: `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`,
-  };
-}
-
-function wentForward({ hit, collapsed }: CacheHeaders): boolean {
-  return !hit && !collapsed;
+  const forwarded = answers.map(({ headers }) => cacheHeaders(headers)).filter((it) => !it.hit && !it.collapsed);
+  const problems = [
+    ...wrong.slice(0, MOST_REPORTED),
+    ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
+    ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
+    ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
+  ];
+  const detail = `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`;
+  run.report.add({ ...finding, problems, detail });
 }
 
 /**

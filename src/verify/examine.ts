@@ -37,7 +37,7 @@ export async function examine(run: Run, question: Examination): Promise<Answered
   const answered = await run.toncache.ask(target);
   const excuse = await excuseFor(run, answered, statuses);
   if (excuse !== undefined) {
-    run.report.add({ check, asked: target, problems: [], detail: excuse, unclear: true });
+    run.report.notAsked(check, target, excuse);
     return answered;
   }
   const { problems, detail, rowCount } = inspect(operation, answered, statuses);

@@ -31,14 +31,9 @@ export class FindingReport {
     this.#form = form;
   }
 
-  /** The number of checks with this result. */
+  /** The number of checks with this result; a complete run has no `unclear` ones. */
   count(result: Result): number {
     return this.#counts[result];
-  }
-
-  /** The checks that could not be made, and why; empty after a complete run. */
-  get unclear(): readonly string[] {
-    return this.#unclear;
   }
 
   head(): void {

@@ -76,7 +76,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
     );
     report.end(upstream.url, traffic.count, Math.round((performance.now() - startedAt) / 1000));
     if (report.count('violation') > 0) return EXIT_CODES.violation;
-    return report.unclear.length > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
+    return report.count('unclear') > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
   } finally {
     traffic.close();
     await app.close();
