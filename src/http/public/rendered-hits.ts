@@ -1,6 +1,6 @@
 import type { Entry } from '../../cache/entry.ts';
 import type { Coding } from '../../content-codings.ts';
-import { hitStatus } from '../../proxy/answer.ts';
+import { hitStatus } from '../../proxy/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CacheStatus } from '../../proxy/answer.ts';
+import { type CacheStatus, renderCacheStatus } from '../../proxy/cache-status.ts';
 import { writeInSlices } from './send-body.ts';
 
 /** Methods of the public port. */
@@ -61,19 +61,6 @@ export function sendMessage(
   if (body === undefined || request.method === 'HEAD') response.end();
   else if (typeof body === 'string') response.end(body);
   else writeInSlices(response, body, (slice) => response.end(slice));
-}
-
-/** Renders `Cache-Status` (RFC 9211; a structured field by RFC 8941: all our details are tokens). */
-function renderCacheStatus(status: CacheStatus): string {
-  let text = 'toncache';
-  if (status.hit === true) text += '; hit';
-  if (status.fwd !== undefined) text += `; fwd=${status.fwd}`;
-  if (status.fwdStatus !== undefined) text += `; fwd-status=${status.fwdStatus}`;
-  if (status.stored === true) text += '; stored';
-  if (status.collapsed === true) text += '; collapsed';
-  if (status.ttl !== undefined) text += `; ttl=${status.ttl}`;
-  if (status.detail !== undefined) text += `; detail=${status.detail}`;
-  return text;
 }
 
 /** Headers of the answer to a preflight (Fetch standard 3.2.2). Pass-through also accepts POST. */
