@@ -1,7 +1,6 @@
 import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../src/admission/admission.ts';
 import { Backlog } from '../../src/admission/backlog.ts';
-import type { Priority } from '../../src/admission/guard.ts';
 import type { Refusal } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
@@ -15,7 +14,7 @@ export interface SimulatedIndexer {
   apart?: readonly string[];
 }
 
-/** What became of the requests of one operation. */
+/** What became of the requests of one operation, or of those that are counted under a name. */
 export interface Counts {
   served: number;
   refused: number;
@@ -80,12 +79,12 @@ export class SimulatedLoad {
     for (let n = 0; n < count; n++) void this.ask(operation);
   }
 
-  /** Requests by chance at this mean rate, for so long, whatever becomes of them. */
-  openLoop(perSecond: number, durationMs: number, operation = 'pendingTraces'): void {
+  /** Requests by chance at this mean rate, for so long, whatever becomes of them; counted under this name. */
+  openLoop(perSecond: number, durationMs: number, operation = 'pendingTraces', client = 'one', name = operation): void {
     for (let atMs = 0; ; ) {
       atMs -= (Math.log(1 - this.#random.next()) * 1000) / perSecond;
       if (atMs >= durationMs) return;
-      setTimeout(() => void this.ask(operation), atMs);
+      setTimeout(() => void this.ask(operation, client, name), atMs);
     }
   }
 
@@ -106,8 +105,8 @@ export class SimulatedLoad {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  of(operation = 'pendingTraces'): Counts {
-    const known = this.counts.get(operation);
+  of(name = 'pendingTraces'): Counts {
+    const known = this.counts.get(name);
     if (known !== undefined) return known;
     const counts: Counts = {
       served: 0,
@@ -118,17 +117,17 @@ export class SimulatedLoad {
       refusedAt: [],
       servedAt: [],
     };
-    this.counts.set(operation, counts);
+    this.counts.set(name, counts);
     return counts;
   }
 
-  /** One request; whether it was served. */
-  async ask(operation: string, priority: Priority = 'miss'): Promise<boolean> {
-    const counts = this.of(operation);
+  /** One request of a client; whether it was served. */
+  async ask(operation: string, client = 'one', name = operation): Promise<boolean> {
+    const counts = this.of(name);
     const askedAt = performance.now();
     const key = `key ${this.#keys++}`;
     const signal = new AbortController().signal;
-    const ticket = await this.admission.enter({ operation, key, priority, clients: ['one'], signal });
+    const ticket = await this.admission.enter({ operation, key, priority: 'miss', clients: [client], signal });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());

@@ -37,6 +37,34 @@ describe('one operation', () => {
   });
 });
 
+describe('20 clients that each ask for one request a second', () => {
+  const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+
+  test.each<[string, (load: SimulatedLoad, operation: string) => void]>([
+    ['2 times the capacity', (load, operation) => load.openLoop((2 * capacityOf(50)) / 3, 10_000, operation)],
+    ['5 times the capacity', (load, operation) => load.openLoop((5 * capacityOf(50)) / 3, 10_000, operation)],
+    ['10 times the capacity', (load, operation) => load.openLoop((10 * capacityOf(50)) / 3, 10_000, operation)],
+    ['300 connections', (load, operation) => load.closedLoop(100, 10_000, operation)],
+  ])('are answered beside one with %s', async (_, askForMuch) => {
+    const load = loadOn(50);
+    for (const operation of OPERATIONS) {
+      askForMuch(load, operation);
+      for (let n = 0; n < 20; n++) load.openLoop(1 / 3, 10_000, operation, `polite ${n}`, 'polite');
+    }
+    await load.run(10_000);
+    const { served, refused, latencies } = load.of('polite');
+    console.log(
+      served,
+      refused,
+      quantile(latencies, 0.5),
+      quantile(latencies, 0.99),
+      OPERATIONS.map((o) => load.of(o).served),
+    );
+    expect(refused).toBeLessThanOrEqual(0.01 * served);
+    expect(quantile(latencies, 0.99)).toBeLessThan(300);
+  });
+});
+
 describe('latencies that jump by operation between 3 and 300 ms', () => {
   const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 
