@@ -24,7 +24,7 @@ return {lease, type(entry) == 'string' and entry}`;
  * Writes an entry and ends its lease. Whoever does not hold the lease writes only where no entry is. Returns whether it
  * was written: 1 or 0. KEYS: entry, lease. ARGV: our token, the entry, the milliseconds to keep it.
  */
-export const STORE = `
+const STORE = `
 local isOurs = redis.pcall('GET', KEYS[2]) == ARGV[1]
 if isOurs then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 elseif not redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3], 'NX') then return 0 end

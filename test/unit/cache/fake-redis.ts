@@ -5,7 +5,7 @@ import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 export const ASKED_AT = 1_700_000_000_000;
-export const RETRY_MS = 1000;
+const RETRY_MS = 1000;
 export const ENTRY = anEntry({ askedAt: ASKED_AT });
 export const { key } = ENTRY;
 

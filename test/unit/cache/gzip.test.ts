@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { contentOf, keptBytes } from '../../../src/cache/content.ts';
 import { compress, decompress } from '../../../src/cache/gzip.ts';
 import { anEntry, someGzip } from '../../support/entry.ts';
 
@@ -50,14 +49,6 @@ test('gzip is made once for Redis and for the client that asked for it', async (
   expect(onPacked).toHaveBeenCalledTimes(1);
 });
 
-test('gzip for Redis alone takes no memory', async () => {
-  const { gzip } = observed();
-  const entry = lasting();
-  void gzip.bodyFor(entry, false);
-  expect(await gzip.toStore(entry)).toMatchObject({ coding: 'gzip' });
-  expect(keptBytes(entry.content)).toBe(BODY.length);
-});
-
 test('a body that gzip does not make smaller is packed once', async () => {
   const onPacked = vi.fn();
   const gzip = someGzip({ onPacked, minBytes: 1 });
@@ -76,10 +67,4 @@ test('at most 64 bodies are packed at once', async () => {
   expect(gzip.pending).toBe(64);
   await idle();
   expect(onPacked).toHaveBeenCalledTimes(64);
-});
-
-test.each([2000, 200_000])('damaged gzip of %i bytes is no body', async (bytes) => {
-  const { gzip } = observed();
-  const entry = anEntry({ content: contentOf(Buffer.from('no gzip'), 'gzip', bytes) });
-  expect(await gzip.bodyFor(entry, false)).toBeUndefined();
 });

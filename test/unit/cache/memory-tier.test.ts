@@ -27,28 +27,6 @@ describe('the size limit', () => {
     );
   });
 
-  test('counts keys', () => {
-    const { tier } = tierAt(ASKED_AT, 640_000);
-    const accounts = 'account=0&'.repeat(1000);
-    for (let index = 0; index < 100; index++) {
-      tier.set(anEntry({ key: `${accounts}${index}`, body: Buffer.alloc(40) }));
-      expect(tier.sizeBytes).toBeLessThanOrEqual(640_000);
-      expect(tier.sizeBytes).toBeGreaterThanOrEqual(tier.count * accounts.length);
-    }
-    expect(tier.count).toBeLessThan(64);
-  });
-
-  test('evicts the least recently used entry', () => {
-    const { tier } = tierAt(ASKED_AT, 16_500);
-    const entries = Array.from({ length: 19 }, (_, index) => anEntry({ key: `${index}`, body: Buffer.alloc(40) }));
-    for (const entry of entries.slice(0, 18)) tier.set(entry);
-    expect(tier.get('0').state).toBe('found');
-    tier.set(anEntry({ key: 'x', body: Buffer.alloc(40) }));
-    tier.set(anEntry({ key: 'y', body: Buffer.alloc(40) }));
-    expect(tier.get('0').state).toBe('found');
-    expect(tier.get('1').state).toBe('absent');
-  });
-
   test('refuses an entry over a sixteenth of it, and drops the older one that it would replace', () => {
     const { tier } = tierAt(ASKED_AT, 160_000);
     const key = 'k';
@@ -57,33 +35,6 @@ describe('the size limit', () => {
     tier.set(anEntry({ key, body: Buffer.alloc(9_200) }));
     expect(tier.get(key).state).toBe('absent');
     expect(tier).toMatchObject({ count: 0, sizeBytes: 0 });
-  });
-});
-
-describe('two answers to one key', () => {
-  const earlier = anEntry({ askedAt: ASKED_AT, body: Buffer.from('earlier') });
-
-  test('an expired one does not keep out an earlier one that lives longer', () => {
-    const { tier, clock } = tierAt(ASKED_AT + 1);
-    tier.set(
-      anEntry({
-        askedAt: ASKED_AT + 1,
-        freshUntil: ASKED_AT + 2,
-        staleWhileRevalidate: 0,
-        staleIfError: 0,
-      }),
-    );
-    clock.now = ASKED_AT + 2;
-    tier.set(earlier);
-    expect(tier.get(earlier.key)).toEqual({ state: 'found', entry: earlier });
-  });
-});
-
-describe('a copy in memory', () => {
-  test('says when to ask Redis again, counted from when it was stored in memory', () => {
-    const { tier } = tierAt(ASKED_AT + 500);
-    tier.set(anEntry({ askedAt: ASKED_AT, memoryTtl: 10_000 }));
-    expect(tier.peek(anEntry().key)?.askRedisAt).toBe(ASKED_AT + 10_500);
   });
 });
 

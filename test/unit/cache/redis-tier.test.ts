@@ -1,10 +1,46 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { keptBody } from '../../../src/cache/gzip.ts';
-import type { RedisTier } from '../../../src/cache/redis-tier.ts';
+import { redisKeyFor } from '../../../src/cache/redis-key.ts';
+import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../../src/instants.ts';
-import { NodeLost } from '../../../src/redis/connect.ts';
-import { BUDGET_MS, entry, FAULTS, OPEN_MS, refuses, tierOn } from './redis-tier-on.ts';
+import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
+import { anEntry, asTheyAre } from '../../support/entry.ts';
+
+const BUDGET_MS = 50;
+const entry = anEntry({ askedAt: 1_700_000_000_000 });
+
+/** A tier on a connection whose answers each test writes itself. */
+function tierOn(answers: Partial<RedisConnection & RedisScripting>, options: Partial<RedisTierOptions> = {}) {
+  const connection = {
+    getBuffer: vi.fn(answers.getBuffer ?? (async () => undefined)),
+    getStart: vi.fn(answers.getStart ?? (async () => Buffer.alloc(0))),
+    set: async () => {},
+    runScript: vi.fn(answers.runScript ?? (async () => 1)),
+    close: async () => {},
+  };
+  const events: RedisTierEvent[] = [];
+  const tier = new RedisTier(
+    {
+      connection,
+      redisKey: redisKeyFor('toncache:test:'),
+      toStore: asTheyAre,
+      now: Date.now,
+      monotonic: () => performance.now(),
+      report: (event) => events.push(event),
+    },
+    {
+      budgetMs: BUDGET_MS,
+      breaker: { faults: 3, openMs: 1000 },
+      maxPendingWrites: 10,
+      maxPendingWriteBytes: 1000,
+      ...options,
+    },
+  );
+  const outcomesOf = (name: 'redis-read' | 'redis-write') =>
+    events.flatMap((event) => (event.name === name ? [event.outcome] : []));
+  return { tier, connection, outcomesOf };
+}
 
 beforeEach(() => {
   vi.useFakeTimers({ now: entry.askedAt });
@@ -14,10 +50,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 const never = () => new Promise<never>(() => {});
-
-async function failReads(tier: RedisTier, times: number): Promise<void> {
-  for (let time = 0; time < times; time++) expect(await tier.get(entry.key)).toEqual({ state: 'failed' });
-}
 
 describe('a look-up', () => {
   test('that Redis does not answer fails when its budget ends, not before', async () => {
@@ -30,22 +62,6 @@ describe('a look-up', () => {
     expect(await read).toEqual({ state: 'failed' });
   });
 
-  test('whose answer comes late fails once, whatever the answer is', async () => {
-    const late = Promise.withResolvers<Buffer | undefined>();
-    const { tier, outcomesOf } = tierOn({ getBuffer: () => late.promise });
-    const read = tier.get(entry.key);
-    await vi.advanceTimersByTimeAsync(BUDGET_MS + 1);
-    late.reject(new Error('connection lost'));
-    expect(await read).toEqual({ state: 'failed' });
-    expect(outcomesOf('redis-read')).toEqual(['failed']);
-  });
-
-  test('leaves no timer behind', async () => {
-    const { tier } = tierOn({});
-    await tier.get(entry.key);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
   test('does not return an entry whose stale windows are over', async () => {
     const bytes = encodeEntry(entry, keptBody(entry.content));
     const { tier } = tierOn({ getBuffer: async () => bytes });
@@ -54,42 +70,42 @@ describe('a look-up', () => {
     vi.setSystemTime(usableUntil(entry));
     expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
-
-  test('asks for the digest of the key in braces, under the prefix', async () => {
-    const { tier, connection } = tierOn({});
-    await tier.get(entry.key);
-    expect(connection.getBuffer).toHaveBeenCalledWith(expect.stringMatching(/^toncache:test:\{[\w-]{43}\}$/));
-  });
 });
 
-describe('the circuit breaker', () => {
-  test('does not count failures of one node of a Cluster: the others answer', async () => {
-    const { tier, connection, outcomesOf, transitions } = tierOn({ getBuffer: () => Promise.reject(new NodeLost()) });
-    await failReads(tier, FAULTS + 20);
-    expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 20);
-    expect(new Set(outcomesOf('redis-read'))).toEqual(new Set(['failed']));
-    expect(transitions()).toEqual([]);
+describe('a write', () => {
+  test('of an entry whose stale windows are over is not sent', async () => {
+    const { tier, connection, outcomesOf } = tierOn({});
+    vi.setSystemTime(usableUntil(entry));
+    tier.set(entry);
+    await tier.idle();
+    expect(connection.runScript).not.toHaveBeenCalled();
+    expect(outcomesOf('redis-write')).toEqual(['expired']);
   });
 
-  test('does not count damaged bytes as a failure', async () => {
-    const { tier, outcomesOf, transitions } = tierOn({ getBuffer: async () => Buffer.from('garbage') });
-    for (let time = 0; time < 5; time++) expect(await tier.get(entry.key)).toMatchObject({ state: 'absent' });
-    expect(outcomesOf('redis-read')).toEqual(Array.from({ length: 5 }, () => 'corrupt'));
-    expect(transitions()).toEqual([]);
+  test('beyond the bytes that may be pending is dropped, until those are written', async () => {
+    const large = anEntry({ askedAt: entry.askedAt, body: Buffer.alloc(600) });
+    const { tier, outcomesOf } = tierOn({}, { maxPendingWriteBytes: 1000 });
+    tier.set(large);
+    tier.set(large);
+    await tier.idle();
+    tier.set(large);
+    await tier.idle();
+    expect(outcomesOf('redis-write')).toEqual(['dropped', 'stored', 'stored']);
   });
 
-  test.each([-3_600_000, 3_600_000])(
-    'stays open by the monotonic clock when the wall clock is set by %i ms',
-    async (byMs) => {
-      const { tier, connection } = tierOn({ getBuffer: refuses });
-      await failReads(tier, FAULTS);
-      vi.setSystemTime(Date.now() + byMs);
-      await vi.advanceTimersByTimeAsync(OPEN_MS - 1);
-      await failReads(tier, 10);
-      expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS);
-      await vi.advanceTimersByTimeAsync(1);
-      await failReads(tier, 10);
-      expect(connection.getBuffer).toHaveBeenCalledTimes(FAULTS + 1);
-    },
-  );
+  test('added while others are awaited is awaited too', async () => {
+    const writes = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+    let calls = 0;
+    const { tier } = tierOn({ runScript: async () => writes[calls++]?.promise });
+    const isIdle = vi.fn();
+    tier.set(entry);
+    const idle = tier.idle().then(isIdle);
+    tier.set(entry);
+    writes[0]?.resolve(1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isIdle).not.toHaveBeenCalled();
+    writes[1]?.resolve(1);
+    await idle;
+    expect(tier.pendingWrites).toBe(0);
+  });
 });

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { type Flight, SingleFlight } from '../../../src/coalescing/single-flight.ts';
 
-export const COLLAPSE_WINDOW_MS = 1000;
+const COLLAPSE_WINDOW_MS = 1000;
 const FAILURE_TTL_MS = 250;
 
 /** Of a waiter that never leaves. */

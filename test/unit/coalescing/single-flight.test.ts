@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SingleFlight } from '../../../src/coalescing/single-flight.ts';
 import { leavingBy } from './leaving.ts';
-import { COLLAPSE_WINDOW_MS, ManualLoad, newFlights, type Outcome, patient, settle } from './manual-load.ts';
+import { ManualLoad, newFlights, type Outcome, patient, settle } from './manual-load.ts';
 
 let flights: SingleFlight<Outcome>;
 
@@ -14,36 +14,11 @@ afterEach(() => vi.useRealTimers());
 
 const join = (key: string, load: ManualLoad, signal = patient) => flights.join(key, leavingBy(signal), load.run);
 
-describe('followers', () => {
-  test('of the later flight stay with it when the earlier one lands first', async () => {
-    const [first, second] = [new ManualLoad(), new ManualLoad()];
-    const older = join('k', first);
-    await vi.advanceTimersByTimeAsync(COLLAPSE_WINDOW_MS);
-    const younger = join('k', second);
-    first.land({ name: 'first' });
-    await older;
-    const follower = join('k', new ManualLoad());
-    second.land({ name: 'second' });
-    expect(await younger).toMatchObject({ value: { name: 'second' } });
-    expect(await follower).toMatchObject({ value: { name: 'second' }, collapsed: true });
-  });
-});
-
 describe('a waiter who leaves', () => {
   test('learns that the flight had not departed, even when it had left before it joined', async () => {
     const load = new ManualLoad();
     expect(await join('k', load, AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: false });
     expect(flights.size).toBe(0);
-  });
-
-  test('is not asked about any more once it has its value', async () => {
-    const load = new ManualLoad();
-    const waiter = leavingBy(patient);
-    const wait = flights.join('k', waiter, load.run);
-    expect(waiter.onEnd).toBeTypeOf('function');
-    load.land({ name: 'x' });
-    await wait;
-    expect(waiter.onEnd).toBeUndefined();
   });
 });
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isOfApi, parseTarget } from '../../../src/http/parse-request.ts';
 
@@ -21,17 +20,6 @@ describe('a request target', () => {
     ['', '', '', ''],
   ])('is split into path and query: %s', (url, path, rawQuery, originForm) => {
     expect(parseTarget(url)).toEqual({ path, rawQuery, originForm });
-  });
-
-  it('loses only its scheme and authority', () => {
-    fc.assert(
-      fc.property(fc.constantFrom('', 'http://a', 'https://[::1]:1'), fc.string(), (origin, rest) => {
-        const target = `/${rest}`;
-        const { path, rawQuery, originForm } = parseTarget(origin + target);
-        expect(originForm).toBe(target);
-        expect(target.includes('?') ? `${path}?${rawQuery}` : path).toBe(target);
-      }),
-    );
   });
 
   it.each([

@@ -34,21 +34,6 @@ function watched(): Written {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('cuts a client that takes a byte a second', () => {
-  const socket = watched();
-  socket.write(16 * KIB);
-  for (let second = 0; second < 29; second++) {
-    vi.advanceTimersByTime(1000);
-    socket.read(1);
-  }
-  expect(socket.destroyed).toBe(false);
-  for (let second = 0; second < 20; second++) {
-    vi.advanceTimersByTime(1000);
-    socket.read(1);
-  }
-  expect(socket.destroyed).toBe(true);
-});
-
 it('leaves a client alone that takes 16 KiB in the time, for as long as that goes on', () => {
   const socket = watched();
   socket.write(1024 * KIB);
@@ -68,17 +53,6 @@ it('allows four times as long for a write of 64 KiB, which is seen only when it 
   expect(socket.destroyed).toBe(true);
 });
 
-it('does not count time in which the server has nothing to write', () => {
-  const socket = watched();
-  for (let answer = 0; answer < 20; answer++) {
-    socket.write(100);
-    vi.advanceTimersByTime(SLOW_READER_MS / 2);
-    socket.read(100);
-    vi.advanceTimersByTime(2 * SLOW_READER_MS);
-  }
-  expect(socket.destroyed).toBe(false);
-});
-
 it('does not add up the waits of small answers that are each taken in time', () => {
   const socket = watched();
   socket.write(100);
@@ -87,13 +61,5 @@ it('does not add up the waits of small answers that are each taken in time', () 
     socket.write(100);
     socket.read(100);
   }
-  expect(socket.destroyed).toBe(false);
-});
-
-it('stops watching when it is closed', () => {
-  const socket = new Written();
-  new SlowReaders([socket], SLOW_READER_MS).close();
-  socket.write(100);
-  vi.advanceTimersByTime(10 * SLOW_READER_MS);
   expect(socket.destroyed).toBe(false);
 });

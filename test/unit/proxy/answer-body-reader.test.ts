@@ -91,14 +91,6 @@ describe('a larger body', () => {
     expect(read.body.equals(Buffer.from(body))).toBe(true);
   });
 
-  test('is handed over alone where it is a part of a larger buffer', async () => {
-    const whole = Buffer.from(`before${blockSetOf(LARGE)}after`);
-    const body = whole.subarray(6, -5);
-    const read = await reader.read(SHARDS, { ...answerOf(''), body });
-    expect(read.facts.finality?.answerClass).toBe('final');
-    expect(whole.toString()).toBe(`before${blockSetOf(LARGE)}after`);
-  });
-
   test('is parsed after those that came before it, by one worker, and counts until it is parsed', async () => {
     const started = vi.fn();
     process.on('worker', started);
@@ -126,11 +118,6 @@ describe('a larger body', () => {
     expect((await reads[1])?.facts.finality?.answerClass).toBe('final');
     expect(await second).not.toBe(await first);
     expect(reader.pendingBytes).toBe(0);
-  });
-
-  test('is read whatever the number of its values', async () => {
-    const body = `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(4_000_000)}0]}`;
-    expect((await reader.read(SHARDS, answerOf(body))).facts.finality?.answerClass).toBe('final');
   });
 
   const MIB8 = 8 * KIB * KIB;

@@ -31,11 +31,6 @@ describe('an answer lives for 2 s', () => {
     expect(push.freshMs(push.answer(key, listed, options))).toBeLessThanOrEqual(250);
   });
 
-  test('but not where its lifetime is longer without the stream', () => {
-    push.watch(by(1));
-    expect(push.freshMs(push.answer(by(1), undefined, { lifetime: 5000 }))).toBe(5000);
-  });
-
   test('but not where one of its accounts is beyond the limit of addresses', () => {
     push[Symbol.dispose]();
     push = new PushUnderTest(1);
@@ -136,33 +131,5 @@ describe('a refresh', () => {
     push.event(traceHash(9), account(1));
     vi.advanceTimersByTime(1000);
     expect(push.refreshed).toEqual([by(1)]);
-  });
-});
-
-describe('a missed event', () => {
-  beforeEach(() => {
-    push.watch(by(1));
-    push.answer(by(1));
-    vi.advanceTimersByTime(200);
-  });
-
-  test('is a trace in the next answer, without an event within 500 ms', () => {
-    push.answer(by(1), ONE);
-    vi.advanceTimersByTime(499);
-    expect(push.reported).not.toContain('stream-missed-event');
-    vi.advanceTimersByTime(1);
-    push.answer(by(1), ONE);
-    vi.advanceTimersByTime(500);
-    expect(push.reported.filter((name) => name === 'stream-missed-event')).toHaveLength(1);
-  });
-
-  test.each(['before', 'after'])('is none where the event comes %s the answer', (order) => {
-    if (order === 'before') push.event(traceHash(1), account(1));
-    vi.advanceTimersByTime(20);
-    push.answer(by(1), ONE);
-    vi.advanceTimersByTime(20);
-    if (order === 'after') push.event(traceHash(1), account(1));
-    vi.advanceTimersByTime(1000);
-    expect(push.reported).not.toContain('stream-missed-event');
   });
 });

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { OperationName } from '../../../src/ton/operations.ts';
-import { HASH, HASH_HEX, HASH_URL, OPERATION_NAMES, operationNamed, refusalOf, requestOf } from './requests.ts';
+import {
+  ACCOUNT,
+  HASH,
+  HASH_HEX,
+  HASH_URL,
+  OPERATION_NAMES,
+  operationNamed,
+  refusalOf,
+  requestOf,
+} from './requests.ts';
 
 // Spellings of whole requests: the properties of cache-key.test.ts; refusals: test/e2e/refusals.test.ts.
 
@@ -72,6 +81,11 @@ test.each([
 ])('the limits themselves are accepted: %s', (rawQuery) =>
   expect(refusalOf('masterchainBlockShards', rawQuery)).toBeUndefined(),
 );
+
+test('ext_msg_hash without a value is sent alone, and dropped beside an account', () => {
+  expect(requestOf('pendingTraces', 'ext_msg_hash=').query).toEqual([['ext_msg_hash', '']]);
+  expect(requestOf('pendingTraces', `ext_msg_hash=,&account=${ACCOUNT}`).query).toEqual([['account', ACCOUNT]]);
+});
 
 describe('a list', () => {
   const repeated = (name: string, count: number) =>

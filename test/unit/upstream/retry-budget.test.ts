@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { RetryBudget } from '../../../src/upstream/retry-budget.ts';
 
 let now = 0;
@@ -13,54 +13,6 @@ beforeEach(() => {
 function count(calls: number): void {
   for (let call = 0; call < calls; call++) budget.countCall();
 }
-
-function takeAll(): number {
-  let taken = 0;
-  while (budget.tryTake()) taken++;
-  return taken;
-}
-
-describe('a retry', () => {
-  test('is allowed for the first request of all', () => {
-    count(1);
-    expect(takeAll()).toBe(1);
-  });
-
-  test('is allowed once a second, however few the requests', () => {
-    expect(takeAll()).toBe(1);
-    now = 999;
-    expect(takeAll()).toBe(0);
-    now = 1000;
-    expect(takeAll()).toBe(1);
-  });
-
-  test('is allowed for a tenth of the requests when that is more than one a second', () => {
-    let taken = 0;
-    for (let call = 0; call < 4000; call++) {
-      now += 2.5;
-      count(1);
-      if (budget.tryTake()) taken++;
-    }
-    expect(taken).toBeGreaterThanOrEqual(390);
-    expect(taken).toBeLessThanOrEqual(401);
-  });
-
-  test('is allowed for a tenth of the last hundred requests after a long time without retries', () => {
-    count(100_000);
-    now = 1000;
-    // And the one of this second.
-    expect(takeAll()).toBeLessThanOrEqual(11);
-    now = 1500;
-    expect(takeAll()).toBe(0);
-  });
-
-  test('that the tenth pays for does not also use the one of its second', () => {
-    count(20);
-    expect(takeAll()).toBe(2);
-    now = 500;
-    expect(takeAll()).toBe(0);
-  });
-});
 
 test('in any period there are at most a tenth of its requests, the saved ten, and one a second', () => {
   const step = fc.record({ waitMs: fc.nat(400), calls: fc.nat(30), tries: fc.nat(10) });
