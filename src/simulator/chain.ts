@@ -1,4 +1,4 @@
-import { type Account, type Accounts, accountsOf } from './accounts.ts';
+import { type Account, Accounts } from './accounts.ts';
 import { BlockClock } from './block-clock.ts';
 import { type BlockSet, BlockSets } from './block-sets.ts';
 import { electorTick } from './elector-tick.ts';
@@ -49,7 +49,7 @@ export class Chain {
   constructor(options: ChainOptions) {
     this.#options = options;
     this.#seed = options.seed ?? 1;
-    this.accounts = accountsOf(this.#seed);
+    this.accounts = new Accounts(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
     this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
     this.#blockSets = new BlockSets(this.clock);

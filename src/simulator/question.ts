@@ -22,7 +22,6 @@ export interface AskedRequest {
 /** What answers are made from: a chain at its present, or at another instant. */
 export type AnsweringChain = Pick<
   Chain,
-  | 'accounts'
   | 'now'
   | 'headSeqno'
   | 'floorSeqno'

@@ -24,9 +24,9 @@ export function accountsIn(transactions: Iterable<Transaction>): readonly Accoun
 
 /** `address_book`: how to show each account. */
 export function renderAddressBook(accounts: readonly Account[]): object {
-  const entry = ({ friendly, domain, kind }: Account) => ({
+  const entry = ({ friendly, kind }: Account) => ({
     user_friendly: friendly,
-    domain: domain ?? null,
+    domain: null,
     interfaces: INTERFACES[kind],
   });
   return Object.fromEntries(accounts.map((account) => [account.address, entry(account)]));

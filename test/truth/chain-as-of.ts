@@ -21,7 +21,6 @@ export function chainAsOf(chain: Chain, instant: number): AnsweringChain {
       .filter(({ emulatedAt, goneAt }) => emulatedAt <= instant && instant < goneAt)
       .toSorted((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   return {
-    accounts: chain.accounts,
     now: instant,
     headSeqno: chain.clock.seqnoBy(instant),
     floorSeqno: chain.floorSeqno,
