@@ -1,6 +1,6 @@
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
-import type { Purges as Bans, TieredCache } from './cache/tiered-cache.ts';
+import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
 import { Leases } from './coalescing/lease.ts';
 import { SingleFlight } from './coalescing/single-flight.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
@@ -30,7 +30,7 @@ export interface OpenProxyDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   /** Applies bans, and the events of the stream, to an entry. */
-  readonly bans: Bans;
+  readonly bans: AppliedBans;
   readonly indexer: OpenIndexer;
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;

@@ -1,5 +1,5 @@
 import type { AppContext } from './app-context.ts';
-import type { Purges } from './cache/tiered-cache.ts';
+import type { AppliedBans } from './cache/tiered-cache.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
 import { refreshPolledWith } from './push/refresh-polled.ts';
@@ -23,7 +23,7 @@ export interface OpenPush {
   /** To be called with each request of a client. */
   readonly onAsked: (call: Call, key: string) => void;
   /** Applies events of the stream to an entry before `purges` applies its bans. */
-  readonly applyTo: (purges: Purges) => Purges;
+  readonly applyTo: (purges: AppliedBans) => AppliedBans;
   /** Forgets all watches, because instants from before the jump mean nothing; polled keys are watched anew. */
   readonly onClockJump: () => void;
   /** Sets how a key that is polled is refreshed: to be called once, before `start`. Never rejects. */

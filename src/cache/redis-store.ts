@@ -44,7 +44,7 @@ return 1`;
 export const DELETE = `redis.call('DEL', KEYS[1])`;
 
 /** What was done with an entry. `taken`: Redis holds another one, and another instance has the lease to replace it. */
-export type StoreOutcome = 'stored' | 'older' | 'regressed' | 'taken';
+export type RedisStoreOutcome = 'stored' | 'older' | 'regressed' | 'taken';
 
 /** What a read found; `corrupt` is what no entry can be read from. */
 export type Read = Exclude<TierRead, { state: 'failed' }> | { readonly state: 'corrupt' };
@@ -88,7 +88,7 @@ export class RedisStore {
    * Writes an entry that was compared with the one in Redis under a lease. Where there was no lease, or it is over, the
    * entry is compared here, under a lease of its own.
    */
-  async put(entry: Entry, bytes: Buffer, store: SharedStore | undefined): Promise<StoreOutcome> {
+  async put(entry: Entry, bytes: Buffer, store: SharedStore | undefined): Promise<RedisStoreOutcome> {
     const { connection, now } = this.#dependencies;
     const keys = this.#keys(entry.key);
     const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));

@@ -6,7 +6,7 @@ import { type Budget, withinBudget } from '../redis/within-budget.ts';
 import { type CodedBody, keptBytes } from './content.ts';
 import type { Entry } from './entry.ts';
 import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES } from './entry-codec.ts';
-import { DELETE, type Read, RedisStore, type StoreOutcome } from './redis-store.ts';
+import { DELETE, type Read, RedisStore, type RedisStoreOutcome } from './redis-store.ts';
 import type { Acquired, LeaseRequest, SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
 
 /** The events of a `RedisTier`: one for each read and write, and `redis-available` when that changes. */
@@ -18,7 +18,7 @@ export type RedisTierEvent =
     }
   | {
       readonly name: 'redis-write';
-      readonly outcome: StoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
+      readonly outcome: RedisStoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
       readonly durationMs: number;
     }
   | {

@@ -21,7 +21,7 @@ export interface Inspected {
 }
 
 /** The bans that purges left behind, applied to entries. */
-export interface Purges {
+export interface AppliedBans {
   /** The entry, or `undefined` if it is purged. */
   applyBans(entry: Entry): Entry | undefined;
   /** Entries of this key that were asked for up to here (epoch ms) are purged; 0 when none are. */
@@ -46,7 +46,7 @@ export interface TieredCacheDependencies {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedTier | undefined;
-  readonly purges: Purges;
+  readonly purges: AppliedBans;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }

@@ -8,7 +8,7 @@ import { duration, grouped, textTable } from './text-table.ts';
 const CLEAR = '\x1b[H\x1b[2J';
 
 /** A message of `/status/events`. */
-type Message = StatusNumbers & { readonly at: number };
+type StatusEvent = StatusNumbers & { readonly at: number };
 
 export const top: Command = {
   help: `usage: toncache top [--once | --count N] [--admin URL] [--json]
@@ -43,7 +43,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     const settings = readSettings(context);
     const client = new AdminClient({ url: adminUrl(values.admin, settings), token: settings.http.adminToken });
     for await (const data of client.events('/status/events', signal)) {
-      const message: Message = JSON.parse(data);
+      const message: StatusEvent = JSON.parse(data);
       // The first message has no rates: they are counted from one message to the next.
       if (message.rates === undefined) continue;
       stdout.write(values.json ? `${data}\n` : clear + screen(client.url, message));
@@ -53,7 +53,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
   },
 };
 
-function screen(url: string, { at, hitRatio, savedRatio, ...numbers }: Message): string {
+function screen(url: string, { at, hitRatio, savedRatio, ...numbers }: StatusEvent): string {
   const { upstream, memory, process, redis, stream, newestSeqno } = numbers;
   const rates: Readonly<Record<string, number>> = numbers.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);

@@ -14,7 +14,7 @@ export interface Flight {
 }
 
 /** A request that waits for a flight, and may leave before it lands. */
-export interface Waiter {
+export interface FlightWaiter {
   /** Whom it waits for; absent for a refresh. */
   readonly client?: string | undefined;
   /** Why it has left; `undefined` while it waits. */
@@ -24,7 +24,7 @@ export interface Waiter {
 }
 
 /** How waiting for a flight ended: with its value, or by leaving before it landed. */
-export type Wait<T> = {
+export type FlightEnd<T> = {
   /** Whether this waiter followed a flight that another one had started. */
   readonly collapsed: boolean;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
@@ -47,10 +47,10 @@ export interface SingleFlightOptions {
 /** The most followers that are notified in one turn of the event loop, so that hits are answered in between. */
 const BATCH_SIZE = 256;
 
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+type Settled<T> = { readonly value: T } | { readonly error: unknown };
 
 /** Tells a follower how its flight landed. */
-type Notify<T> = (outcome: Outcome<T>) => void;
+type Notify<T> = (outcome: Settled<T>) => void;
 
 interface Active<T> {
   readonly flight: Flight;
@@ -59,7 +59,7 @@ interface Active<T> {
   readonly followers: Set<Notify<T>>;
   joinUntil: number;
   departed: boolean;
-  outcome: Outcome<T> | undefined;
+  outcome: Settled<T> | undefined;
 }
 
 /**
@@ -92,7 +92,7 @@ export class SingleFlight<T> {
    * Waits for the flight of `key`, starting it with `load` when there is none to follow, until `waiter` leaves. Rejects
    * only with what `load` threw, which is a bug: expected failures are values.
    */
-  join(key: string, waiter: Waiter, load: (flight: Flight) => Promise<T>): Promise<Wait<T>> {
+  join(key: string, waiter: FlightWaiter, load: (flight: Flight) => Promise<T>): Promise<FlightEnd<T>> {
     const followed = this.#flightToJoin(key);
     const flight = followed ?? this.#start(key, waiter.client, load);
     const collapsed = followed !== undefined;
@@ -102,7 +102,7 @@ export class SingleFlight<T> {
       flight.flight.onFollowed?.(client);
     }
     return new Promise((resolve, reject) => {
-      const notify = (outcome: Outcome<T>) => {
+      const notify = (outcome: Settled<T>) => {
         waiter.onEnd = undefined;
         if ('value' in outcome) resolve({ state: 'landed', value: outcome.value, collapsed });
         else reject(outcome.error);
@@ -155,7 +155,7 @@ export class SingleFlight<T> {
     return flight;
   }
 
-  #land(key: string, flight: Active<T>, outcome: Outcome<T>, failureTtlMs: number): void {
+  #land(key: string, flight: Active<T>, outcome: Settled<T>, failureTtlMs: number): void {
     flight.outcome = outcome;
     if (failureTtlMs > 0) {
       flight.joinUntil = this.#dependencies.now() + failureTtlMs;
@@ -187,7 +187,7 @@ function begun<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /** Notifies all followers, the oldest first. Those who leave between two batches are not notified. */
-function notifyInBatches<T>(followers: Set<Notify<T>>, outcome: Outcome<T>): void {
+function notifyInBatches<T>(followers: Set<Notify<T>>, outcome: Settled<T>): void {
   let notified = 0;
   for (const notify of followers) {
     if (notified++ === BATCH_SIZE) {

@@ -17,7 +17,7 @@ export interface ReadAnswer extends UpstreamAnswer {
   readonly facts: BodyFacts;
 }
 
-interface Waiting {
+interface WaitingBody {
   readonly call: Call;
   readonly answer: UpstreamAnswer;
   /** The length of the body, which is 0 once its bytes were transferred. */
@@ -34,9 +34,9 @@ interface Waiting {
 export class AnswerBodyReader {
   readonly #onBug: (error: unknown) => void;
   readonly #isWatching: boolean;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingBody[] = [];
   #pendingBytes = 0;
-  #reading: Waiting | undefined;
+  #reading: WaitingBody | undefined;
   #worker: Worker | undefined;
 
   /**

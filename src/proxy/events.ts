@@ -7,11 +7,11 @@ import type { ShedReason } from './overloaded.ts';
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How a request was answered, in one word. */
-export type Outcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+export type RequestOutcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
-  | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: Outcome }
+  | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }

@@ -1,7 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { SingleFlight, Wait, Waiter } from '../coalescing/single-flight.ts';
+import type { FlightEnd, FlightWaiter, SingleFlight } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../instants.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
@@ -9,7 +9,7 @@ import type { Operation, OperationName } from '../ton/operations.ts';
 import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
-import type { Outcome, ProxyEvent, Report } from './events.ts';
+import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
@@ -29,7 +29,7 @@ export interface ProxyRequest {
 }
 
 /** The wait of one request; its owner closes it. */
-export interface OpenWait extends Waiter {
+export interface OpenWait extends FlightWaiter {
   readonly reason: ProxyError | undefined;
 }
 
@@ -169,7 +169,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
-  #leave(call: Call, key: string, wait: Wait<Load> & { state: 'left' }, { reason }: OpenWait): Load {
+  #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: OpenWait): Load {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? new ProxyError('internal', 'internal error');
     if (error.code === 'upstream-timeout' && !wait.departed) {
@@ -203,7 +203,7 @@ export class RequestHandler implements MemoryHits {
     );
   }
 
-  #answer(call: Call, entry: Entry, outcome: Outcome, cacheStatus: CacheStatus): Answer {
+  #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
     this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
     return { kind: 'entry', entry, cacheStatus };
   }

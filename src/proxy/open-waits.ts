@@ -1,4 +1,4 @@
-import type { Waiter } from '../coalescing/single-flight.ts';
+import type { FlightWaiter } from '../coalescing/single-flight.ts';
 import { ProxyError } from '../errors.ts';
 
 export interface OpenWaitsOptions {
@@ -12,7 +12,7 @@ export interface OpenWaitsOptions {
  * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
  * leaves (`client-left`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
  */
-export class Wait implements Waiter {
+export class Wait implements FlightWaiter {
   /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;

@@ -3,7 +3,7 @@ export interface CircuitBreakerDependencies {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Called when the breaker opens, with the error of the last call, and when it closes; not when a trial fails. */
-  readonly onTransition: (transition: BreakerTransition) => void;
+  readonly onTransition: (transition: CircuitTransition) => void;
 }
 
 export interface CircuitBreakerOptions {
@@ -13,7 +13,7 @@ export interface CircuitBreakerOptions {
   readonly openMs: number;
 }
 
-export type BreakerTransition = { readonly state: 'open'; readonly error: unknown } | { readonly state: 'closed' };
+export type CircuitTransition = { readonly state: 'open'; readonly error: unknown } | { readonly state: 'closed' };
 
 /**
  * A circuit breaker that counts consecutive failures. Closed, it lets all calls through. Open, it rejects all calls for

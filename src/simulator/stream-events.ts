@@ -49,18 +49,18 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
 }
 
 /** An event as it goes out. */
-export interface StreamEvent {
+export interface SentEvent {
   readonly type: string;
   readonly finality: SimulatedFinality;
   readonly trace_external_hash_norm: string;
 }
 
 /** The events of a step for one subscription, `trace_invalidated` apart. */
-export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription, dialect: Dialect): StreamEvent[] {
+export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription, dialect: Dialect): SentEvent[] {
   const known = knownTransactions(trace, at);
   const finality = leastFinality(known, at);
   if (!to.wants(finality)) return [];
-  const event = (type: string, content: object): StreamEvent => {
+  const event = (type: string, content: object): SentEvent => {
     return { type, finality, trace_external_hash_norm: trace.externalHash, ...content };
   };
   if (kind === 'emulated' || kind === 'executed') {
@@ -73,7 +73,7 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
     return [event('transactions', { transactions })];
   }
   if (kind === 'invalidated') return [];
-  const events: StreamEvent[] = [];
+  const events: SentEvent[] = [];
   const actions = classifiedActions(trace, known, at);
   const accounts = known.map(({ account }) => account.address);
   if (to.types.has('actions') && actions.length > 0 && accounts.some((address) => to.addresses.has(address))) {

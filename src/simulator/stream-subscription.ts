@@ -9,7 +9,7 @@ export interface Reply {
 }
 
 /** One operation, as a client sends it. */
-interface Operation {
+interface ClientOperation {
   readonly operation: string;
   readonly id?: string;
   readonly types?: readonly string[];
@@ -41,7 +41,7 @@ export class StreamSubscription {
 
   /** Takes one message in. What it asks for is done whole or, with an error, not at all. */
   take(text: string): Reply {
-    const message: Operation = JSON.parse(text);
+    const message: ClientOperation = JSON.parse(text);
     const id = message.id === undefined ? {} : { id: message.id };
     if (message.operation === 'ping') return { ...id, status: 'pong' };
     const addresses = new Set(message.addresses);

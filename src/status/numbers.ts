@@ -1,8 +1,15 @@
-import type { Outcome } from '../proxy/events.ts';
+import type { RequestOutcome } from '../proxy/events.ts';
 import { quantileBetween, type Samples } from '../telemetry/samples.ts';
 
 /** How requests are answered: the outcomes of `requests_total`, the failed ones without those that were refused. */
-const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid'] satisfies readonly Outcome[];
+const OUTCOMES = [
+  'hit-memory',
+  'hit-redis',
+  'stale',
+  'collapsed',
+  'miss',
+  'invalid',
+] satisfies readonly RequestOutcome[];
 
 type Counts = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entry } from '../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../http/admin/admin-guard.ts';
-import type { StatusPages as ServedPages } from '../http/admin/admin-server.ts';
+import type { ServedStatus } from '../http/admin/admin-server.ts';
 import { sendJson } from '../http/admin/send-json.ts';
 import { type MetricSample, Samples } from '../telemetry/samples.ts';
 import { readNumbers } from './numbers.ts';
@@ -43,7 +43,7 @@ const PAGE_HEADERS = [
  * numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
  * purge.
  */
-export class StatusPages implements ServedPages {
+export class StatusPages implements ServedStatus {
   readonly #dependencies: StatusPagesDependencies;
   readonly #files = readPageFiles();
   readonly #feed: StatusFeed;

@@ -24,6 +24,8 @@ export interface SourceFile {
   readonly environmentReads: readonly number[];
   /** Every name that the file declares: variables, parameters, functions, classes, types, members. */
   readonly names: readonly DeclaredName[];
+  /** The interfaces, type aliases and classes at the top of the file. */
+  readonly typeNames: readonly string[];
   /** Members of interfaces named `...Options` that are functions. */
   readonly functionsInOptions: readonly DeclaredName[];
 }
@@ -70,7 +72,10 @@ function parse(path: string, text: string): SourceFile {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { path, lines: text.trimEnd().split('\n').length, imports, environmentReads, names, functionsInOptions };
+  const lines = text.trimEnd().split('\n').length;
+  const types = text.matchAll(/^(?:export )?(?:abstract )?(?:interface|type|class) (\w+)/gm);
+  const typeNames = [...types].map(([, name = '']) => name);
+  return { path, lines, imports, environmentReads, names, typeNames, functionsInOptions };
 }
 
 function importOf(node: ts.Node): { from: ts.Node; onlyTypes: boolean } | undefined {

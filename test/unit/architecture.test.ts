@@ -59,6 +59,11 @@ describe('src', () => {
     expect(cyclesIn(source)).toEqual([]);
   });
 
+  it('gives each name to one type alone', () => {
+    const names = source.flatMap(({ typeNames }) => typeNames);
+    expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
+  });
+
   it('reads the environment in one file of each program', () => {
     const readers = source.filter(({ path }) => !environmentPlaces.includes(path));
     expect(

@@ -5,7 +5,7 @@ import type { AdminPurge } from './admin-purge.ts';
 import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */
-export interface StatusPages {
+export interface ServedStatus {
   /** Serves one GET or HEAD. Does nothing and returns `false` for a path that is not one of the pages. */
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
@@ -16,7 +16,7 @@ export interface AdminServerDependencies {
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly purge: AdminPurge;
-  readonly status: StatusPages;
+  readonly status: ServedStatus;
   readonly explain: AdminExplain;
   readonly onBug: (error: unknown) => void;
 }

@@ -1,7 +1,7 @@
 import type { Entry } from '../../../src/cache/entry.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import type { Acquired, SharedCopy, SharedStore, SharedTier, TierRead } from '../../../src/cache/tier.ts';
-import { type Purges, TieredCache } from '../../../src/cache/tiered-cache.ts';
+import { type AppliedBans, TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
 export const ASKED_AT = 1_700_000_000_000;
@@ -68,7 +68,7 @@ export function cacheAt(startAt = ASKED_AT, maxSizeBytes = 1024 * 1024) {
   const clock = { now: startAt };
   const memory = new MemoryTier({ now: () => clock.now }, { maxSizeBytes, maxEntries: 1000 });
   const redis = new FakeRedis();
-  const purges: { -readonly [N in keyof Purges]: Purges[N] } = { ...NOTHING_PURGED };
+  const purges: { -readonly [N in keyof AppliedBans]: AppliedBans[N] } = { ...NOTHING_PURGED };
   const cacheWith = (tier: SharedTier | undefined) =>
     new TieredCache({ memory, redis: tier, purges, now: () => clock.now }, { retryRedisMs: RETRY_MS });
   return { clock, memory, redis, purges, cache: cacheWith(redis), cacheOfMemory: cacheWith(undefined) };

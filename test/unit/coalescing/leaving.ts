@@ -1,7 +1,7 @@
-import type { Waiter } from '../../../src/coalescing/single-flight.ts';
+import type { FlightWaiter } from '../../../src/coalescing/single-flight.ts';
 
 /** A waiter that leaves when a signal is aborted. */
-export function leavingBy(signal: AbortSignal): Waiter {
+export function leavingBy(signal: AbortSignal): FlightWaiter {
   const waiter: { reason: unknown; onEnd: (() => void) | undefined } = { reason: signal.reason, onEnd: undefined };
   signal.addEventListener('abort', () => {
     waiter.reason = signal.reason;

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
-import type { Purges } from '../../../src/cache/tiered-cache.ts';
+import type { AppliedBans } from '../../../src/cache/tiered-cache.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/instants.ts';
@@ -41,7 +41,7 @@ export class PushUnderTest implements Disposable {
   /** Keys that were refreshed, in their order. */
   readonly refreshed: string[] = [];
   readonly #push;
-  readonly #bans: Purges;
+  readonly #bans: AppliedBans;
 
   constructor(maxAddresses = 1000) {
     vi.useFakeTimers({ now: 1_800_000_000_000 });

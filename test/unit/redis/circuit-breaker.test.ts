@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type BreakerTransition, CircuitBreaker } from '../../../src/redis/circuit-breaker.ts';
+import { CircuitBreaker, type CircuitTransition } from '../../../src/redis/circuit-breaker.ts';
 
 const FAILURES = 3;
 const OPEN_MS = 1000;
 
 let now: number;
 let begun: number;
-let transitions: BreakerTransition[];
+let transitions: CircuitTransition[];
 let breaker: CircuitBreaker;
 
 beforeEach(() => {
