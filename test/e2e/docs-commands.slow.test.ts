@@ -4,8 +4,8 @@ import { Chain } from '../../src/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { codeBlocksOf, commandsOf, readPage } from '../support/documented-commands.ts';
 import { type Answered, ask } from '../support/http-client.ts';
-import { runCommand, ShellCommand } from '../support/shell-command.ts';
 import { parseCacheStatus } from './cache-status.ts';
+import { runCommand, ShellCommand } from './shell-command.ts';
 
 // Of long commands the smallest load. docs-commands.test.ts holds the list of all that README and docs name.
 

@@ -1,10 +1,10 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
-import { watchLeases } from '../support/acquired-leases.ts';
 import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
+import { watchLeases } from './acquired-leases.ts';
 
 /** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
 const PATIENT = { coalescing: { collapseWindow: 60_000 } };

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startProxy } from '../support/start-proxy.ts';
-import { messagesOf, openEvents, type StatusMessage } from '../support/status-events.ts';
 import { newestBlock, parentOfSettled } from './questions.ts';
+import { messagesOf, openEvents, type StatusMessage } from './status-events.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 describe('the status page', () => {

@@ -5,8 +5,8 @@ import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { SteadyLoad } from '../support/steady-load.ts';
 import { answersOf, childrenOf, liveChildrenOf, unknownOf } from '../support/transaction-answers.ts';
+import { SteadyLoad } from './steady-load.ts';
 
 const WAIT = { timeout: 120_000, interval: 50 };
 

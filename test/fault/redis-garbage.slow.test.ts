@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { GarblingRedis, type IsGarbled } from '../support/garbling-redis.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { GarblingRedis, type IsGarbled } from './garbling-redis.ts';
 import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 
 interface Place {

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import { GarblingRedis } from '../support/garbling-redis.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { GarblingRedis } from './garbling-redis.ts';
 import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 
 const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';

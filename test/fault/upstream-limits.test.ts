@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { failed, rateLimited } from '../../src/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { freePort } from '../support/free-port.ts';
-import { GuardedUpstream } from '../support/guarded-upstream.ts';
+import { GuardedUpstream } from './guarded-upstream.ts';
 
 let indexer: Indexer;
 let upstream: GuardedUpstream;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startIndexer } from '../../src/simulator/indexer.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
-import { type BuiltImage, removeReadOnly, runDockerfile, setWritable } from '../support/run-dockerfile.ts';
+import { type BuiltImage, removeReadOnly, runDockerfile, setWritable } from './run-dockerfile.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NOBODY = 65_534;

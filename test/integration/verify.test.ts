@@ -5,7 +5,7 @@ import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulato
 import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
 import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
 import { verify as runVerify } from '../../src/verify/verify.ts';
-import { startTamperingProxy } from '../support/tampering-proxy.ts';
+import { startTamperingProxy } from './tampering-proxy.ts';
 
 const BLOCK_MS = 100;
 const QUICKLY = ['--rate', '500', '--samples', '3'];

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { cyclesIn } from '../support/import-cycles.ts';
-import { type Import, readSource, type SourceFile } from '../support/read-source.ts';
-import { retiredWordIn } from '../support/retired-words.ts';
 import { environmentPlaces, mayImport, packagePlaces } from './architecture-rules.ts';
+import { cyclesIn } from './import-cycles.ts';
+import { type Import, readSource, type SourceFile } from './read-source.ts';
+import { retiredWordIn } from './retired-words.ts';
 
 /** Names that say nothing about what is in a folder. */
 const namesOfNothing = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
@@ -14,7 +14,7 @@ const mostLines = 250;
 /** Benches and attacks work in rounds, which are no block sets. */
 const namedFolders = /^(contract|e2e|fault|integration|support|unit)\//;
 /** They hold retired words themselves: the list and its test. */
-const exceptFiles = ['support/retired-words.ts', 'unit/architecture.test.ts'];
+const exceptFiles = ['unit/retired-words.ts', 'unit/architecture.test.ts'];
 
 const root = new URL('../../', import.meta.url);
 const source = readSource(fileURLToPath(new URL('src', root)));

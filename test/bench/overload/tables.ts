@@ -15,7 +15,6 @@ export const HEAD = [
   'mode, load',
   'requests',
   'answered',
-  'misses',
   'of the capacity',
   'but pendingTraces',
   'refused',
@@ -31,15 +30,14 @@ export const HEAD = [
 
 /** What clients saw while the load lasted, and how soon all was answered after it. */
 export function rowOf({ mode, scenario, load, after, polite }: Run): string[] {
-  const { requests, sheds, left, others, right, rightByIndexer } = load;
+  const { requests, sheds, left, others, failed, rightByIndexer } = load;
   const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
   const atIndexer = rightByIndexer + (polite?.rightByIndexer ?? 0);
   const errors = Object.entries(load.errors).map(([error, count]) => `${count} ${error}`);
   return [
     `${mode}, ${scenario.name}`,
     `${requests}`,
-    `${right}`,
-    `${rightByIndexer}`,
+    `${requests - failed}`,
     percent((atIndexer / load.seconds / CAPACITY_PER_SECOND) * (scenario.serviceMs / 50)),
     others.requests === 0 ? '' : percent(others.right / others.requests),
     `${sheds}`,
@@ -49,7 +47,7 @@ export function rowOf({ mode, scenario, load, after, polite }: Run): string[] {
     milliseconds(load.shedP99Ms),
     after.wholeAfterMs === undefined ? `> ${after.seconds - 1}` : (after.wholeAfterMs / 1000).toFixed(1),
     errors.join(', '),
-    polite === undefined ? '' : percent(polite.right / polite.requests),
+    polite === undefined ? '' : percent(1 - polite.failed / polite.requests),
     milliseconds(polite?.missP99Ms),
   ];
 }

@@ -9,8 +9,9 @@ import type { Outcome } from './outcome.ts';
 export interface Tallied {
   readonly seconds: number;
   readonly requests: number;
-  /** Right answers in time: all, and those that no cache had. */
-  readonly right: number;
+  /** Of those due in this phase, with no right answer in time. */
+  readonly failed: number;
+  /** Right answers that no cache had. */
   readonly rightByIndexer: number;
   /** What became of the unique requests of this phase for anything but `pendingTraces`. */
   readonly others: { readonly requests: number; readonly right: number };
@@ -39,7 +40,6 @@ export class Tally {
   readonly #errors: Record<string, number> = {};
   readonly #failedAtMs: number[] = [];
   readonly #others = { requests: 0, right: 0 };
-  #right = 0;
   #rightByIndexer = 0;
   #left = 0;
 
@@ -54,7 +54,6 @@ export class Tally {
 
   /** A right answer came in this phase. */
   answered(fromCache: boolean): void {
-    this.#right++;
     if (!fromCache) this.#rightByIndexer++;
   }
 
@@ -77,7 +76,7 @@ export class Tally {
     return {
       seconds: this.#seconds,
       requests: late.count,
-      right: this.#right,
+      failed: this.#failedAtMs.length,
       rightByIndexer: this.#rightByIndexer,
       others: this.#others,
       sheds: shed.count,

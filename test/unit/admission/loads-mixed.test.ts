@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
-import { about, quantile, type SimulatedIndexer, SimulatedLoad } from '../../support/simulated-load.ts';
 import { capacityOf, expectAllServed, loadOn, PATIENCE_MS, SLOTS, simulateTime, WORKERS } from './loads-on.ts';
+import { about, quantile, type SimulatedIndexer, SimulatedLoad } from './simulated-load.ts';
 
 simulateTime();
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { about, SimulatedLoad } from '../../support/simulated-load.ts';
+import { about, SimulatedLoad } from './simulated-load.ts';
 
 export const WORKERS = 20;
 /** Slots as shipped. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
-import { about, SimulatedLoad } from '../../support/simulated-load.ts';
+import { about, SimulatedLoad } from './simulated-load.ts';
 
 const MINUTES = 10;
 const WORKERS = 20;

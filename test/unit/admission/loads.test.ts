@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { about, quantile, SimulatedLoad } from '../../support/simulated-load.ts';
 import { capacityOf, expectAllServed, loadOn, PATIENCE_MS, SLOTS, simulateTime, WORKERS } from './loads-on.ts';
+import { about, quantile, SimulatedLoad } from './simulated-load.ts';
 
 simulateTime();
 

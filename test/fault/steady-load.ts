@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunningProxy } from './start-proxy.ts';
+import type { RunningProxy } from '../support/start-proxy.ts';
 
 /** Clients that ask again as soon as they are answered, one after another of some targets. */
 export class SteadyLoad implements AsyncDisposable {
