@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeRedisUrl } from '../redis-url.ts';
+import { Chain } from '../simulator/chain.ts';
+import { startIndexer } from '../simulator/indexer.ts';
 import { SeededRandom } from '../simulator/seeded-random.ts';
-import { BLOCK_MS, simulateIndexer } from '../simulator/simulate-indexer.ts';
 import { Crowd } from './crowd.ts';
 import { curlLines, examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
 import { startProxy } from './proxy-on-free-ports.ts';
@@ -27,6 +28,12 @@ type Running = DemoOptions & FirstSteps;
 
 const MOST_SHOWN = 10;
 
+const BLOCK_MS = 400;
+const PAST_BLOCKS = 150;
+/** An hour of masterchain blocks: examples that people paste must stay available for long. */
+const WINDOW_BLOCKS = 9000;
+const LATENCY_MS = 20;
+
 /**
  * Runs the demo to its end and leaves nothing behind; true when every answer was right. Rejects when it cannot start,
  * and for a bug in it.
@@ -35,8 +42,14 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { signal, port, adminPort, redisUrl } = options;
   const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
-  const indexer = await simulateIndexer();
+  const chain = new Chain({
+    startAt: Date.now() - PAST_BLOCKS * BLOCK_MS,
+    blockMs: BLOCK_MS,
+    historyBlocks: WINDOW_BLOCKS,
+  });
+  const indexer = await startIndexer({ chain });
   parts.defer(() => indexer.close());
+  Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
   const proxy = await startProxy({ upstreamUrl: indexer.url, redisUrl, port, adminPort });
   parts.defer(() => proxy.app.close());
   const score = parts.use(

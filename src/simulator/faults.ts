@@ -80,26 +80,22 @@ export class Faults {
   }
 }
 
-const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
-
-function retryHeaders(retryAfter: string | undefined): Record<string, string> {
-  return retryAfter === undefined ? {} : { 'Retry-After': retryAfter };
+/** In the indexer's own form, or as plain text. */
+function answered(status: number, form: 'json' | 'text', error: object, retryAfter: string | undefined): Fault {
+  const retry = retryAfter === undefined ? {} : { 'Retry-After': retryAfter };
+  return form === 'json'
+    ? { kind: 'answer', status, body: JSON.stringify(error), headers: retry }
+    : { kind: 'answer', status, body: 'failure', headers: { 'Content-Type': 'text/plain; charset=utf-8', ...retry } };
 }
 
 /** An answer with that status, in the indexer's own form or as plain text. */
 export function failed(status: number, form: 'json' | 'text' = 'json', retryAfter?: string): Fault {
-  const retry = retryHeaders(retryAfter);
-  return form === 'json'
-    ? { kind: 'answer', status, body: JSON.stringify({ error: `simulated failure ${status}` }), headers: retry }
-    : { kind: 'answer', status, body: `simulated failure ${status}`, headers: { ...TEXT, ...retry } };
+  return answered(status, form, { error: `simulated failure ${status}` }, retryAfter);
 }
 
 /** 429 as providers in front of the indexer send it. */
 export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
-  const retry = retryHeaders(retryAfter);
-  return form === 'json'
-    ? { kind: 'answer', status: 429, body: '{"ok":false,"result":"Ratelimit exceed","code":429}', headers: retry }
-    : { kind: 'answer', status: 429, body: 'Too Many Requests', headers: { ...TEXT, ...retry } };
+  return answered(429, form, { ok: false, result: 'Ratelimit exceed', code: 429 }, retryAfter);
 }
 
 /** A provider that refuses the API key. */

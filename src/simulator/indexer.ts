@@ -147,7 +147,6 @@ export class Indexer {
     const { method = 'GET', url: target = '/', headers } = request;
     const operation = operationOf(target);
     const signal = this.#closing.signal;
-    const startedAt = performance.now();
     const left = new Promise<void>((resolve) => void response.once('close', resolve));
     // Ignore errors of writing to a client that has left.
     response.on('error', () => {});
@@ -165,14 +164,11 @@ export class Indexer {
         { method, target, headers: request.headersDistinct, body },
         this.#replicaFor(operation, number).chain,
         this.dialect,
-        {
-          random: shuffle ? new SeededRandom('order', number) : undefined,
-        },
+        shuffle ? new SeededRandom('order', number) : undefined,
       );
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
-      response.setHeader('Server-timing', `total;dur=${(performance.now() - startedAt).toFixed(3)}`);
       const said = fault?.kind === 'answer' ? fault : answer(question);
       await sendAnswer(request, response, said, { fault, gzips: this.faults.gzips, signal });
       await left;

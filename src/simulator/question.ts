@@ -34,12 +34,6 @@ export type AnsweringChain = Pick<
   | 'send'
 >;
 
-/** What an answer depends on beside the request. */
-export interface Conditions {
-  /** Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal bytes. */
-  readonly random?: SeededRandom | undefined;
-}
-
 /** One request as the answering functions see it: parameters read as the dialect's indexer reads them. */
 export class Question {
   readonly method: string;
@@ -50,9 +44,13 @@ export class Question {
   readonly body: Buffer;
   readonly query: Query;
   readonly #headers: AskedRequest['headers'];
-  readonly #conditions: Conditions;
+  readonly #random: SeededRandom | undefined;
 
-  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect, conditions: Conditions = {}) {
+  /**
+   * @param random Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal
+   *   bytes.
+   */
+  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect, random?: SeededRandom) {
     this.method = request.method;
     this.operation = operationOf(request.target);
     this.chain = chain;
@@ -61,7 +59,7 @@ export class Question {
     this.body = request.body;
     this.query = new Query(request.target.split('?').slice(1).join('?'));
     this.#headers = request.headers;
-    this.#conditions = conditions;
+    this.#random = random;
   }
 
   /**
@@ -81,7 +79,7 @@ export class Question {
 
   /** Rows without a fixed order. */
   inAnyOrder<Row>(rows: readonly Row[]): readonly Row[] {
-    const { random } = this.#conditions;
+    const random = this.#random;
     if (random === undefined) return rows;
     const drawn = rows.map((row) => ({ row, place: random.next() }));
     return drawn.sort((a, b) => a.place - b.place).map(({ row }) => row);
