@@ -5,11 +5,11 @@ import { asksForHead, headAt } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 const START = 1_800_000_000_000;
 const HASH = 'A'.repeat(43);
+const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
+const TRACES = `pendingTraces?ext_msg_hash=${HASH}`;
 
 let now: number;
 let says: (socket: Socket) => void;
@@ -18,8 +18,8 @@ let proxy: RunningProxy;
 
 beforeEach(async () => {
   now = START;
-  const saysHead = (socket: Socket) => writes(answer(200, JSON.stringify(headAt(now).body)))(socket);
-  upstream = await startScriptedUpstream((socket, head) => (asksForHead(head) ? saysHead : says)(socket));
+  const sayHead = () => writes(answer(200, JSON.stringify(headAt(now).body)));
+  upstream = await startScriptedUpstream((socket, head) => (asksForHead(head) ? sayHead() : says)(socket));
   proxy = await startProxy({
     upstreamUrl: upstream.url,
     env: { UPSTREAM_TIMEOUT: '60s' },
@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a parent',
-    target: `adjacentTransactions?hash=${HASH}&direction=in`,
+    target: PARENT,
     body: { transactions: [final] },
     lifetimeMs: HOUR,
     whileRefreshedMs: 10 * MINUTE,
@@ -195,13 +195,12 @@ describe('when the indexer fails', () => {
     ['silence', 'upstream-timeout', () => vi.advanceTimersByTime(60_000)],
   ];
   it.each(failures)('by %s, the stale answer says so in Cache-Status', async (_, detail, failure) => {
-    const target = `adjacentTransactions?hash=${HASH}&direction=in`;
     if (detail === 'upstream-timeout') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));
-    const { text, headers } = await ask(target);
+    const { text, headers } = await ask(PARENT);
     says = failure;
     now = START + 2 * HOUR;
-    const reply = await ask(target);
+    const reply = await ask(PARENT);
     expect([reply.status, reply.text, reply.headers.etag]).toEqual([200, text, headers.etag]);
     expect(reply.headers.age).toBe('7200');
     expect(reply.cache).toMatchObject({ fwd: 'stale', ttl: -3600, detail });
@@ -224,29 +223,27 @@ describe('when the indexer fails', () => {
   it('a failure that is reused within its TTL does not extend how long a stale answer is served', async () => {
     const failing = { coalescing: { failureTtl: 60_000 } };
     await using other = await startProxy({ upstreamUrl: upstream.url, overrides: failing, now: () => now });
-    const target = `/api/v3/adjacentTransactions?hash=${HASH}&direction=in`;
     says = writes(answer(200, JSON.stringify({ transactions: [final] })));
-    await other.ask(target);
+    await other.ask(`/api/v3/${PARENT}`);
     says = fails;
     now = START + 25 * HOUR - 1;
-    expect((await other.ask(target)).status).toBe(200);
+    expect((await other.ask(`/api/v3/${PARENT}`)).status).toBe(200);
     now++;
-    expect((await other.ask(target)).status).toBe(500);
+    expect((await other.ask(`/api/v3/${PARENT}`)).status).toBe(500);
     expect(upstream.heads).toHaveLength(2);
   });
 });
 
 describe('a stale answer that may be served while it is refreshed', () => {
   it('is served at once though the indexer does not answer', async () => {
-    const target = `pendingTraces?ext_msg_hash=${HASH}`;
     says = writes(answer(200, JSON.stringify(traceOf(pending))));
-    const { text } = await ask(target);
-    const { promise: asked, resolve } = Promise.withResolvers<void>();
-    says = () => resolve();
+    const { text } = await ask(TRACES);
+    const asked = Promise.withResolvers<void>();
+    says = () => asked.resolve();
     now = START + 500;
-    const reply = await ask(target);
+    const reply = await ask(TRACES);
     expect(reply).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1, detail: 'memory' } });
-    await asked;
+    await asked.promise;
     expect(upstream.heads).toHaveLength(2);
   });
 });

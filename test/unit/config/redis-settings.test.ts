@@ -29,12 +29,6 @@ describe('REDIS_TLS_CA_FILE', () => {
     expect(settings.redis.tlsCaFile).toBe(cert.trim());
   });
 
-  test('may hold several certificates, with text between them', () => {
-    const path = file(`# first\n${cert}# second\n${cert.replaceAll('\n', '\r\n')}`);
-    const { settings } = load({ ...REQUIRED, REDIS_URL: 'rediss://r' }, { redis: { tlsCaFile: path } });
-    expect(settings.redis.tlsCaFile?.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
-  });
-
   test('that cannot be read is reported by its name', () => {
     expect(problemOf(join(dir, 'missing.pem'))).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): names a file that cannot be read',
@@ -58,10 +52,4 @@ describe('REDIS_TLS_CA_FILE', () => {
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): is not for redis://, which is without TLS: use rediss://',
     ]);
   });
-});
-
-test('a wrong REDIS_URL gets an error that says what is accepted', () => {
-  expect(problemsOf({ ...REQUIRED, REDIS_URL: 'redis-cluster://a/1' })).toEqual([
-    'REDIS_URL (redis.url): must name no database: a Cluster has 0 alone',
-  ]);
 });

@@ -6,7 +6,6 @@ import {
   headerValue,
   integer,
   listenHost,
-  redisUrl,
   size,
   streamUrl,
   upstreamUrl,
@@ -137,12 +136,6 @@ describe('the stream', () => {
 });
 
 describe('other values', () => {
-  test.each(['redis://r', 'redis://user:pass@r:6379/0', 'rediss://r', 'redis://[::1]:6379'])('Redis: %s', (text) =>
-    expect(read(redisUrl, text)).toBe(text),
-  );
-  test.each(['', 'r:6379', 'http://r', 'redis', '/tmp/redis.sock'])('not Redis: %j', (text) =>
-    expect(read(redisUrl, text)).toBeUndefined(),
-  );
   test.each(['mainnet', 'testnet', 'a', '0', 'my-net-2', 'a'.repeat(32)])('a word in keys: %s', (text) =>
     expect(read(word, text)).toBe(text),
   );

@@ -118,15 +118,6 @@ describe('jitter', () => {
       }),
     );
   });
-
-  test('uses the whole tenth, and begins at exactly 10 s', () => {
-    const most = () => 1 - Number.EPSILON;
-    const shortest = (ageMs: number) => windowsOf(growing(ageMs), ASKED_AT, most).lifetime;
-    expect(shortest(99_990)).toBe(9_999);
-    expect(shortest(100_000)).toBeLessThan(9_010);
-    expect(shortest(100_000)).toBeGreaterThanOrEqual(9_000);
-    expect(windowsOf({ answerClass: 'final', rule: 'adjacentFinal' }, undefined, () => 0.5).lifetime).toBe(3_420_000);
-  });
 });
 
 describe('the instants of any answer', () => {
