@@ -9,7 +9,7 @@ export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitM
 export interface RateLimitDependencies {
   /**
    * Reserves the next free slot among all instances that share the rate, if it is at most `longestWaitMs` away. When
-   * that is not possible (`undefined`, or a failure), this instance keeps to the whole rate by itself.
+   * that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never rejects.
    */
   readonly reserveShared?: ((stepMs: number, longestWaitMs: number) => Promise<Reserved | undefined>) | undefined;
   /** Monotonic milliseconds. */
@@ -82,20 +82,11 @@ export class RateLimit {
   }
 
   async #reserve(longestWaitMs: number): Promise<Reserved> {
-    const shared = await this.#reserveShared(longestWaitMs);
+    const shared = await this.#dependencies.reserveShared?.(this.#stepMs, longestWaitMs);
     if (shared === undefined) return this.#reserveAlone(longestWaitMs);
     const ownMs = shared.state === 'reserved' ? this.#stepMs : 0;
     this.#nextFreeAt = this.#dependencies.now() + shared.waitMs + ownMs;
     return shared;
-  }
-
-  async #reserveShared(longestWaitMs: number): Promise<Reserved | undefined> {
-    try {
-      return await this.#dependencies.reserveShared?.(this.#stepMs, longestWaitMs);
-    } catch {
-      // A bug must not leave requests waiting for ever.
-      return undefined;
-    }
   }
 
   #reserveAlone(longestWaitMs: number): Reserved {

@@ -35,23 +35,6 @@ describe('a share', () => {
     expect([count(pending), count(adjacent), count(shards)]).toEqual([4, 3, 3]);
   });
 
-  test('is kept by the operation that uses it, however many requests wait for the others', async () => {
-    const admission = openAdmission({ max: 10, shares: SHARES });
-    const clients: Client[] = [];
-    for (const operation of Object.keys(SHARES)) clients.push(...(await come(admission, 50, { operation })));
-    const count = (operation: string) =>
-      clients.filter((client) => client.said === 'ticket' && client.request.operation === operation).length;
-    for (let turn = 0; turn < 30; turn++) {
-      const next = clients.find((client) => client.said === 'ticket');
-      await end(clients, next?.request.operation ?? '');
-      if (turn < 6) continue;
-      // The tenth slot belongs to no share.
-      expect(count('pending')).toBeGreaterThanOrEqual(4);
-      expect(count('adjacent')).toBeGreaterThanOrEqual(3);
-      expect(count('shards')).toBeGreaterThanOrEqual(2);
-    }
-  });
-
   test('of an operation that hangs leaves the others their own slots at once', async () => {
     const admission = openAdmission({ max: 64, shares: SHARES });
     await come(admission, 1, { operation: 'adjacent' });

@@ -53,13 +53,6 @@ describe('20 clients that each ask for one request a second', () => {
     }
     await load.run(10_000);
     const { served, refused, latencies } = load.of('polite');
-    console.log(
-      served,
-      refused,
-      quantile(latencies, 0.5),
-      quantile(latencies, 0.99),
-      OPERATIONS.map((o) => load.of(o).served),
-    );
     expect(refused).toBeLessThanOrEqual(0.01 * served);
     expect(quantile(latencies, 0.99)).toBeLessThan(300);
   });

@@ -64,41 +64,6 @@ test('a request that would wait too long is refused with its wait, and so is the
   expect(subject.expectedWaitMs(2)).toBe(1500 + 2 * STEP_MS);
 });
 
-test('the wait after a slot that was reserved is a step longer', async () => {
-  reserve.mockResolvedValue(reserved(700));
-  ask();
-  await run(0);
-  expect(subject.expectedWaitMs(0)).toBe(700 + STEP_MS);
-});
-
-describe('this instance keeps the whole rate by itself', () => {
-  test.each<[string, Reserve]>([
-    ['the others cannot be asked', async () => undefined],
-    ['asking them rejects', () => Promise.reject(new Error('READONLY'))],
-    [
-      'asking them throws',
-      () => {
-        throw new Error('not connected');
-      },
-    ],
-  ])('while %s, and no request hangs', async (_, answer) => {
-    reserve.mockImplementation(answer);
-    const asked = Array.from({ length: 17 }, () => ask());
-    await run(PATIENCE_MS);
-    expect(asked).toEqual([
-      ...Array.from({ length: 16 }, (_, index) => ({ taken: 'go', afterMs: index * STEP_MS })),
-      { taken: { waitMs: 1600 }, afterMs: 0 },
-    ]);
-  });
-
-  test('starting after the last shared slot', async () => {
-    reserve.mockResolvedValueOnce(reserved(700)).mockResolvedValueOnce(undefined);
-    const asked = [ask(), ask()];
-    await run(PATIENCE_MS);
-    expect(asked.map(({ afterMs }) => afterMs)).toEqual([700, 800]);
-  });
-});
-
 describe('an answer that comes late', () => {
   test('gives its slot to the request that has waited longest', async () => {
     const late = Promise.withResolvers<Reserved>();

@@ -26,18 +26,6 @@ function takeAll(slots: Slots, operation: string): number {
 }
 
 describe('an operation', () => {
-  test('may take every slot when no other was requested', () => {
-    const slots = slotsOf(64);
-    expect(takeAll(slots, 'shards')).toBe(64);
-    expect([slots.inUse, slots.max]).toEqual([64, 64]);
-  });
-
-  test('without a share may take lent slots', () => {
-    const slots = slotsOf(64);
-    slots.asked('pending');
-    expect(takeAll(slots, 'other')).toBe(64 - KEPT.pending);
-  });
-
   test('goes first while it has less than its share', () => {
     const slots = slotsOf(10);
     const below = [0, 1, 2, 3, 4].map((inUse) => {
@@ -66,13 +54,6 @@ describe('a quarter of each share', () => {
     expect(slots.inUse).toBe(64);
   });
 
-  test('is not kept free in addition to slots that its operation uses', () => {
-    const slots = slotsOf(64);
-    slots.asked('pending');
-    for (let n = 0; n < KEPT.pending; n++) slots.take('pending');
-    expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
-  });
-
   test('is lent when its operation was not requested within the last minute', () => {
     const slots = slotsOf(64);
     slots.asked('pending');
@@ -81,27 +62,6 @@ describe('a quarter of each share', () => {
     now = MINUTE_MS;
     expect(takeAll(slots, 'shards')).toBe(KEPT.pending);
   });
-
-  test('comes back with the next free slots when its operation is requested again', () => {
-    const slots = slotsOf(64);
-    takeAll(slots, 'shards');
-    now = 10 * MINUTE_MS;
-    expect(takeAll(slots, 'pending')).toBe(0);
-    for (let n = 0; n < KEPT.pending; n++) {
-      slots.release('shards');
-      expect(takeAll(slots, 'shards')).toBe(0);
-    }
-    expect(takeAll(slots, 'pending')).toBe(KEPT.pending);
-  });
-});
-
-test('two operations that are requested again do not keep a free slot from each other', () => {
-  const slots = slotsOf(64);
-  takeAll(slots, 'shards');
-  now = MINUTE_MS;
-  for (const operation of ['pending', 'adjacent']) slots.asked(operation);
-  slots.release('shards');
-  expect([slots.mayTake('pending'), slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([true, true, false]);
 });
 
 test('with four slots, one that hangs leaves one to each of the two others', () => {
