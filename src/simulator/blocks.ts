@@ -35,31 +35,16 @@ export function shardBlocks(seqno: number): readonly BlockId[] {
   }));
 }
 
-// The first hexadecimal digits of addresses that a shard holds: from `low` up to, and without, `high`.
-function digitsOf(shard: string): { low: number; high: number } {
-  const marker = Number.parseInt(shard.charAt(0), 16);
-  const lowestBit = marker & -marker;
-  return { low: marker - lowestBit, high: marker + lowestBit };
-}
-
 /** The block of a block set in which an account's transactions are. */
 export function blockOf(account: Account, seqno: number): BlockId {
   if (account.workchain === -1) return masterchainBlock(seqno);
   const digit = account.hash.readUInt8(0) >> 4;
   const block = shardBlocks(seqno).find(({ shard }) => {
-    const { low, high } = digitsOf(shard);
-    return low <= digit && digit < high;
+    // The lowest 1 bit of a shard's prefix marks its end: it holds the digits that far around the marker.
+    const marker = Number.parseInt(shard.charAt(0), 16);
+    const lowestBit = marker & -marker;
+    return marker - lowestBit <= digit && digit < marker + lowestBit;
   });
   if (block === undefined) throw new Error(`no shard of masterchain block ${seqno} holds ${account.address}`);
   return block;
-}
-
-/** The blocks that come directly before a block: its own shard's, the one it was split from, or the two it was merged from. */
-export function previousBlocks(block: BlockId, seqno: number): readonly BlockId[] {
-  if (block.workchain === -1) return [masterchainBlock(seqno - 1)];
-  const { low, high } = digitsOf(block.shard);
-  return shardBlocks(seqno - 1).filter(({ shard }) => {
-    const before = digitsOf(shard);
-    return before.low < high && low < before.high;
-  });
 }

@@ -1,26 +1,21 @@
 import type { BlockSet } from './block-sets.ts';
-import { type BlockId, previousBlocks } from './blocks.ts';
+import type { BlockId } from './blocks.ts';
 import { digest } from './seeded-random.ts';
-
-function isSame(one: BlockId, other: BlockId): boolean {
-  return one.workchain === other.workchain && one.shard === other.shard;
-}
 
 /** A block of a block set as the indexer's JSON has it, about 0.9 KB; the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {
   const name = `${block.workchain},${block.shard},${block.seqno}`;
   const numbers = Buffer.from(digest(name, 'numbers'), 'base64');
-  const previous = previousBlocks(block, blockSet.seqno);
-  const transactions = blockSet.transactions.filter((transaction) => isSame(transaction.block, block));
+  const transactions = blockSet.transactions.filter(({ block: { seqno } }) => seqno === block.seqno);
   return {
     ...block,
     root_hash: digest(name, 'root'),
     file_hash: digest(name, 'file'),
     global_id: -239,
     version: 0,
-    after_merge: previous.length > 1,
+    after_merge: false,
     before_split: false,
-    after_split: previous.some((before) => !isSame(before, block)),
+    after_split: false,
     want_merge: numbers.readUInt8(0) < 128,
     want_split: false,
     key_block: false,
@@ -39,6 +34,6 @@ export function renderBlock(block: BlockId, blockSet: BlockSet): object {
     created_by: digest(name, 'creator'),
     tx_count: transactions.length,
     masterchain_block_ref: blockSet.blocks[0],
-    prev_blocks: previous,
+    prev_blocks: [{ ...block, seqno: block.seqno - 1 }],
   };
 }
