@@ -17,26 +17,15 @@ export interface Case {
   readonly gzip: boolean;
 }
 
+const TITLES = { hits: 'hits, 500 URLs', misses: 'misses', redis: 'hits in Redis alone' };
+
 /** All cases of these kinds and sizes, in the order of the table. */
 export function casesOf(kinds: readonly Kind[], sizesKb: readonly number[]): Case[] {
   return kinds.flatMap((kind) =>
-    [false, true].flatMap((gzip) =>
-      (kind === 'hits' ? [1, 500] : [500]).flatMap((urls) => {
-        const name = {
-          hits: urls === 1 ? 'hits, 1 URL' : 'hits, 500 URLs',
-          misses: 'misses',
-          redis: 'hits in Redis alone',
-        };
-        const title = name[kind] + (gzip ? ', gzip' : '');
-        // All answers together fit into the 256 MiB that toncache has by default.
-        return sizesKb.map((sizeKb) => ({
-          title,
-          kind,
-          sizeKb,
-          gzip,
-          urls: sizeKb > 100 ? Math.min(urls, 200) : urls,
-        }));
-      }),
-    ),
+    [false, true].flatMap((gzip) => {
+      const title = TITLES[kind] + (gzip ? ', gzip' : '');
+      // All answers together fit into the 256 MiB that toncache has by default.
+      return sizesKb.map((sizeKb) => ({ title, kind, sizeKb, gzip, urls: sizeKb > 100 ? 200 : 500 }));
+    }),
   );
 }
