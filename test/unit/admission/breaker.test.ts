@@ -68,8 +68,8 @@ describe('a closed breaker', () => {
       now += 7;
       admitted('the broken one').end('timeout');
     }
-    requests(9, 'server-error');
     requests(9, 'answered');
+    requests(9, 'server-error');
     expect(breaker.isOpen).toBe(false);
   });
 
