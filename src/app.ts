@@ -15,11 +15,11 @@ import { openIndexer } from './open-indexer.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
+import { EventLog } from './operate/log-events.ts';
+import { Metrics } from './operate/metrics.ts';
+import { StatusPages } from './operate/status/status-pages.ts';
+import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
-import { StatusPages } from './status/status-pages.ts';
-import { TopKeys } from './status/top-keys.ts';
-import { EventLog } from './telemetry/log-events.ts';
-import { Metrics } from './telemetry/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { tagsOf } from './ton/purge-selector.ts';
 

@@ -1,5 +1,5 @@
+import type { ProxyEvent } from './answer/events.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
-import type { ProxyEvent } from './proxy/events.ts';
 import type { PurgeEvent } from './purge/purges.ts';
 import type { StreamEvent } from './push/events.ts';
 import type { EvictionProblem } from './redis/ask-server.ts';

@@ -1,7 +1,7 @@
 import { createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, SettingsError } from './config/load.ts';
-import { LogDestination } from './telemetry/log-destination.ts';
-import { createLogger } from './telemetry/logger.ts';
+import { LogDestination } from './operate/log-destination.ts';
+import { createLogger } from './operate/logger.ts';
 
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;

@@ -7,12 +7,12 @@ import { ProcessGuard } from './admission/process-guard.ts';
 import { RateLimit } from './admission/rate-limit.ts';
 import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
+import { AnswerBodyReader } from './answer/answer-body-reader.ts';
 import type { AppContext } from './app-context.ts';
-import { AnswerBodyReader } from './proxy/answer-body-reader.ts';
+import { IndexerHead } from './indexer/indexer-head.ts';
+import { UpstreamClient } from './indexer/upstream-client.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
-import { IndexerHead } from './upstream/indexer-head.ts';
-import { UpstreamClient } from './upstream/upstream-client.ts';
 
 /** How long an idle connection is kept, in milliseconds: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;

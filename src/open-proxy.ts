@@ -1,22 +1,22 @@
+import { AnswerClassifier } from './answer/answer-classifier.ts';
+import { explainWith } from './answer/explain.ts';
+import { EntryFetcher } from './answer/fetch-entry.ts';
+import { RequestHandler } from './answer/handle-request.ts';
+import { EntryLoader, type Load } from './answer/load-entry.ts';
+import { refreshStaleWith } from './answer/refresh-stale.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
-import { Leases } from './coalescing/lease.ts';
-import { SingleFlight } from './coalescing/single-flight.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import { PublicServer } from './http/public/public-server.ts';
+import { RetryBudget } from './indexer/retry-budget.ts';
+import { Leases } from './once/lease.ts';
+import { SingleFlight } from './once/single-flight.ts';
 import type { OpenIndexer } from './open-indexer.ts';
 import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
-import { AnswerClassifier } from './proxy/answer-classifier.ts';
-import { explainWith } from './proxy/explain.ts';
-import { EntryFetcher } from './proxy/fetch-entry.ts';
-import { RequestHandler } from './proxy/handle-request.ts';
-import { EntryLoader, type Load } from './proxy/load-entry.ts';
-import { refreshStaleWith } from './proxy/refresh-stale.ts';
 import { CallMemo } from './ton/call-memo.ts';
-import { RetryBudget } from './upstream/retry-budget.ts';
 
 /** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
 const LEASE_MS = 1500;

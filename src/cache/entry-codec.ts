@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Coding } from '../content-codings.ts';
-import { usableUntil } from '../instants.ts';
+import { usableUntil } from '../freshness.ts';
 import { type CodedBody, contentOf } from './content.ts';
 import {
   completenessOf,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Instants } from '../instants.ts';
+import type { Instants } from '../freshness.ts';
 import type { Content } from './content.ts';
 
 /** The part of an answer that many answers have in common. Entries share these objects, see {@link sharedHead}. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { usableUntil } from '../instants.ts';
+import { usableUntil } from '../freshness.ts';
 import { keptBytes } from './content.ts';
 import type { Entry } from './entry.ts';
 import { precedenceOver } from './precedence.ts';

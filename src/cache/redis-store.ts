@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { usableUntil } from '../instants.ts';
+import { usableUntil } from '../freshness.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Entry } from './entry.ts';
 import { checksumOf, decodeEntry } from './entry-codec.ts';

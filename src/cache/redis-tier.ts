@@ -1,4 +1,4 @@
-import { usableUntil } from '../instants.ts';
+import { usableUntil } from '../freshness.ts';
 import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';

@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, usableUntil } from '../instants.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';

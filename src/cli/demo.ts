@@ -47,7 +47,7 @@ function readDuration(text: string): number {
 
 async function loadDemo() {
   try {
-    return await import('../demo/run-demo.ts');
+    return await import('../tools/demo/run-demo.ts');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UnavailableError(

@@ -1,4 +1,4 @@
-import type { CachedAnswer, ExplainedRequest, Explanation } from '../proxy/explain.ts';
+import type { CachedAnswer, ExplainedRequest, Explanation } from '../answer/explain.ts';
 import { duration, textTable } from './text-table.ts';
 
 const MOST_CHARACTERS = 200;

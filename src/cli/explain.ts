@@ -1,6 +1,6 @@
+import { type ExplainedRequest, type Explanation, explainRequest } from '../answer/explain.ts';
 import type { Settings } from '../config/schema.ts';
 import { ProxyError } from '../errors.ts';
-import { type ExplainedRequest, type Explanation, explainRequest } from '../proxy/explain.ts';
 import { readHeaderLines, readPasted } from '../ton/explain-call.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';

@@ -1,4 +1,4 @@
-import type { StatusNumbers } from '../status/numbers.ts';
+import type { StatusNumbers } from '../operate/status/numbers.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';

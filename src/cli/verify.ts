@@ -1,5 +1,5 @@
-import { HELP } from '../verify/parse-arguments.ts';
-import { verify as runVerify } from '../verify/verify.ts';
+import { HELP } from '../tools/verify/parse-arguments.ts';
+import { verify as runVerify } from '../tools/verify/verify.ts';
 import type { Command } from './command.ts';
 
 export const verify: Command = {

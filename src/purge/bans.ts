@@ -1,4 +1,4 @@
-import type { Instants } from '../instants.ts';
+import type { Instants } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 
 /** The tag that every entry has. */

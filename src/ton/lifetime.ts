@@ -1,4 +1,4 @@
-import type { Instants } from '../instants.ts';
+import type { Instants } from '../freshness.ts';
 import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 
 /** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */

@@ -6,7 +6,7 @@ import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
-import { usableUntil } from '../../src/instants.ts';
+import { usableUntil } from '../../src/freshness.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
 

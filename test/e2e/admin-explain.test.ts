@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/proxy/explain.ts';
+import type { Explanation } from '../../src/answer/explain.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { childrenOfSettled, newestBlock } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failed, rateLimited } from '../../src/simulator/faults.ts';
+import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
 import { parseCacheStatus } from './cache-status.ts';
 import {
   childrenOfSettled,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Fault, failed, garbage, rateLimited } from '../../src/simulator/faults.ts';
-import type { Transaction } from '../../src/simulator/trace.ts';
+import { type Fault, failed, garbage, rateLimited } from '../../src/tools/simulator/faults.ts';
+import type { Transaction } from '../../src/tools/simulator/trace.ts';
 import {
   hashesIn,
   newestBlock,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { failed } from '../../src/simulator/faults.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { childrenOfSettled, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { codeBlocksOf, commandsOf, readPage } from '../support/documented-commands.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import { parseCacheStatus } from './cache-status.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { targetOf } from './questions.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Fault, failed } from '../../src/simulator/faults.ts';
-import type { Transaction } from '../../src/simulator/trace.ts';
+import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
+import type { Transaction } from '../../src/tools/simulator/trace.ts';
 import { headAt } from '../support/json-upstream.ts';
 import { childrenOfSettled, hashesIn, sendTrace, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';

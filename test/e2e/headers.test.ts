@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DIALECTS as TRAITS } from '../../src/simulator/dialect.ts';
-import { failed } from '../../src/simulator/faults.ts';
+import { DIALECTS as TRAITS } from '../../src/tools/simulator/dialect.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import {
   childrenOfSettled,
   finalizedTrace,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { failed } from '../../src/simulator/faults.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { someNetwork } from '../support/some-network.ts';
 import {
   finalizedTrace,

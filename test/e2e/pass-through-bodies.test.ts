@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { open, startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { head, INFO, JSON_BODY, MESSAGE, MIB, statuses } from './raw-requests.ts';
 import type { World, WorldProxyOptions } from './world.ts';

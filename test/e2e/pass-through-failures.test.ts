@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fault, failed } from '../../src/simulator/faults.ts';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { INFO, JSON_BODY, MESSAGE } from './raw-requests.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { rateLimited } from '../../src/simulator/faults.ts';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { rateLimited } from '../../src/tools/simulator/faults.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { newestBlock, nothingPending } from './questions.ts';

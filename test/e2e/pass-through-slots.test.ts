@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { send } from '../support/http-client.ts';
 import { open, startPassThrough } from './pass-through-world.ts';
 import { newestBlock } from './questions.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 

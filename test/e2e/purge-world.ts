@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { Answered, Asking } from '../support/http-client.ts';
 import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
+import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Trace, Transaction } from '../../src/simulator/trace.ts';
+import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Answered } from '../support/http-client.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressSpellings } from '../../src/simulator/spellings.ts';
+import { addressSpellings } from '../../src/tools/simulator/spellings.ts';
 import { someHash, targetOf } from './questions.ts';
 import { DIALECTS, World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import type { Transaction } from '../../src/simulator/trace.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { Transaction } from '../../src/tools/simulator/trace.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';

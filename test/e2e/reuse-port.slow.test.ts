@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { freePort } from '../support/free-port.ts';
 import { ask, exchange } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';

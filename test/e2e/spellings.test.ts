@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
+import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 import { sendTrace, settledParent, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressSpellings, decodeAddress, hashSpellings } from '../../src/simulator/spellings.ts';
+import { addressSpellings, decodeAddress, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 import { sendTrace, settledTrace, someHash, targetOf } from './questions.ts';
 import { WORLDS, World } from './world.ts';
 

@@ -7,7 +7,7 @@ import {
   redirect,
   refusedKey,
   withoutList,
-} from '../../src/simulator/faults.ts';
+} from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, DIALECTS, WORLDS, World, type WorldProxyOptions } from './world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, inject, vi } from 'vitest';
-import { Chain, type ChainOptions } from '../../src/simulator/chain.ts';
-import type { Dialect } from '../../src/simulator/dialect.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
+import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
+import type { Dialect } from '../../src/tools/simulator/dialect.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
 import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { someNetwork } from '../support/some-network.ts';

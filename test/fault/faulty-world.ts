@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Fault } from '../../src/simulator/faults.ts';
+import type { Fault } from '../../src/tools/simulator/faults.ts';
 import { ANY_WORLD, type Reply, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
 
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */

@@ -1,11 +1,11 @@
 import type { Outcome } from '../../src/admission/outcome.ts';
+import { outcomeOf } from '../../src/answer/outcome-of.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { ProxyError } from '../../src/errors.ts';
 import { EventHub } from '../../src/event-hub.ts';
+import { RetryBudget } from '../../src/indexer/retry-budget.ts';
 import { openIndexer } from '../../src/open-indexer.ts';
-import { outcomeOf } from '../../src/proxy/outcome-of.ts';
-import type { Indexer } from '../../src/simulator/indexer.ts';
-import { RetryBudget } from '../../src/upstream/retry-budget.ts';
+import type { Indexer } from '../../src/tools/simulator/indexer.ts';
 
 export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
 

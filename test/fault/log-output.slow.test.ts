@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { freePort } from '../support/free-port.ts';
 import { ask } from '../support/http-client.ts';
 

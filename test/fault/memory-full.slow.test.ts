@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { nothingPending } from '../e2e/questions.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';

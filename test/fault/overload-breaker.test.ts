@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { failed, rateLimited } from '../../src/simulator/faults.ts';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import { ask, type Sent, send } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';

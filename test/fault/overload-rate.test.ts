@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { failed } from '../../src/simulator/faults.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { mostWithin } from '../support/sliding-count.ts';

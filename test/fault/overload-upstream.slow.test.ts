@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { failed } from '../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { Answered } from '../support/http-client.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';

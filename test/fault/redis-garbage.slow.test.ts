@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fault, garbage, withoutList } from '../../src/simulator/faults.ts';
+import { type Fault, garbage, withoutList } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, settledParent, someHash, targetOf } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';

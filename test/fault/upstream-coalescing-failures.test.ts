@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Fault, failed, garbage, withoutList } from '../../src/simulator/faults.ts';
+import { type Fault, failed, garbage, withoutList } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';

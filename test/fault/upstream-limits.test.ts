@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { failed, rateLimited } from '../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { freePort } from '../support/free-port.ts';
 import { GuardedUpstream } from './guarded-upstream.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rateLimited } from '../../src/simulator/faults.ts';
+import { rateLimited } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, startFaultyWorld } from './faulty-world.ts';

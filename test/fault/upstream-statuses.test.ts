@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failed, refusedKey } from '../../src/simulator/faults.ts';
+import { failed, refusedKey } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';

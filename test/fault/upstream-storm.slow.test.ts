@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type Fault, failed, garbage, rateLimited, redirect, refusedKey } from '../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { type Fault, failed, garbage, rateLimited, redirect, refusedKey } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { send } from '../support/http-client.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 

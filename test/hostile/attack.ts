@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Tally } from './tally.ts';
 
 /** What an attack is given. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { AT } from '../../src/cache/entry-codec.ts';
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import type { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
 /** What the indexer was asked. */
 export interface Echo {

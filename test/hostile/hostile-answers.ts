@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
 /** What the indexer writes for one request. */
 export interface HostileAnswer {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { markdownTable } from '../bench/markdown-table.ts';
 import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
 /** Opens a connection that sends each write at once. Its errors are no surprise. */
 export function connectTo(url: string): Socket {

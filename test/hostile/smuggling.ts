@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { ask } from '../support/http-client.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { type EchoIndexer, readEcho, startEchoIndexer } from './echo-indexer.ts';

@@ -39,7 +39,7 @@ describe('npm run demo', () => {
   });
 
   it('exits 1 and shows each wrong answer', async () => {
-    const faults = new URL('../../src/simulator/faults.ts', import.meta.url);
+    const faults = new URL('../../src/tools/simulator/faults.ts', import.meta.url);
     // The indexer gives a wrong answer for every masterchain block.
     const lie = `import { Faults } from '${faults}';
       const body = '{"blocks":[{"workchain":-1,"seqno":1}]}';

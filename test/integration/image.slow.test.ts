@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { type BuiltImage, removeReadOnly, runDockerfile, setWritable } from './run-dockerfile.ts';
 
@@ -39,7 +39,7 @@ describe('what the Dockerfile puts into the image', () => {
     const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(own.filter((path) => /^(src|test)|\.ts$|^dist\/demo|\.tgz$/.test(path))).toEqual([]);
-    expect(own.filter((path) => path.startsWith('dist/simulator/'))).toEqual(['dist/simulator/spellings.js']);
+    expect(own.filter((path) => path.startsWith('dist/tools/simulator/'))).toEqual(['dist/tools/simulator/spellings.js']);
     const installed = readdirSync(join(image.directory, 'node_modules'));
     for (const name of ['typescript', 'vitest', 'node', 'knip', '@biomejs']) expect(installed).not.toContain(name);
     expect(readdirSync(join(image.directory, 'config'))).toContain('shared.json');

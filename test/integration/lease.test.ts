@@ -9,7 +9,7 @@ import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-key.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
-import { type Acquisition, Leases } from '../../src/coalescing/lease.ts';
+import { type Acquisition, Leases } from '../../src/once/lease.ts';
 import { anEntry, bodyOf, NOTHING_PURGED } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 

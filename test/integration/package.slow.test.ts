@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { answeringJson } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -54,7 +54,7 @@ describe('the npm package', () => {
     expect(files).toContain('dist/status/page/index.html');
     // The encoder of spellings is what `toncache verify` holds the parser against.
     const notNeeded = files.filter((path) => /test|demo|simulator/.test(path));
-    expect(notNeeded.toSorted()).toEqual(['dist/cli/demo.js', 'dist/simulator/spellings.js']);
+    expect(notNeeded.toSorted()).toEqual(['dist/cli/demo.js', 'dist/tools/simulator/spellings.js']);
   });
 
   it('brings its dependencies and none for development', () => {

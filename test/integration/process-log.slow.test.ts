@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { failed, refusedKey } from '../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { failed, refusedKey } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ask, exchange } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';

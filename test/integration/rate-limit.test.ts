@@ -3,8 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { RateLimit } from '../../src/admission/rate-limit.ts';
 import { SharedRate } from '../../src/admission/shared-rate.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { UpstreamClient } from '../../src/upstream/upstream-client.ts';
+import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 

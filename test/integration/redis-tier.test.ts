@@ -7,7 +7,7 @@ import { ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry } from '../../src/cache/entry-codec.ts';
 import { keptBody } from '../../src/cache/gzip.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import { usableUntil } from '../../src/instants.ts';
+import { usableUntil } from '../../src/freshness.ts';
 import { anEntry, someGzip } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 

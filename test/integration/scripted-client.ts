@@ -3,7 +3,7 @@ import {
   UpstreamClient,
   type UpstreamClientDependencies,
   type UpstreamClientOptions,
-} from '../../src/upstream/upstream-client.ts';
+} from '../../src/indexer/upstream-client.ts';
 
 export const BODY = '{"blocks":[]}';
 export const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;

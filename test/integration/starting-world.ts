@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 
 /** An indexer for processes that are to start before it, and a folder for their files; a test file has one. */
 export class StartingWorld implements AsyncDisposable {

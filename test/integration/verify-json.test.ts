@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Chain } from '../../src/simulator/chain.ts';
-import { startIndexer } from '../../src/simulator/indexer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
 
 const BLOCK_MS = 100;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Chain, type ChainOptions } from '../../src/simulator/chain.ts';
-import type { Dialect } from '../../src/simulator/dialect.ts';
-import { failed, rateLimited, refusedKey, withoutList } from '../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
-import { EXIT_CODES, parseArguments } from '../../src/verify/parse-arguments.ts';
-import { verify as runVerify } from '../../src/verify/verify.ts';
+import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
+import type { Dialect } from '../../src/tools/simulator/dialect.ts';
+import { failed, rateLimited, refusedKey, withoutList } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { EXIT_CODES, parseArguments } from '../../src/tools/verify/parse-arguments.ts';
+import { verify as runVerify } from '../../src/tools/verify/verify.ts';
 import { startTamperingProxy } from './tampering-proxy.ts';
 
 const BLOCK_MS = 100;

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { FORMS } from '../hostile/smuggling-forms.ts';
 
 // What clients send, in latin1: requests, some of them changed at a few bytes, one after another. Queries that begin with

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someReads, someStream } from './byte-streams.ts';
 import { MAX_HEAD_BYTES } from './echo-server.ts';
 import { type Exchanged, exchangeBytes } from './exchange-bytes.ts';

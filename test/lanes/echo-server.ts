@@ -1,10 +1,10 @@
+import type { Answer } from '../../src/answer/answer.ts';
+import { hitStatus } from '../../src/answer/cache-status.ts';
+import type { ProxyRequest } from '../../src/answer/handle-request.ts';
 import type { Entry } from '../../src/cache/entry.ts';
 import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
 import { PublicServer } from '../../src/http/public/public-server.ts';
-import type { Answer } from '../../src/proxy/answer.ts';
-import { hitStatus } from '../../src/proxy/cache-status.ts';
-import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { findOperation } from '../../src/ton/operations.ts';
 import { anEntry, someGzip } from '../support/entry.ts';
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listen } from '../../src/http/listen.ts';
 import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someRequest } from './byte-streams.ts';
 import {
   compareLanes,

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import type { ProxyRequest } from '../../src/answer/handle-request.ts';
 import { PublicServer } from '../../src/http/public/public-server.ts';
-import type { ProxyRequest } from '../../src/proxy/handle-request.ts';
 import { usedHeapBytes } from '../support/collect-garbage.ts';
 import { MemorySocket } from './memory-socket.ts';
 

@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
-import { createLogger } from '../../src/telemetry/logger.ts';
+import { createLogger } from '../../src/operate/logger.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;

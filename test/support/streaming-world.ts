@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
-import type { Trace } from '../../src/simulator/trace.ts';
+import type { Trace } from '../../src/tools/simulator/trace.ts';
 import { type Reply, World, type WorldOptions } from '../e2e/world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 2 };

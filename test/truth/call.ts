@@ -1,6 +1,6 @@
-import type { Account } from '../../src/simulator/accounts.ts';
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
-import { addressSpellings, hashSpellings } from '../../src/simulator/spellings.ts';
+import type { Account } from '../../src/tools/simulator/accounts.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
+import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
 /** What a client wants to know, apart from how it is written. Hashes are canonical. */
 export interface Call {

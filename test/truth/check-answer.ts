@@ -1,4 +1,4 @@
-import { excerpt, firstDifference } from '../../src/demo/check-answer.ts';
+import { excerpt, firstDifference } from '../../src/tools/demo/check-answer.ts';
 import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';

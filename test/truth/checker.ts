@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
 import { checkAnswer } from './check-answer.ts';

@@ -1,7 +1,7 @@
-import type { Account } from '../../src/simulator/accounts.ts';
-import type { Chain } from '../../src/simulator/chain.ts';
-import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
-import type { Trace } from '../../src/simulator/trace.ts';
+import type { Account } from '../../src/tools/simulator/accounts.ts';
+import type { Chain } from '../../src/tools/simulator/chain.ts';
+import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
+import type { Trace } from '../../src/tools/simulator/trace.ts';
 import type { Call } from './call.ts';
 
 /** What a client of the checker works with. */

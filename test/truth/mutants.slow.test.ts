@@ -41,7 +41,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     rule: 'a stale answer is served as a fresh one',
     finding: 'lie',
-    file: 'instants.ts',
+    file: 'freshness.ts',
     from: "if (now < freshUntil) return 'fresh';",
     to: "if (now < freshUntil + Math.max(staleWhileRevalidate, staleIfError)) return 'fresh';",
   },
@@ -63,7 +63,7 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'an answer waits for the head of the chain',
     finding: 'needless wait',
     fault: 'head-hangs',
-    file: 'proxy/fetch-entry.ts',
+    file: 'answer/fetch-entry.ts',
     from: 'const read = await bodies.read(call, answer);',
     to: 'const read = await bodies.read(call, answer);\nawait this.#dependencies.upstream.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
@@ -102,7 +102,7 @@ test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, 
 test.each([false, true])(
   'the checker finds nothing in a copy of the source whose rules are whole, stream %s',
   async (streams) => {
-    const nothing = { file: 'instants.ts', from: "return 'expired';", to: "return 'expired';" };
+    const nothing = { file: 'freshness.ts', from: "return 'expired';", to: "return 'expired';" };
     await using source = await PatchedSource.make(nothing);
     const tally = new Tally(() => {});
     await runChecker(world(source.root, tally, { forMs: 10_000, streams }));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { Checker } from './checker.ts';
 import { CROWD } from './clients.ts';
 import { FaultCycle } from './fault-cycle.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { answer } from '../../src/simulator/answer.ts';
-import { Chain } from '../../src/simulator/chain.ts';
-import { Question } from '../../src/simulator/question.ts';
+import { answer } from '../../src/tools/simulator/answer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { Question } from '../../src/tools/simulator/question.ts';
 import { type Call, writeCanonically } from './call.ts';
 import { States } from './states.ts';
 

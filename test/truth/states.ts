@@ -1,8 +1,8 @@
-import { answer } from '../../src/simulator/answer.ts';
-import type { Chain } from '../../src/simulator/chain.ts';
-import type { Dialect } from '../../src/simulator/dialect.ts';
-import { Question } from '../../src/simulator/question.ts';
-import { changesOf, type Trace } from '../../src/simulator/trace.ts';
+import { answer } from '../../src/tools/simulator/answer.ts';
+import type { Chain } from '../../src/tools/simulator/chain.ts';
+import type { Dialect } from '../../src/tools/simulator/dialect.ts';
+import { Question } from '../../src/tools/simulator/question.ts';
+import { changesOf, type Trace } from '../../src/tools/simulator/trace.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
 import { chainAsOf } from './chain-as-of.ts';
 

@@ -1,5 +1,5 @@
-import type { RequestLog } from '../../src/simulator/request-log.ts';
-import { digest } from '../../src/simulator/seeded-random.ts';
+import type { RequestLog } from '../../src/tools/simulator/request-log.ts';
+import { digest } from '../../src/tools/simulator/seeded-random.ts';
 import { type Call, nameOf } from './call.ts';
 
 /** What went wrong, and for whom. */

@@ -1,6 +1,6 @@
-import { Chain } from '../../src/simulator/chain.ts';
-import type { Dialect } from '../../src/simulator/dialect.ts';
-import { type Indexer, startIndexer } from '../../src/simulator/indexer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import type { Dialect } from '../../src/tools/simulator/dialect.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { type RedisSentinels, startRedisSentinels } from '../support/redis-sentinels.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { settableClock } from '../support/skewed-clock.ts';

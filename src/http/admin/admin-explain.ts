@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Explanation } from '../../answer/explain.ts';
 import { ProxyError } from '../../errors.ts';
-import type { Explanation } from '../../proxy/explain.ts';
 import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Wait } from '../../answer/open-waits.ts';
 import { ProxyError } from '../../errors.ts';
-import type { Wait } from '../../proxy/open-waits.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The most bytes of unread requests, over all connections that are paused. A connection that exceeds it is closed. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { MemoryHits } from '../../proxy/handle-request.ts';
+import type { MemoryHits } from '../../answer/handle-request.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import {

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import type { Answer } from '../../answer/answer.ts';
+import type { ProxyRequest } from '../../answer/handle-request.ts';
+import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
 import { ProxyError } from '../../errors.ts';
-import type { Answer } from '../../proxy/answer.ts';
-import type { ProxyRequest } from '../../proxy/handle-request.ts';
-import type { OpenWaits, Wait } from '../../proxy/open-waits.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { clientOf } from '../client-address.ts';
 import { requestId } from '../parse-request.ts';

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Answer } from '../../answer/answer.ts';
+import type { MemoryHits, ProxyRequest } from '../../answer/handle-request.ts';
+import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
 import { type ErrorCode, ProxyError } from '../../errors.ts';
-import type { Answer } from '../../proxy/answer.ts';
-import type { MemoryHits, ProxyRequest } from '../../proxy/handle-request.ts';
-import { OpenWaits, type Wait } from '../../proxy/open-waits.ts';
 import { findOperation } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';

@@ -1,7 +1,7 @@
+import { hitStatus } from '../../answer/cache-status.ts';
+import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Entry } from '../../cache/entry.ts';
 import type { Coding } from '../../content-codings.ts';
-import { hitStatus } from '../../proxy/cache-status.ts';
-import type { MemoryHit, MemoryHits } from '../../proxy/handle-request.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate } from './http-date.ts';
 import { keepAliveEnd, messageHead } from './message-head.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type CacheStatus, renderCacheStatus } from '../../proxy/cache-status.ts';
+import { type CacheStatus, renderCacheStatus } from '../../answer/cache-status.ts';
 import { writeInSlices } from './send-body.ts';
 
 /** Methods of the public port. */

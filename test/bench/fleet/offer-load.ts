@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Chain } from '../../../src/simulator/chain.ts';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { Connections } from '../overload/connections.ts';
 
 /** Latencies in milliseconds from the moment at which a request was due. */

@@ -1,4 +1,4 @@
-import { startIndexer } from '../../../src/simulator/indexer.ts';
+import { startIndexer } from '../../../src/tools/simulator/indexer.ts';
 import { type Launched, launch } from '../launch.ts';
 import { chainOf, chainStart } from './calls.ts';
 import type { IndexerFault } from './scenarios.ts';

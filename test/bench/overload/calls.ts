@@ -1,5 +1,5 @@
-import { Chain } from '../../../src/simulator/chain.ts';
-import { digest, type SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
+import { digest, type SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
 export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
 

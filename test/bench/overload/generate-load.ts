@@ -1,4 +1,4 @@
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { type Call, Calls, chainOf, HOT_CALLS } from './calls.ts';
 import { Connections } from './connections.ts';
 import { OpenLoop } from './open-loop.ts';

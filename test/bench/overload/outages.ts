@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed } from '../../../src/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../../src/simulator/indexer.ts';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { failed } from '../../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { freePort } from '../../support/free-port.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { startToncache } from '../toncache-process.ts';

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import type { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { type Call, type Calls, type Rates, totalOf } from './calls.ts';
 
 /** A part of a run in which what is offered stays the same. */

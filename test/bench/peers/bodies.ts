@@ -1,8 +1,8 @@
-import { Chain } from '../../../src/simulator/chain.ts';
-import { accountsIn, renderAddressBook } from '../../../src/simulator/render-address-book.ts';
-import { renderBlock } from '../../../src/simulator/render-block.ts';
-import { renderTransaction } from '../../../src/simulator/render-transaction.ts';
-import type { Transaction } from '../../../src/simulator/trace.ts';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
+import { accountsIn, renderAddressBook } from '../../../src/tools/simulator/render-address-book.ts';
+import { renderBlock } from '../../../src/tools/simulator/render-block.ts';
+import { renderTransaction } from '../../../src/tools/simulator/render-transaction.ts';
+import type { Transaction } from '../../../src/tools/simulator/trace.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
 // Bodies in the shape of the indexer's, with as many hashes, so that they compress as little. Their transactions are

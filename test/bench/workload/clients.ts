@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientAnswer, type ClientCall, targetOf } from '../../../src/demo/client.ts';
-import type { Chain } from '../../../src/simulator/chain.ts';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { type ClientAnswer, type ClientCall, targetOf } from '../../../src/tools/demo/client.ts';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import type { Heard, Lost } from '../overload/connection.ts';
 import type { Connections } from '../overload/connections.ts';
 import type { Session } from './sessions.ts';

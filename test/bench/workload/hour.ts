@@ -1,4 +1,4 @@
-import { Chain } from '../../../src/simulator/chain.ts';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
 
 /** Length of the generated workload. */
 export const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startIndexer } from '../../../src/simulator/indexer.ts';
+import { startIndexer } from '../../../src/tools/simulator/indexer.ts';
 import { chainOfHour } from './hour.ts';
 
 // A process: the simulated indexer with the chain of the hour. Its argument is the beginning of the hour, epoch ms. It

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClientAnswer, ClientCall } from '../../../src/demo/client.ts';
-import { type Truth, truthsOf } from '../../../src/demo/ground-truth.ts';
-import type { Chain } from '../../../src/simulator/chain.ts';
+import type { ClientAnswer, ClientCall } from '../../../src/tools/demo/client.ts';
+import { type Truth, truthsOf } from '../../../src/tools/demo/ground-truth.ts';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
 
 /** One answer, held against the chain. */
 export interface Verdict {

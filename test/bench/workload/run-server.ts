@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientAnswer } from '../../../src/demo/client.ts';
+import type { ClientAnswer } from '../../../src/tools/demo/client.ts';
 import { launch } from '../launch.ts';
 import { Connections } from '../overload/connections.ts';
 import { play } from './clients.ts';

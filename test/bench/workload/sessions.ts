@@ -1,8 +1,8 @@
-import type { QueryStyle } from '../../../src/demo/client.ts';
-import type { Account } from '../../../src/simulator/accounts.ts';
-import type { Chain } from '../../../src/simulator/chain.ts';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
-import { type AddressSpellings, addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
+import type { QueryStyle } from '../../../src/tools/demo/client.ts';
+import type { Account } from '../../../src/tools/simulator/accounts.ts';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
+import { type AddressSpellings, addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { HOUR_MS } from './hour.ts';
 
 /** How one client writes. */

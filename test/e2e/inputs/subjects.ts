@@ -1,5 +1,5 @@
-import { addressSpellings, hashSpellings, withUnknownTag } from '../../../src/simulator/spellings.ts';
-import type { Trace } from '../../../src/simulator/trace.ts';
+import { addressSpellings, hashSpellings, withUnknownTag } from '../../../src/tools/simulator/spellings.ts';
+import type { Trace } from '../../../src/tools/simulator/trace.ts';
 import type { World } from '../world.ts';
 
 /** What the rows of the table ask for: values by the placeholders that stand for them, such as `{hash.hex}`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { capacityOf, expectAllServed, loadOn, PATIENCE_MS, SLOTS, simulateTime, WORKERS } from './loads-on.ts';
 import { about, quantile, type SimulatedIndexer, SimulatedLoad } from './simulated-load.ts';
 

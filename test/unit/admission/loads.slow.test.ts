@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { about, SimulatedLoad } from './simulated-load.ts';
 
 const MINUTES = 10;

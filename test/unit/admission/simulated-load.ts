@@ -3,7 +3,7 @@ import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/outcome.ts';
 import { Slots } from '../../../src/admission/slots.ts';
-import { SeededRandom } from '../../../src/simulator/seeded-random.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
 /** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
 export interface SimulatedIndexer {

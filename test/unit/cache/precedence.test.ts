@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
 import { extended, precedenceOver, REGRESSION_GUARD_MS } from '../../../src/cache/precedence.ts';
-import { freshnessOf } from '../../../src/instants.ts';
+import { freshnessOf } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;

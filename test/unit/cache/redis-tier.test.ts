@@ -3,7 +3,7 @@ import { encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { keptBody } from '../../../src/cache/gzip.ts';
 import { redisKeyFor } from '../../../src/cache/redis-key.ts';
 import { RedisTier, type RedisTierEvent, type RedisTierOptions } from '../../../src/cache/redis-tier.ts';
-import { usableUntil } from '../../../src/instants.ts';
+import { usableUntil } from '../../../src/freshness.ts';
 import type { RedisConnection, RedisScripting } from '../../../src/redis/connect.ts';
 import { anEntry, asTheyAre } from '../../support/entry.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { usableUntil } from '../../../src/instants.ts';
+import { usableUntil } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 import { ASKED_AT, CHECKSUM, cacheAt, ENTRY, key } from './fake-redis.ts';
 

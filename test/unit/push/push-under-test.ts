@@ -3,7 +3,7 @@ import type { Entry } from '../../../src/cache/entry.ts';
 import type { AppliedBans } from '../../../src/cache/tiered-cache.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
-import { freshnessOf } from '../../../src/instants.ts';
+import { freshnessOf } from '../../../src/freshness.ts';
 import { openPush } from '../../../src/open-push.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall } from '../../../src/ton/parse-call.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressSpellings, decodeAddress } from '../../../src/simulator/spellings.ts';
 import { parseAddress } from '../../../src/ton/address.ts';
+import { addressSpellings, decodeAddress } from '../../../src/tools/simulator/spellings.ts';
 import { ACCOUNT, ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE } from './requests.ts';
 
 const HEX = '00'.repeat(32);

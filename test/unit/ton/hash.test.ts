@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeHash, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { parseHash } from '../../../src/ton/hash.ts';
+import { decodeHash, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { HASH, HASH_HEX, HASH_URL } from './requests.ts';
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Freshness, freshnessOf, usableUntil } from '../../../src/instants.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../../../src/freshness.ts';
 import type { AnswerClass, Finality, LifetimeRule } from '../../../src/ton/finality.ts';
 import { lifetimeOf } from '../../../src/ton/lifetime.ts';
 import { anEntry } from '../../support/entry.ts';

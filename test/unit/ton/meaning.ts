@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AccountId } from '../../../src/simulator/spellings.ts';
+import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 
 /** What a client wants, before anybody spelled it: the proxy's own types have no part in it. */
 export type Meaning =

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { parsePurge, tagsOf } from '../../../src/ton/purge-selector.ts';
+import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { cases } from '../../support/property-runs.ts';
 import { type Meaning, meanings } from './meaning.ts';
 import { ACCOUNT, ACCOUNT_NON_BOUNCEABLE, callOf, HASH, HASH_HEX } from './requests.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { addressSpellings, hashSpellings } from '../../../src/simulator/spellings.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
+import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import type { Meaning } from './meaning.ts';
 
 /** A request as some client wrote it. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { answerPendingTraces } from '../../../src/simulator/answer-traces.ts';
-import { Chain } from '../../../src/simulator/chain.ts';
-import type { Dialect } from '../../../src/simulator/dialect.ts';
-import { Question } from '../../../src/simulator/question.ts';
 import { findOperation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
 import { accountsAskedFor, watchableOf } from '../../../src/ton/watchable.ts';
+import { answerPendingTraces } from '../../../src/tools/simulator/answer-traces.ts';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
+import type { Dialect } from '../../../src/tools/simulator/dialect.ts';
+import { Question } from '../../../src/tools/simulator/question.ts';
 
 const START = 1_800_000_000_000;
 const A = `0:${'A'.repeat(64)}`;

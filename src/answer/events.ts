@@ -1,0 +1,48 @@
+import type { ErrorCode } from '../errors.ts';
+import type { HeadEvent } from '../indexer/indexer-head.ts';
+import type { OperationName } from '../ton/operations.ts';
+import type { ShedReason } from './overloaded.ts';
+
+/** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
+export type UpstreamOperation = OperationName | 'passThrough';
+
+/** How a request was answered, in one word. */
+export type RequestOutcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+
+/** Events on the way of a request, for metrics and log. */
+export type ProxyEvent =
+  | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
+  | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
+  /** Refused before its operation and parameters were read. */
+  | { readonly name: 'refused'; readonly code: ErrorCode }
+  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
+  | {
+      readonly name: 'upstream-answered';
+      readonly operation: UpstreamOperation;
+      readonly status: number;
+      readonly ms: number;
+    }
+  | {
+      readonly name: 'upstream-failed';
+      readonly operation: UpstreamOperation;
+      readonly code: ErrorCode;
+      readonly ms: number;
+      readonly cause: unknown;
+    }
+  | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
+  | { readonly name: 'regressed'; readonly operation: OperationName }
+  | { readonly name: 'followed'; readonly operation: OperationName }
+  | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
+  /** The indexer's answer could not be used, whatever its status. */
+  | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
+  | HeadEvent
+  /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
+  | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
+  | { readonly name: 'pause'; readonly state: 'ended' }
+  /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
+  | { readonly name: 'rate-shared'; readonly shared: boolean }
+  | { readonly name: 'key-refused'; readonly status: number }
+  | { readonly name: 'bug'; readonly error: unknown };
+
+/** Receives events; must not throw. */
+export type Report = (event: ProxyEvent) => void;

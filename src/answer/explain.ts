@@ -1,0 +1,101 @@
+import type { Entry } from '../cache/entry.ts';
+import type { TieredCache } from '../cache/tiered-cache.ts';
+import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
+import { cacheKey } from '../ton/cache-key.ts';
+import { type DroppedInput, droppedInputs, type PastedRequest, readPasted, rulesOf } from '../ton/explain-call.ts';
+import type { LifetimeRule } from '../ton/finality.ts';
+import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
+import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
+import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+
+/** What a request means, whatever is cached. */
+export interface ExplainedRequest {
+  readonly operation: OperationName;
+  /** What the indexer is asked: path and query, and the headers that change the answer. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: string;
+  readonly dropped: readonly DroppedInput[];
+  /** The lifetimes that an answer can get; its body decides which one. */
+  readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
+}
+
+/** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
+export interface CachedAnswer {
+  readonly state: Freshness;
+  readonly answerClass: string;
+  readonly status: number;
+  /** The length of the body as the indexer sent it. */
+  readonly bodyBytes: number;
+  readonly ageMs: number;
+  readonly freshForMs: number;
+  readonly usableForMs: number;
+}
+
+/** An explained request, with what a running instance has cached for it. */
+export interface Explanation extends ExplainedRequest {
+  readonly memory: CachedAnswer | 'absent';
+  /** `failed`: Redis could not be asked in time, or not all purges are known. */
+  readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
+}
+
+export interface ExplainDependencies {
+  readonly cache: TieredCache;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export interface ExplainOptions {
+  readonly network: string;
+  readonly policies: LifetimePolicies;
+}
+
+/** Explains a pasted request; see {@link readPasted}. Throws a `ProxyError` `invalid-request`, as the request would. */
+export function explainRequest(
+  pasted: PastedRequest,
+  headers: RequestHeaders,
+  { network, policies }: ExplainOptions,
+): ExplainedRequest {
+  const { operation, rawQuery } = pasted;
+  const call = parseCall(operation, rawQuery, headers);
+  const key = cacheKey(network, call);
+  return {
+    operation: operation.name,
+    target: canonicalTarget(operation.name, call.request),
+    headers: Object.fromEntries(call.request.headers),
+    key,
+    dropped: droppedInputs(operation, rawQuery, headers),
+    lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
+  };
+}
+
+function canonicalTarget(operation: OperationName, { query }: CanonicalRequest): string {
+  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return `/api/v3/${operation}?${pairs.join('&')}`;
+}
+
+/** Explains requests to a running instance: looks into both tiers and changes neither. */
+export function explainWith(
+  dependencies: ExplainDependencies,
+  options: ExplainOptions,
+): (text: string, headers: RequestHeaders) => Promise<Explanation> {
+  const { cache, now } = dependencies;
+  const describe = (entry: Entry): CachedAnswer => ({
+    state: freshnessOf(entry, now()),
+    answerClass: entry.head.answerClass,
+    status: entry.head.status,
+    bodyBytes: entry.content.bytes,
+    ageMs: now() - entry.askedAt,
+    freshForMs: entry.freshUntil - now(),
+    usableForMs: usableUntil(entry) - now(),
+  });
+  return async (text, headers) => {
+    const explained = explainRequest(readPasted(text), headers, options);
+    const { memory, redis } = await cache.inspect(explained.key);
+    return {
+      ...explained,
+      memory: memory === undefined ? 'absent' : describe(memory),
+      redis: typeof redis === 'string' ? redis : describe(redis),
+    };
+  };
+}

@@ -1,0 +1,237 @@
+import type { Entry } from '../cache/entry.ts';
+import type { SentBody } from '../cache/gzip.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import { ProxyError } from '../errors.ts';
+import { freshnessOf } from '../freshness.ts';
+import type { FlightEnd, FlightWaiter, SingleFlight } from '../once/single-flight.ts';
+import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
+import type { Operation, OperationName } from '../ton/operations.ts';
+import type { Call, RequestHeaders } from '../ton/parse-call.ts';
+import type { Answer } from './answer.ts';
+import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
+import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
+import type { Load, Loader } from './load-entry.ts';
+import { overloaded, type ShedReason } from './overloaded.ts';
+import type { RefreshStale } from './refresh-stale.ts';
+import { traceparentOf } from './trace-context.ts';
+
+/** A request for one of the operations, not parsed yet. */
+export interface ProxyRequest {
+  readonly operation: Operation;
+  /** What follows `?`, as it came. */
+  readonly rawQuery: string;
+  readonly headers: RequestHeaders;
+  /**
+   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
+   * hit in memory, which needs no deadline.
+   */
+  readonly openWait: () => OpenWait | undefined;
+}
+
+/** The wait of one request; its owner closes it. */
+export interface OpenWait extends FlightWaiter {
+  readonly reason: ProxyError | undefined;
+}
+
+/** A fresh entry in memory, with the body for a client. */
+export interface MemoryHit {
+  readonly entry: Entry;
+  readonly sent: SentBody;
+  readonly call: Call;
+  readonly key: string;
+}
+
+/** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
+export interface MemoryHits {
+  /**
+   * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
+   * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
+   * miss: {@link RequestHandler.handle} decides then.
+   */
+  findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined;
+  /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
+  countHit(hit: MemoryHit): void;
+}
+
+export interface RequestHandlerDependencies {
+  readonly calls: CallMemo;
+  /** The body of an entry for a client; see `Gzip.bodyFor`. */
+  readonly bodyFor: (entry: Entry, acceptsGzip: boolean) => SentBody | undefined | Promise<SentBody | undefined>;
+  readonly cache: TieredCache;
+  readonly flights: SingleFlight<Load>;
+  readonly loader: Loader;
+  readonly refreshStale: RefreshStale;
+  /** Whether this process is nearly out of memory: then no request may follow a flight. */
+  readonly isMemoryFull: () => boolean;
+  /** The entry after all bans; `undefined` if it is purged. */
+  readonly applyBans: (entry: Entry) => Entry | undefined;
+  /** Called with each request that can be answered. */
+  readonly onAsked: (call: Call, key: string) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly report: Report;
+}
+
+/** The story of one request, from its parameters to its answer. */
+export class RequestHandler implements MemoryHits {
+  readonly #dependencies: RequestHandlerDependencies;
+
+  constructor(dependencies: RequestHandlerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Answers at once from memory, else when the flight lands or the wait ends. Throws a {@link ProxyError}
+   * `invalid-request`; every other expected failure is an {@link Answer}.
+   */
+  handle(request: ProxyRequest): Answer | Promise<Answer> {
+    const { calls, cache, refreshStale } = this.#dependencies;
+    const keyed = this.#read(request);
+    const { call, key } = keyed;
+    this.#dependencies.onAsked(call, key);
+    const found = cache.lookInMemory(keyed.key);
+    if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
+      const { flights, isMemoryFull } = this.#dependencies;
+      if (isMemoryFull() && flights.hasFlightToFollow(key)) return this.#refuse(call, key, 'memory');
+      const waiter = request.openWait();
+      return waiter === undefined
+        ? this.#refuse(call, key, 'too-many-waiting')
+        : this.#join(keyed, waiter, traceparentOf(request.headers));
+    }
+    calls.remember(keyed);
+    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
+    return this.#hit(call, found.entry, 'memory');
+  }
+
+  findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
+    const { calls, cache, bodyFor } = this.#dependencies;
+    const keyed = calls.recall(spelling);
+    if (keyed === undefined) return undefined;
+    const found = cache.lookInMemory(keyed.key);
+    if (found.state !== 'fresh') return undefined;
+    const { entry } = found;
+    const sent = bodyFor(entry, acceptsGzip);
+    if (sent === undefined || sent instanceof Promise) return undefined;
+    return { entry, sent, call: keyed.call, key: keyed.key };
+  }
+
+  countHit({ call, key }: MemoryHit): void {
+    const { onAsked, report } = this.#dependencies;
+    onAsked(call, key);
+    report(MEMORY_HITS[call.operation.name]);
+  }
+
+  #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
+    const { calls, report } = this.#dependencies;
+    try {
+      return calls.read(operation, rawQuery, headers);
+    } catch (error) {
+      report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
+      throw error;
+    }
+  }
+
+  /** Answers without waiting: with a stale copy from memory if there is one, else with 503. */
+  #refuse(call: Call, key: string, reason: ShedReason): Answer {
+    const { cache, random, report } = this.#dependencies;
+    report({ name: 'shed', operation: call.operation.name, reason });
+    const error = overloaded(random, { reason, retryAfterMs: 0 });
+    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+  }
+
+  async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
+    const { flights, loader, calls, cache } = this.#dependencies;
+    const { call, key } = keyed;
+    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
+    let wait = await join();
+    // The purge may have come before this request. A new flight asks the indexer after both.
+    while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
+    const { collapsed } = wait;
+    const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
+    switch (load.from) {
+      case 'upstream':
+        return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
+          fwd: load.replaced ? 'stale' : 'miss',
+          fwdStatus: load.status,
+          stored: load.stored === 'stored',
+          collapsed,
+          ...(load.stored === 'stored' ? {} : { detail: load.stored }),
+        });
+      case 'nowhere':
+        return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
+      default:
+        calls.remember(keyed);
+        if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh')
+          void this.#dependencies.refreshStale(call, key);
+        return this.#hit(call, load.entry, load.from);
+    }
+  }
+
+  /** This waiter's time is over, though the flight may still be under way. */
+  #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: OpenWait): Load {
+    const { cache, random, report } = this.#dependencies;
+    let error = reason ?? new ProxyError('internal', 'internal error');
+    if (error.code === 'upstream-timeout' && !wait.departed) {
+      // The indexer was not asked: the request spent all its time in the queue.
+      report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
+      error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
+    }
+    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+  }
+
+  #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
+    const now = this.#dependencies.now();
+    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
+    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
+  }
+
+  #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
+    if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
+    const { tier } = fallback;
+    // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
+    const entry = this.#dependencies.applyBans(fallback.entry);
+    if (entry === undefined || freshnessOf(entry, this.#dependencies.now()) === 'expired') return undefined;
+    const ttl = ttlOf(entry.freshUntil, this.#dependencies.now());
+    return this.#answer(
+      call,
+      entry,
+      'stale',
+      error.wentForward
+        ? { fwd: 'stale', fwdStatus: error.upstreamStatus, collapsed, ttl, detail: error.code }
+        : { hit: true, ttl, detail: tier },
+    );
+  }
+
+  #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
+    this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
+    return { kind: 'entry', entry, cacheStatus };
+  }
+
+  #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
+    const operation = call.operation.name;
+    // A client that left is not counted as a failure: nobody got an answer.
+    if (error.code !== 'client-left') {
+      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
+      this.#dependencies.report({ name: 'failed', operation, code: error.code });
+    }
+    const { code: detail, upstreamStatus: fwdStatus } = error;
+    return {
+      kind: 'failure',
+      error,
+      cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
+    };
+  }
+}
+
+/** Shared, so that a hit makes no object of its own. */
+const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
+  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
+  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
+  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
+};
+
+/** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
+function mustLoadAgain(load: Load, cache: TieredCache): boolean {
+  return load.from === 'nowhere' ? load.isDropped === true : cache.isPurged(load.entry);
+}

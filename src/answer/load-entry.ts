@@ -1,0 +1,169 @@
+import type { Admission, Ticket } from '../admission/admission.ts';
+import type { EntryRequest, Priority } from '../admission/guard.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import { ProxyError } from '../errors.ts';
+import type { Acquisition, Landing, Leases } from '../once/lease.ts';
+import type { Flight } from '../once/single-flight.ts';
+import type { OperationName } from '../ton/operations.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { Report } from './events.ts';
+import type { EntryFetcher, Fetched } from './fetch-entry.ts';
+import { overloaded } from './overloaded.ts';
+import { decodeFailure } from './shared-failure.ts';
+
+/** The result of one flight. */
+export type Load =
+  | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
+  /** `replaced`: whether the cache held a copy that was too old to be served. */
+  | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
+  | {
+      readonly from: 'nowhere';
+      readonly error: ProxyError;
+      /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
+      readonly isDropped?: boolean;
+      /** What may be served instead, if it is still usable then. */
+      readonly fallback: Lookup;
+    };
+
+export interface EntryLoaderDependencies {
+  readonly cache: TieredCache;
+  readonly admission: Admission;
+  readonly fetcher: EntryFetcher;
+  /** Absent when the proxy runs on memory alone. */
+  readonly leases: Leases | undefined;
+  /** 0 to 1. */
+  readonly random: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  readonly report: Report;
+}
+
+export interface EntryLoaderOptions {
+  /** The time that all Redis work of one load shares, in milliseconds. */
+  readonly redisBudgetMs: number;
+}
+
+/** What a look-up found, and how much of the time for Redis it left. */
+interface Look {
+  readonly found: Lookup;
+  readonly budgetLeftMs: number;
+}
+
+/** The part of an {@link EntryLoader} that others use. */
+export type Loader = Pick<EntryLoader, 'load'>;
+
+/**
+ * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer. Expected failures are values; a
+ * throw is a bug.
+ */
+export class EntryLoader {
+  readonly #dependencies: EntryLoaderDependencies;
+  readonly #options: EntryLoaderOptions;
+
+  constructor(dependencies: EntryLoaderDependencies, options: EntryLoaderOptions) {
+    this.#dependencies = dependencies;
+    this.#options = options;
+  }
+
+  /**
+   * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window is good
+   * enough; a refresh needs a fresh one. `traceparent` is sent with the request to the indexer, if there is one.
+   */
+  async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
+    let look = await this.#lookUp(key);
+    for (;;) {
+      const hit = hitOf(look.found, acceptStale);
+      if (hit !== undefined) return hit;
+      // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
+      const priority = priorityOf(flight, look.found, !acceptStale);
+      const { clients, signal } = flight;
+      const request = { operation: call.operation.name, key, priority, clients, signal };
+      const ticket = await this.#enter(call.operation.name, request, flight);
+      if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found, !acceptStale);
+      const acquired = await this.#acquire(key, look, ticket);
+      // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
+      const found = acquired.found.state === 'miss' ? look.found : acquired.found;
+      const late = hitOf(found, acceptStale);
+      if (late !== undefined) {
+        ticket.end('unsent');
+        if (acquired.state === 'held') acquired.lease.release();
+        return late;
+      }
+      if (acquired.state === 'held' || acquired.state === 'unavailable') {
+        const lease = acquired.state === 'held' ? acquired.lease : undefined;
+        const known = 'entry' in found ? found.entry : undefined;
+        const fetch = { call, request, flight, traceparent, ticket, lease, known };
+        const fetched = await this.#dependencies.fetcher.fetch(fetch);
+        if (fetched instanceof ProxyError) return this.#failed(key, fetched, found, !acceptStale);
+        return { ...fetched, replaced: found.state !== 'miss' };
+      }
+      ticket.end('unsent');
+      const landing = await this.#follow(call.operation.name, acquired, flight);
+      const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
+      if (failure !== undefined) return this.#failed(key, failure, found);
+      // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
+      look = landing.state === 'over' ? await this.#lookUp(key) : { found, budgetLeftMs: 0 };
+    }
+  }
+
+  async #enter(operation: OperationName, request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
+    const { admission, random, report } = this.#dependencies;
+    flight.onFollowed = (client) => admission.join(request, client);
+    const entered = await admission.enter(request);
+    if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (!('reason' in entered)) return entered;
+    if (request.priority !== 'refresh') report({ name: 'shed', operation, reason: entered.reason });
+    return overloaded(random, entered);
+  }
+
+  /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
+  async #acquire(key: string, { budgetLeftMs }: Look, ticket: Ticket): Promise<Acquisition & { found: Lookup }> {
+    const { leases, cache } = this.#dependencies;
+    try {
+      const acquired = budgetLeftMs > 0 ? await leases?.acquire(key, budgetLeftMs) : undefined;
+      return { state: 'unavailable', found: cache.lookInMemory(key), ...acquired };
+    } catch (bug) {
+      ticket.end('abandoned');
+      throw bug;
+    }
+  }
+
+  #follow(
+    operation: OperationName,
+    acquired: Acquisition & { state: 'taken' | 'failed' },
+    { signal }: Flight,
+  ): Promise<Landing> | Landing {
+    if (acquired.state === 'failed') return acquired;
+    this.#dependencies.report({ name: 'followed', operation });
+    return acquired.landed(signal);
+  }
+
+  #lookUp(key: string): Look | Promise<Look> {
+    const { cache, monotonic } = this.#dependencies;
+    const { redisBudgetMs } = this.#options;
+    const startedAt = monotonic();
+    const looked = cache.lookUp(key);
+    if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };
+    return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
+  }
+
+  #failed(key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
+    const inMemory = this.#dependencies.cache.lookForFallback(key);
+    // An entry too large for memory was only found in Redis.
+    const isDropped = isRefresh && error.code === 'overloaded';
+    return { from: 'nowhere', error, isDropped, fallback: inMemory.state === 'miss' ? found : inMemory };
+  }
+}
+
+/** The hit that a look-up found, if it is one; with `acceptStale`, also in its stale-while-revalidate window. */
+function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
+  const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);
+  return isHit ? { from: found.tier, entry: found.entry } : undefined;
+}
+
+/** The less clients have without a load, the higher its priority; nobody waits for a refresh that no client joined. */
+function priorityOf({ clients }: Flight, { state }: Lookup, isRefresh: boolean): Priority {
+  if (isRefresh && clients.size === 0) return 'refresh';
+  return state === 'stale-if-error' ? 'miss-with-fallback' : 'miss';
+}

@@ -1,0 +1,85 @@
+import { ProxyError } from '../errors.ts';
+import type { FlightWaiter } from '../once/single-flight.ts';
+
+export interface OpenWaitsOptions {
+  /** How long a request may wait for its answer, in milliseconds. */
+  readonly timeoutMs: number;
+  /** The most waits that are open at once. */
+  readonly maxOpen: number;
+}
+
+/**
+ * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
+ * leaves (`client-left`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
+ */
+export class Wait implements FlightWaiter {
+  /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */
+  reason: ProxyError | undefined;
+  onEnd: (() => void) | undefined;
+  readonly client: string | undefined;
+  readonly #open: Set<Wait>;
+  readonly #timer: NodeJS.Timeout;
+  #abort: AbortController | undefined;
+
+  /** `client`: whom it is for; absent for a refresh. */
+  constructor(open: Set<Wait>, timeoutMs: number, client: string | undefined) {
+    this.client = client;
+    this.#open = open;
+    // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
+    this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
+    open.add(this);
+  }
+
+  /** For code that needs a signal. Made on first use: it costs more than the wait itself. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.reason !== undefined) this.#abort.abort(this.reason);
+    return this.#abort.signal;
+  }
+
+  /** Ends the wait without an answer. Does nothing when it has ended already. */
+  end(reason: ProxyError): void {
+    if (!this.#open.has(this)) return;
+    this.close();
+    this.reason = reason;
+    this.onEnd?.();
+    this.#abort?.abort(reason);
+  }
+
+  /** Ends the wait with its answer. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#open.delete(this);
+  }
+}
+
+function onDeadline(wait: Wait): void {
+  wait.end(new ProxyError('upstream-timeout', 'the indexer did not answer in time'));
+}
+
+/** The waits that are open now, each with the same timeout. */
+export class OpenWaits {
+  readonly #options: OpenWaitsOptions;
+  readonly #open = new Set<Wait>();
+
+  constructor(options: OpenWaitsOptions) {
+    this.#options = options;
+  }
+
+  /** The number of open waits. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Begins a wait; `undefined` when too many are open. */
+  open(client?: string): Wait | undefined {
+    const { timeoutMs, maxOpen } = this.#options;
+    return this.#open.size < maxOpen ? new Wait(this.#open, timeoutMs, client) : undefined;
+  }
+
+  /** Ends every wait with a 503. */
+  endAll(): void {
+    const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
+    for (const wait of this.#open) wait.end(reason);
+  }
+}

@@ -1,0 +1,48 @@
+import type { SingleFlight } from '../once/single-flight.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { Load, Loader } from './load-entry.ts';
+import { OpenWaits } from './open-waits.ts';
+
+/**
+ * Refreshes a key in the background. May be called for every stale answer: each key has at most one refresh under way.
+ * Resolves when the refresh has ended, in any way; never rejects.
+ */
+export type RefreshStale = (call: Call, key: string) => Promise<void>;
+
+export interface RefreshStaleDependencies {
+  readonly flights: SingleFlight<Load>;
+  readonly loader: Loader;
+  readonly onBug: (error: unknown) => void;
+}
+
+export interface RefreshStaleOptions {
+  /** How long a refresh may wait for its ticket, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Builds the background half of stale-while-revalidate (RFC 5861 3). A failed refresh leaves the stale copy as it is.
+ */
+export function refreshStaleWith(
+  { flights, loader, onBug }: RefreshStaleDependencies,
+  { timeoutMs }: RefreshStaleOptions,
+): RefreshStale {
+  const refreshing = new Map<string, Promise<void>>();
+  // Needs no bound of its own: at most one wait for each key that has a stale copy.
+  const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });
+  return (call, key) => {
+    const underWay = refreshing.get(key);
+    if (underWay !== undefined) return underWay;
+    const wait = waits.open();
+    if (wait === undefined) return Promise.resolve();
+    const refresh = flights
+      .join(key, wait, (flight) => loader.load(call, key, flight, false))
+      .then(() => {}, onBug)
+      .finally(() => {
+        wait.close();
+        refreshing.delete(key);
+      });
+    refreshing.set(key, refresh);
+    return refresh;
+  };
+}

@@ -1,0 +1,239 @@
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { UpstreamOperation } from '../answer/events.ts';
+import type { AppEvent } from '../event-hub.ts';
+import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import type { MetricSample } from './samples.ts';
+import { StreamMetrics } from './stream-metrics.ts';
+import { DurationTally, Tally } from './tallies.ts';
+
+export interface MetricsDependencies {
+  /** A number that only grows. */
+  readonly logLinesDropped: () => number;
+}
+
+export interface MetricsOptions {
+  /** Whether there is a Redis at all. */
+  readonly usesRedis: boolean;
+  /** Whether there is a stream of events: the page has nothing about it where there is none. */
+  readonly usesStream: boolean;
+}
+
+/** Histogram buckets, from half a millisecond (Redis in the same rack) to the longest usual wait. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
+
+/**
+ * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
+ * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
+ */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
+ * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
+ * ms.
+ */
+let ofProcess: readonly Metric[] | undefined;
+
+function metricsOfProcess(): readonly Metric[] {
+  if (ofProcess !== undefined) return ofProcess;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
+  for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
+  ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
+  return ofProcess;
+}
+
+/** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
+export class Metrics {
+  readonly #registry = new Registry();
+  /** Requests for an operation, each counted once when it is answered. */
+  readonly #answered = this.#tally('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
+  /** The requests that failed, which are also counted in `requests_total`. */
+  readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
+  /** Not part of `requests_total`: nobody knows which operation they are for. */
+  readonly #refused = this.#tally('refused_requests_total', 'Requests that are none that is served here.', ['code']);
+  /** Loads and waits that were refused on the way to the indexer. Their requests may still get a stale answer. */
+  readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
+  /** Every request that reached the indexer or tried to. */
+  readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
+  readonly #upstreamSeconds = this.#durations(
+    'upstream_request_seconds',
+    'From sending a request to the indexer to the end of its answer.',
+    'operation',
+  );
+  readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
+  readonly #compressed = this.#counter('compressed_total', 'Bodies that were compressed.');
+  /** The client got the more complete answer that was kept. */
+  readonly #regressed = this.#tally(
+    'regressed_total',
+    'Answers of the indexer that were less complete than the kept one, which was served instead.',
+    ['operation'],
+  );
+  readonly #followed = this.#tally('followed_total', 'Loads left to another instance.', ['operation']);
+  readonly #redisCalls = this.#tally('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
+  readonly #redisSeconds = this.#durations(
+    'redis_call_seconds',
+    'How long Redis calls took, decoding and encoding included.',
+    'call',
+  );
+  readonly #redisAvailable = new Gauge({
+    name: 'toncache_redis_available',
+    help: 'Whether the circuit breaker of Redis is closed (1) or open (0).',
+    labelNames: ['call'],
+    registers: [this.#registry],
+  });
+
+  /** Purges that this instance was asked for, including those that did not reach Redis. */
+  readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
+  readonly #purgesFollowed = this.#counter(
+    'purges_followed_total',
+    'Purges that came from other instances through Redis.',
+  );
+
+  readonly #breakerOpen = new Gauge({
+    name: 'toncache_breaker_open',
+    help: 'Whether the circuit breaker of an operation is open (1).',
+    labelNames: ['operation'],
+    registers: [this.#registry],
+  });
+
+  readonly #newestBlock = new Gauge({
+    name: 'toncache_newest_masterchain_seqno',
+    help: 'The newest masterchain block that the indexer is known to have; 0 while none is known.',
+    registers: [this.#registry],
+  });
+
+  readonly #paused = new Gauge({
+    name: 'toncache_upstream_paused',
+    help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
+    registers: [this.#registry],
+  });
+  readonly #refusedConnections = this.#counter(
+    'connections_refused_total',
+    'Connections of clients that were refused: there were too many.',
+  );
+
+  readonly #stream: StreamMetrics | undefined;
+
+  constructor({ logLinesDropped }: MetricsDependencies, { usesRedis, usesStream }: MetricsOptions) {
+    for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
+    if (usesStream) this.#stream = new StreamMetrics(this.#registry);
+    if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
+    for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
+    new Counter({
+      name: 'toncache_log_lines_dropped_total',
+      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(logLinesDropped());
+      },
+    });
+  }
+
+  /** Adds the gauges to the page. To be called once, when the components that they read exist. */
+  readGauges(sources: GaugeSources): void {
+    addGauges(this.#registry, sources);
+    if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
+  }
+
+  readonly onEvent = (event: AppEvent): void => {
+    switch (event.name) {
+      case 'answered':
+        this.#answered.add(event.operation, event.outcome);
+        break;
+      case 'failed':
+        this.#failed.add(event.operation, event.code);
+        break;
+      case 'refused':
+        this.#refused.add(event.code);
+        break;
+      case 'shed':
+        this.#shed.add(event.operation, event.reason);
+        break;
+      case 'upstream-answered':
+        this.#upstream.add(event.operation, event.status);
+        this.#upstreamSeconds.add(event.ms, event.operation);
+        break;
+      case 'upstream-failed':
+        this.#upstream.add(event.operation, event.code);
+        this.#upstreamSeconds.add(event.ms, event.operation);
+        break;
+      case 'stored':
+        this.#stored.add(event.operation, event.answerClass);
+        break;
+      case 'regressed':
+        this.#regressed.add(event.operation);
+        break;
+      case 'followed':
+        this.#followed.add(event.operation);
+        break;
+      case 'breaker':
+        this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
+        break;
+      case 'newest-block':
+        this.#newestBlock.set(event.seqno);
+        break;
+      case 'pause':
+        this.#paused.set(event.state === 'begun' ? 1 : 0);
+        break;
+      case 'redis-read':
+        this.#countRedisCall('read', event.outcome, event.durationMs);
+        break;
+      case 'redis-write':
+        this.#countRedisCall('write', event.outcome, event.durationMs);
+        break;
+      case 'redis-available':
+        this.#redisAvailable.set({ call: event.operation }, event.available ? 1 : 0);
+        break;
+      case 'purged':
+        this.#purges.add(event.selector);
+        break;
+      case 'purges-followed':
+        this.#purgesFollowed.inc(event.bans);
+        break;
+      default:
+        this.#stream?.onEvent(event);
+    }
+  };
+
+  readonly onPacked = (): void => this.#compressed.inc();
+
+  readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
+
+  /** The page in Prometheus' text format. */
+  async page(): Promise<{ contentType: string; body: string }> {
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  /** The numbers of the page, one by one. */
+  async samples(): Promise<MetricSample[]> {
+    const metrics = await this.#registry.getMetricsAsJSON();
+    return metrics.flatMap(({ name, values }) =>
+      values.map(({ value, labels, ...sample }): MetricSample => {
+        const own = 'metricName' in sample ? sample.metricName : undefined;
+        return { name: typeof own === 'string' ? own : name, labels, value };
+      }),
+    );
+  }
+
+  #countRedisCall(call: 'read' | 'write', outcome: string, ms: number): void {
+    this.#redisCalls.add(call, outcome);
+    this.#redisSeconds.add(ms, call);
+  }
+
+  #tally(name: string, help: string, labelNames: readonly string[]): Tally {
+    return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
+  }
+
+  #durations(name: string, help: string, labelName: string): DurationTally {
+    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, SECONDS);
+  }
+
+  /** A counter for rare events; {@link Tally} is for frequent ones. */
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name: `toncache_${name}`, help, registers: [this.#registry] });
+  }
+}

@@ -1,0 +1,114 @@
+import type { RequestOutcome } from '../../answer/events.ts';
+import { quantileBetween, type Samples } from '../samples.ts';
+
+/** How requests are answered: the outcomes of `requests_total`, the failed ones without those that were refused. */
+const OUTCOMES = [
+  'hit-memory',
+  'hit-redis',
+  'stale',
+  'collapsed',
+  'miss',
+  'invalid',
+] satisfies readonly RequestOutcome[];
+
+type Counts = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
+
+/** The codes of failures that are refusals by this process, not failures of the indexer. */
+const REFUSALS = ['overloaded', 'shutting-down'];
+
+/** The numbers of the status page and of `toncache top`. Rates and quantiles are absent where nothing was counted. */
+export interface StatusNumbers {
+  /** Requests a second since the last message; absent in the first one. */
+  readonly rates?: Counts;
+  /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
+  readonly hitRatio?: number;
+  /** The part of the requests of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
+  readonly savedRatio?: number;
+  readonly upstream: {
+    readonly p50Seconds?: number;
+    readonly p99Seconds?: number;
+    readonly inFlight: number;
+    readonly limit: number;
+    readonly queued: number;
+    readonly expectedWaitSeconds: number;
+    readonly paused: boolean;
+    /** The operations whose circuit breaker is open. */
+    readonly openBreakers: readonly string[];
+  };
+  readonly memory: { readonly bytes: number; readonly maxBytes: number; readonly entries: number };
+  readonly process: { readonly rssBytes: number; readonly heapBytes: number; readonly loopLagSeconds: number };
+  readonly redis: 'not configured' | 'used' | 'failed';
+  readonly stream: 'not configured' | 'connected' | 'lost';
+  /** The newest masterchain block that the indexer is known to have. */
+  readonly newestSeqno?: number;
+}
+
+/** Computes the numbers from the samples of the last 10 s, oldest first; at least one. */
+export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNumbers {
+  const [oldest] = samples;
+  const newest = samples.at(-1) ?? oldest;
+  const before = samples.at(-2);
+  const window = ratesBetween(oldest, newest);
+  const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
+  const hits = window['hit-memory'] + window['hit-redis'] + window.stale;
+  const sent = (sentBy(newest) - sentBy(oldest)) / secondsBetween(oldest, newest);
+  const [p50, p99] = [0.5, 0.99].map((each) => quantileBetween(oldest, newest, 'upstream_request_seconds', each));
+  const newestSeqno = newest.sum('newest_masterchain_seqno');
+  return {
+    ...(before && { rates: ratesBetween(before, newest) }),
+    ...(valid > 0 && { hitRatio: hits / valid, savedRatio: Math.min(1, Math.max(0, 1 - sent / valid)) }),
+    upstream: {
+      ...(p50 !== undefined && { p50Seconds: p50 }),
+      ...(p99 !== undefined && { p99Seconds: p99 }),
+      inFlight: newest.sum('upstream_in_flight'),
+      limit: newest.sum('upstream_concurrency_limit'),
+      queued: newest.sum('upstream_queued'),
+      expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
+      paused: newest.sum('upstream_paused') > 0,
+      openBreakers: newest
+        .of('breaker_open')
+        .flatMap(({ labels, value }) => (value > 0 ? `${labels['operation']}` : [])),
+    },
+    memory: {
+      bytes: newest.sum('memory_bytes'),
+      maxBytes: newest.sum('memory_max_bytes'),
+      entries: newest.sum('memory_entries'),
+    },
+    process: {
+      rssBytes: newest.sum('process_resident_memory_bytes'),
+      heapBytes: newest.sum('nodejs_heap_size_used_bytes'),
+      loopLagSeconds: newest.sum('nodejs_eventloop_lag_p99_seconds'),
+    },
+    redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
+    stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
+    ...(newestSeqno > 0 && { newestSeqno }),
+  };
+}
+
+function ratesBetween(before: Samples, after: Samples): Counts {
+  const rate = (name: string, labels: Readonly<Record<string, string>>) =>
+    (after.sum(name, labels) - before.sum(name, labels)) / secondsBetween(before, after);
+  const [overloaded = 0, shuttingDown = 0] = REFUSALS.map((code) => rate('request_failures_total', { code }));
+  const refused = overloaded + shuttingDown;
+  const rates = OUTCOMES.map((outcome) => [outcome, rate('requests_total', { outcome })]);
+  return { ...Object.fromEntries(rates), refused, failed: rate('requests_total', { outcome: 'failed' }) - refused };
+}
+
+function secondsBetween(before: Samples, after: Samples): number {
+  return Math.max(0.001, (after.at - before.at) / 1000);
+}
+
+/** All requests to the indexer except pass-through, including refreshes, retries and questions for the head. */
+function sentBy(samples: Samples): number {
+  return samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' });
+}
+
+function valuesOf(samples: Samples, name: string): number[] {
+  return samples.of(name).map(({ value }) => value);
+}
+
+/** Bad as soon as one of the values is 0. */
+function stateOf<Good, Bad>(values: readonly number[], good: Good, bad: Bad): 'not configured' | Good | Bad {
+  if (values.length === 0) return 'not configured';
+  return values.every((value) => value > 0) ? good : bad;
+}

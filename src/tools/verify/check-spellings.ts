@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import type { OperationName } from '../../ton/operations.ts';
+import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../simulator/spellings.ts';
+import { isUnchanged } from './bodies.ts';
+import { cacheHeaders } from './cache-headers.ts';
+import { excuseFor, inspect, type Run } from './examine.ts';
+import type { ChainSample } from './learn-chain.ts';
+
+/** The most problems of one kind that are reported. */
+const MOST_REPORTED = 3;
+
+/** Checks that all spellings of a hash, an account and a set of hashes give one answer and cost one request. */
+export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
+  // Choose one with a parent, so that there is an answer to compare.
+  const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
+  if (chosen === undefined) {
+    run.report.notAsked('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
+    return;
+  }
+  const { hash, account } = chosen;
+  await checkSet(run, 'adjacentTransactions', hashQueries(hash));
+  await checkIndexerAgrees(run, hash);
+  await checkSet(run, 'pendingTraces', accountQueries(account));
+  await checkSet(run, 'pendingTraces', hashSetQueries(hash, randomBytes(32).toString('base64')));
+}
+
+function hashQueries(hash: string): string[] {
+  const { base64, ...others } = hashSpellings(bytesOf(hash));
+  const encoded = encodeURIComponent(base64);
+  // With an unencoded plus, and with a plus that a form decoder turned into a space.
+  return [encoded, base64, encoded.replaceAll('%2B', '%20'), ...Object.values(others)].map(
+    (spelling, at) => `${at % 2 === 0 ? 'hash' : 'Hash[]'}=${spelling}`,
+  );
+}
+
+function accountQueries(account: string): string[] {
+  const decoded = decodeAddress(account);
+  if (decoded === undefined) throw new RangeError(`${account} is no address`);
+  return Object.values(addressSpellings(decoded)).map((spelling) => `account=${spelling}`);
+}
+
+function hashSetQueries(one: string, other: string): string[] {
+  const [a, b] = [hashSpellings(bytesOf(one)), hashSpellings(bytesOf(other))];
+  return [
+    `ext_msg_hash=${a.hex}&ext_msg_hash=${b.hexPrefixed}`,
+    `ext_msg_hash=${b.base64url},${a.base64urlUnpadded}`,
+    `ext_msg_hash[0]=${b.hexUpper}&ext_msg_hash[1]=${a.hex}&ext_msg_hash[2]=${b.hex}`,
+  ];
+}
+
+async function checkSet(run: Run, operation: OperationName, queries: readonly string[]): Promise<void> {
+  const statuses = [200, 404];
+  const targets = queries.map((query) => `${operation}?${query}`);
+  const { answers, upstreamRequests } = await run.toncache.askAtOnce(targets);
+  const [first] = answers;
+  if (first === undefined) return;
+  const finding = { check: 'spellings', asked: first.target };
+  const excuse = await excuseFor(run, first, statuses);
+  if (excuse !== undefined) return run.report.notAsked(finding.check, finding.asked, excuse);
+
+  const wrong = answers.flatMap((it) =>
+    inspect(operation, it, statuses).problems.map((problem) => `${it.target}: ${problem}`),
+  );
+  const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
+  const forwarded = answers.map(({ headers }) => cacheHeaders(headers)).filter((it) => !it.hit && !it.collapsed);
+  const problems = [
+    ...wrong.slice(0, MOST_REPORTED),
+    ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
+    ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
+    ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
+  ];
+  const detail = `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`;
+  run.report.add({ ...finding, problems, detail });
+}
+
+/**
+ * Checks that other spellings mean the same to the indexer as the canonical one, which is the only one that toncache
+ * sends.
+ */
+async function checkIndexerAgrees(run: Run, hash: string): Promise<void> {
+  const { base64, hex, base64url } = hashSpellings(bytesOf(hash));
+  const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;
+  const answered = await run.toncache.ask(target(base64));
+  const problems: string[] = [];
+  for (const spelling of [hex, base64url]) {
+    const direct = await run.indexer.ask(target(spelling));
+    if (direct.status !== answered.status || !isUnchanged(answered.body, direct.body)) {
+      problems.push(`the indexer has another answer for ${spelling} (status ${direct.status})`);
+    }
+  }
+  run.report.add({ check: 'canonical spelling', asked: target(base64), problems, detail: `${answered.status}` });
+}
+
+function bytesOf(hash: string): Buffer {
+  const bytes = decodeHash(hash);
+  if (bytes === undefined) throw new RangeError(`${hash} is no hash`);
+  return bytes;
+}

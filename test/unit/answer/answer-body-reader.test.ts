@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AnswerBodyReader } from '../../../src/answer/answer-body-reader.ts';
+import { factsOf, NO_FACTS } from '../../../src/answer/body-facts.ts';
+import type { UpstreamAnswer } from '../../../src/indexer/upstream-client.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { ASKED_AT, OUT, SHARDS } from './classified.ts';
+
+const KIB = 1024;
+/** More than is ever read in this thread. */
+const LARGE = 300 * KIB;
+let bugs: unknown[];
+let reader: AnswerBodyReader;
+
+beforeEach(() => {
+  bugs = [];
+  reader = new AnswerBodyReader((error) => bugs.push(error));
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await reader.close();
+  expect(bugs).toEqual([]);
+});
+
+function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
+  return {
+    status,
+    contentType: 'application/json',
+    apiVersion: undefined,
+    retryAfter: undefined,
+    body: Buffer.from(body),
+    askedAt: ASKED_AT,
+    receivedAt: ASKED_AT + 300,
+  };
+}
+
+/** A complete masterchain block, made this large by a member that is not read. */
+function blockSetOf(bytes: number): string {
+  const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
+  return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
+}
+
+/** The next worker that this process starts. */
+async function nextWorker(): Promise<Worker> {
+  const [worker] = (await once(process, 'worker')) as [Worker];
+  return worker;
+}
+
+describe('a body of at most 256 KiB', () => {
+  test.each([
+    ['few values', blockSetOf(256 * KIB)],
+    ['many values', `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(120_000)}0]}`],
+  ])('is read at once, without a worker: %s', (_, body) => {
+    const started = vi.fn();
+    process.once('worker', started);
+    const answer = answerOf(body);
+    expect(reader.read(SHARDS, answer)).toEqual({ ...answer, facts: factsOf(SHARDS, 200, answer.body) });
+    process.off('worker', started);
+    expect(started).not.toHaveBeenCalled();
+  });
+});
+
+describe('a larger body', () => {
+  const growing = () => {
+    const row = (index: number) => ({
+      hash: `h${index}`,
+      now: 1_700_000_000 + index,
+      mc_block_seqno: 7,
+      note: 'n'.repeat(500),
+    });
+    return JSON.stringify({ transactions: Array.from({ length: 1000 }, (_, index) => row(index)) });
+  };
+
+  test.each<[string, Call, string, number]>([
+    ['a masterchain block', SHARDS, blockSetOf(2 * LARGE), 200],
+    ['children', OUT, growing(), 200],
+    ['no answer to the call', OUT, blockSetOf(LARGE), 200],
+    ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
+    ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],
+    ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(LARGE)}"}`, 404],
+  ])('gives the same result in the worker, to which the bytes are transferred: %s', async (_, call, body, status) => {
+    const answer = answerOf(body, status);
+    const reading = reader.read(call, answer);
+    expect(answer.body).toHaveLength(0);
+    const read = await reading;
+    expect(read.facts).toEqual(factsOf(call, status, Buffer.from(body)));
+    expect(read.facts.members).toBeInstanceOf(Buffer);
+    expect(read.body.equals(Buffer.from(body))).toBe(true);
+  });
+
+  test('is parsed after those that came before it, by one worker, and counts until it is parsed', async () => {
+    const started = vi.fn();
+    process.on('worker', started);
+    const order: number[] = [];
+    const reads = Array.from({ length: 5 }, async (_, index) => {
+      await reader.read(SHARDS, answerOf(blockSetOf(LARGE)));
+      order.push(index);
+    });
+    expect(reader.pendingBytes).toBe(5 * LARGE);
+    await Promise.all(reads);
+    process.off('worker', started);
+    expect(order).toEqual([0, 1, 2, 3, 4]);
+    expect([started.mock.calls.length, reader.pendingBytes]).toEqual([1, 0]);
+  });
+
+  test('is no answer when its worker dies, and the next one is parsed by another worker', async () => {
+    const first = nextWorker();
+    const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(LARGE))));
+    const second = first.then(async (worker) => {
+      const next = nextWorker();
+      await worker.terminate();
+      return next;
+    });
+    expect((await reads[0])?.facts).toEqual(NO_FACTS);
+    expect((await reads[1])?.facts.finality?.answerClass).toBe('final');
+    expect(await second).not.toBe(await first);
+    expect(reader.pendingBytes).toBe(0);
+  });
+
+  const MIB8 = 8 * KIB * KIB;
+  test.each([
+    ['empty objects', `{"blocks":[${'{},'.repeat(MIB8 / 3 - 10)}{}]}`],
+    ['brackets that open', '['.repeat(MIB8)],
+    ['objects in objects', '{"":'.repeat(MIB8 / 4)],
+    ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
+    ['rows above the most of a list', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
+  ])('is no answer where it is made to be slow, and the next one is read: %s', async (_, body) => {
+    expect((await reader.read(SHARDS, answerOf(body))).facts.finality).toBeUndefined();
+    expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).facts.finality?.answerClass).toBe('final');
+  });
+});

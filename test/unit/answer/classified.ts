@@ -1,0 +1,51 @@
+import { factsOf } from '../../../src/answer/body-facts.ts';
+import { classifyAnswer } from '../../../src/answer/classify-answer.ts';
+import type { Entry } from '../../../src/cache/entry.ts';
+import { ProxyError } from '../../../src/errors.ts';
+import type { UpstreamAnswer } from '../../../src/indexer/upstream-client.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import { callOf, HASH_HEX } from '../ton/requests.ts';
+import { TABLE } from '../ton/table-of-lifetimes.ts';
+
+/** When the indexer was asked; it answered 300 ms later. */
+export const ASKED_AT = 1_780_000_000_000;
+export const OUT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
+export const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
+export const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+export const BLOCK_SET = '{"blocks":[{"workchain":-1,"seqno":7}]}';
+
+/** What the indexer sent, as far as a test cares: a good answer to `SHARDS` otherwise. */
+export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
+  readonly body?: string | Buffer;
+  /** How far its chain is known to have got. Default: to when it answered. */
+  readonly chainAt?: number | undefined;
+}
+
+/** Without jitter, by the table of lifetimes. */
+export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
+  const { body = BLOCK_SET, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
+  const answer: UpstreamAnswer = {
+    status: 200,
+    contentType: 'application/json',
+    apiVersion: '1.2.3',
+    retryAfter: undefined,
+    body: typeof body === 'string' ? Buffer.from(body) : body,
+    askedAt: ASKED_AT,
+    receivedAt: ASKED_AT + 300,
+    ...more,
+  };
+  const facts = factsOf(call, answer.status, answer.body);
+  return classifyAnswer('the key', { ...answer, facts }, { random: () => 0, chainTime: () => chainAt }, TABLE);
+}
+
+export function entryOf(call: Call, sent?: Sent): Entry {
+  const classified = classify(call, sent);
+  if (classified instanceof ProxyError) throw classified;
+  return classified;
+}
+
+export function failureOf(call: Call, sent: Sent): ProxyError {
+  const classified = classify(call, sent);
+  if (!(classified instanceof ProxyError)) throw new Error('it was taken for an answer');
+  return classified;
+}

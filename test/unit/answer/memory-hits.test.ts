@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { ProxyEvent } from '../../../src/answer/events.ts';
+import { RequestHandler, type RequestHandlerDependencies } from '../../../src/answer/handle-request.ts';
+import { anEntry, bodyOf } from '../../support/entry.ts';
+import { callOf } from '../ton/requests.ts';
+
+// A hit that the fast lane cannot send in one piece is found once more, by `handle`.
+test('a hit in memory counts as asked for when it is sent, not when it is found', () => {
+  const entry = anEntry();
+  const keyed = { call: callOf('masterchainBlockShards', 'seqno=1'), key: entry.key, unknownSpelling: undefined };
+  const asked: string[] = [];
+  const events: ProxyEvent[] = [];
+  const used = {
+    calls: { recall: () => keyed },
+    cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
+    bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }),
+    onAsked: (_: unknown, key: string) => void asked.push(key),
+    report: (event: ProxyEvent) => void events.push(event),
+  };
+  // The cast: a handler needs much more than what a hit in memory uses, and the rest must not be touched here.
+  const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);
+  const hit = handler.findHit('masterchainBlockShards?seqno=1', false);
+  expect([asked, events]).toEqual([[], []]);
+  if (hit === undefined) throw new Error('not found');
+  handler.countHit(hit);
+  expect(asked).toEqual([entry.key]);
+  expect(events).toEqual([{ name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' }]);
+});

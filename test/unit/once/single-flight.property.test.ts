@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Flight, SingleFlight } from '../../../src/once/single-flight.ts';
+import { type Arrival, type ExpectedFlight, type ExpectedWait, expectFlights } from './expected-flights.ts';
+import { leavingBy } from './leaving.ts';
+
+const COLLAPSE_WINDOW_MS = 1000;
+const FAILURE_TTL_MS = 250;
+
+beforeEach(() => vi.useFakeTimers());
+
+afterEach(() => vi.useRealTimers());
+
+// Each kind of event has a last digit of its own, so that no two of them fall together and their order is no accident.
+const LEAVES = 3;
+const DEPARTS = 5;
+const LANDS = 7;
+
+const anArrival = fc
+  .record({
+    gap: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 130 })),
+    key: fc.constantFrom('a', 'a', 'b'),
+    patience: fc.oneof(fc.nat({ max: 30 }), fc.nat({ max: 400 })),
+    queued: fc.oneof(fc.nat({ max: 5 }), fc.nat({ max: 200 })),
+    flown: fc.oneof(fc.nat({ max: 30 }), fc.nat({ max: 250 })),
+    failed: fc.boolean(),
+  })
+  .map((drawn) => ({ ...drawn, gap: drawn.gap * 10, patience: drawn.patience * 10, queued: drawn.queued * 10 }));
+
+const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'max' }).map((drawn) => {
+  let at = 0;
+  return drawn.map(({ gap, key, patience, queued, flown, failed }): Arrival => {
+    at += gap;
+    const departsAt = at + queued + DEPARTS;
+    return {
+      at,
+      key,
+      leavesAt: at + patience + LEAVES,
+      load: { departsAt, landsAt: departsAt - DEPARTS + flown * 10 + LANDS, failed },
+    };
+  });
+});
+
+/** Lets the arrivals join a real single flight, in simulated time; returns what became of them. */
+async function fly(arrivals: readonly Arrival[]) {
+  const startedAt = performance.now();
+  const now = () => Math.round(performance.now() - startedAt);
+  const single = new SingleFlight<{ leader: number; failed: boolean }>(
+    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now },
+    { collapseWindowMs: COLLAPSE_WINDOW_MS },
+  );
+  const flights: (ExpectedFlight & { cancelled: boolean })[] = [];
+  const waits: (ExpectedWait & { collapsed: boolean })[] = [];
+
+  const loadOf =
+    (leader: number, { load }: Arrival) =>
+    (flight: Flight) => {
+      const { promise, resolve } = Promise.withResolvers<{ leader: number; failed: boolean }>();
+      const flown = { leader, cancelled: false };
+      flights.push(flown);
+      const departing = setTimeout(() => flight.depart(), load.departsAt - now());
+      const landing = setTimeout(() => resolve({ leader, failed: load.failed }), load.landsAt - now());
+      flight.signal.addEventListener('abort', () => {
+        flown.cancelled = true;
+        clearTimeout(departing);
+        clearTimeout(landing);
+        resolve({ leader: Number.NaN, failed: false });
+      });
+      return promise;
+    };
+  arrivals.forEach((arrival, index) => {
+    setTimeout(() => {
+      const patience = new AbortController();
+      setTimeout(() => patience.abort(), arrival.leavesAt - now());
+      const wait = single.join(arrival.key, leavingBy(patience.signal), loadOf(index, arrival));
+      const leader = flights.findLast((flight) => arrivals[flight.leader]?.key === arrival.key)?.leader ?? Number.NaN;
+      void wait.then(({ state, collapsed }) => {
+        waits[index] = { leader, state, settlesAt: now(), collapsed };
+      });
+    }, arrival.at);
+  });
+  await vi.runAllTimersAsync();
+  return { flights, waits, kept: single.size };
+}
+
+test('a flight accepts exactly those that come within a second, is cancelled without waiters, and nobody hangs', async () => {
+  await fc.assert(
+    fc.asyncProperty(someArrivals, async (arrivals) => {
+      const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);
+      const { flights, waits, kept } = await fly(arrivals);
+      expect(flights).toEqual(expected.flights);
+      expect(waits).toEqual(
+        expected.waits.map((wait, index) => ({ ...wait, collapsed: expected.waits[index]?.leader !== index })),
+      );
+      expect(kept).toBe(0);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('of two loads of one key under way at once, one began at least a second after the other', async () => {
+  await fc.assert(
+    fc.asyncProperty(someArrivals, async (arrivals) => {
+      const { flights, waits } = await fly(arrivals);
+      const spans = flights.map(({ leader, cancelled }) => {
+        const { key = '', at = 0, load } = arrivals[leader] ?? {};
+        const lastSettled = Math.max(...waits.filter((wait) => wait.leader === leader).map((wait) => wait.settlesAt));
+        return { key, startsAt: at, endsAt: cancelled ? lastSettled : (load?.landsAt ?? 0) };
+      });
+      for (const [index, older] of spans.entries()) {
+        for (const younger of spans.slice(index + 1).filter(({ key }) => key === older.key)) {
+          if (younger.startsAt < older.endsAt)
+            expect(younger.startsAt - older.startsAt).toBeGreaterThanOrEqual(COLLAPSE_WINDOW_MS);
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+});

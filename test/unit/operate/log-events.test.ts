@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ProxyEvent } from '../../../src/answer/events.ts';
+import { EventLog } from '../../../src/operate/log-events.ts';
+import { createLogger } from '../../../src/operate/logger.ts';
+
+const WARN = 40;
+const INFO = 30;
+
+let said: { readonly level: number; readonly msg: string }[];
+let log: EventLog;
+
+beforeEach(() => {
+  said = [];
+  log = new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }));
+});
+
+function levelsOf(...events: readonly ProxyEvent[]): readonly number[] {
+  for (const event of events) log.onEvent(event);
+  return said.map(({ level }) => level);
+}
+
+const opened: ProxyEvent = { name: 'breaker', operation: 'pendingTraces', state: 'open' };
+const closed: ProxyEvent = { name: 'breaker', operation: 'pendingTraces', state: 'closed' };
+const answered: ProxyEvent = { name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 };
+const useless: ProxyEvent = { name: 'upstream-useless', operation: 'pendingTraces', code: 'upstream-invalid' };
+
+describe('the log', () => {
+  it('says once that a circuit breaker opened, however many trials fail, and once that it closed', () => {
+    expect(levelsOf(opened, opened, opened, closed, opened)).toEqual([WARN, INFO, WARN]);
+  });
+
+  it('tells the operations apart', () => {
+    expect(levelsOf(opened, { ...opened, operation: 'adjacentTransactions' })).toEqual([WARN, WARN]);
+  });
+
+  it('says once that answers of the indexer are invalid, whatever their status', () => {
+    expect(levelsOf(answered, useless, answered, useless, answered, useless)).toEqual([WARN]);
+    expect(said[0]).toMatchObject({ msg: 'the indexer fails', code: 'upstream-invalid' });
+  });
+
+  it('says when the failures are over', () => {
+    expect(levelsOf(useless, ...Array.from({ length: 20 }, () => answered))).toEqual([WARN, INFO]);
+  });
+
+  it('says when a pause begins and ends', () => {
+    expect(levelsOf({ name: 'pause', state: 'begun', ms: 1000 }, { name: 'pause', state: 'ended' })).toEqual([
+      WARN,
+      INFO,
+    ]);
+  });
+
+  it('says when the rate is no longer shared through Redis, and when it is again', () => {
+    expect(levelsOf({ name: 'rate-shared', shared: false }, { name: 'rate-shared', shared: true })).toEqual([
+      WARN,
+      INFO,
+    ]);
+  });
+
+  it('says once for each connection what the stream does', () => {
+    const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
+    const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
+    const events = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
+    for (const event of [...events, ...events]) log.onEvent(event);
+    expect(said.map(({ level }) => level)).toEqual([INFO, WARN, WARN, INFO, WARN, WARN]);
+  });
+});

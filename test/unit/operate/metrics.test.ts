@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { Metrics } from '../../../src/operate/metrics.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+const ALERTS = read('config/prometheus/alerts.yml');
+const ALERT_TESTS = read('config/prometheus/alerts.test.yaml');
+const DASHBOARD = read('config/grafana/toncache.json');
+
+/** Every series of a page on which nothing has happened yet. */
+async function seriesOfPage(): Promise<Set<string>> {
+  const metrics = new Metrics({ logLinesDropped: () => 0 }, { usesRedis: true, usesStream: true });
+  const zero = () => 0;
+  metrics.readGauges({
+    memoryBytes: zero,
+    memoryMaxBytes: zero,
+    memoryEntries: zero,
+    requestsInFlight: zero,
+    inFlight: zero,
+    waiting: zero,
+    limit: zero,
+    expectedWaitMs: zero,
+    redisWritesPending: zero,
+    redisClockOffsetMs: zero,
+    stream: { isConnected: () => false, watches: zero, addresses: zero },
+  });
+  const { body } = await metrics.page();
+  const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  return new Set(
+    types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
+    ),
+  );
+}
+
+function seriesNamedIn(text: string): string[] {
+  return [...new Set(text.match(/\btoncache_\w+/g))];
+}
+
+describe('the metrics page', () => {
+  it('has the buckets of a latency from 0.5 ms to 10 s', async () => {
+    const metrics = new Metrics({ logLinesDropped: () => 0 }, { usesRedis: false, usesStream: false });
+    metrics.onEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
+    const { body } = await metrics.page();
+    const bounds = [...body.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
+    expect([bounds[0], bounds.at(-2), bounds.at(-1)]).toEqual(['0.0005', '10', '+Inf']);
+  });
+
+  it.each([
+    ['the alerts', ALERTS],
+    ['the tests of the alerts', ALERT_TESTS],
+    ['the dashboard', DASHBOARD],
+  ])('has every series that %s name', async (_, text) => {
+    const named = seriesNamedIn(text);
+    expect(named.length).toBeGreaterThan(5);
+    const series = await seriesOfPage();
+    expect(named.filter((name) => !series.has(name))).toEqual([]);
+  });
+
+  it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
+    const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+    expect(alerts.length).toBe(7);
+    const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
+    for (const alert of alerts) {
+      expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
+      expect(headings).toContain(`### ${alert}`);
+      expect(ALERTS).toContain(`runbook: docs/operations.md#${alert.toLowerCase()}\n`);
+    }
+  });
+});
+
+describe('the metrics of the process', () => {
+  it('are on the page of each of its proxies, and keep none of those that are gone', async () => {
+    const start = () => {
+      const dependencies = { logLinesDropped: () => 0 };
+      const metrics = new Metrics(dependencies, { usesRedis: false, usesStream: false });
+      return { page: metrics.page(), gone: new WeakRef(dependencies.logLinesDropped) };
+    };
+    const started = [start(), start()];
+    for (const { page } of started) expect((await page).body).toContain('toncache_process_cpu_seconds_total');
+    await setImmediate();
+    collectGarbage();
+    expect(started.map(({ gone }) => gone.deref())).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { type MetricSample, quantileBetween, Samples } from '../../../../src/operate/samples.ts';
+import { readNumbers } from '../../../../src/operate/status/numbers.ts';
+
+/** `name label=value ... number`, without the prefix. */
+function sample(line: string): MetricSample {
+  const [name, ...words] = line.split(' ');
+  const labels = Object.fromEntries(words.slice(0, -1).map((pair) => pair.split('=')));
+  return { name: `toncache_${name}`, labels, value: Number(words.at(-1)) };
+}
+
+const samplesAt = (at: number, ...lines: string[]) => new Samples(lines.map(sample), at);
+
+const NOTHING = samplesAt(0);
+
+describe('the numbers of the status page', () => {
+  it('are rates between the last two samples, and ratios over all of them', () => {
+    const oldest = samplesAt(0, 'requests_total outcome=miss 10', 'upstream_requests_total operation=pendingTraces 10');
+    const before = samplesAt(
+      8000,
+      'requests_total outcome=miss 20',
+      'upstream_requests_total operation=pendingTraces 20',
+    );
+    const newest = samplesAt(
+      10_000,
+      'requests_total outcome=miss 24',
+      'requests_total outcome=hit-memory 60',
+      'requests_total outcome=hit-redis 10',
+      'requests_total outcome=stale 8',
+      'requests_total outcome=collapsed 2',
+      'requests_total outcome=failed 6',
+      'requests_total outcome=invalid 5',
+      'request_failures_total code=overloaded 4',
+      'request_failures_total code=upstream-timeout 2',
+      'upstream_requests_total operation=pendingTraces 35',
+      'upstream_requests_total operation=passThrough 1000',
+    );
+    const { rates, hitRatio, savedRatio } = readNumbers([oldest, before, newest]);
+    expect(rates).toEqual({
+      ...{ 'hit-memory': 30, 'hit-redis': 5, stale: 4, collapsed: 1, miss: 2, invalid: 2.5, refused: 2, failed: 1 },
+    });
+    expect(hitRatio).toBe(0.78);
+    expect(savedRatio).toBe(0.75);
+  });
+
+  it('are absent where nothing was counted', () => {
+    const numbers = readNumbers([NOTHING]);
+    expect(Object.keys(numbers)).not.toEqual(expect.arrayContaining(['rates']));
+    expect(numbers.hitRatio).toBeUndefined();
+    expect(numbers.upstream.p50Seconds).toBeUndefined();
+    expect(numbers).toMatchObject({ redis: 'not configured', stream: 'not configured' });
+  });
+
+  it('say what is open, paused, failed and lost', () => {
+    const { upstream, redis, stream } = readNumbers([
+      samplesAt(
+        0,
+        'breaker_open operation=pendingTraces 1',
+        'breaker_open operation=passThrough 0',
+        'upstream_paused 1',
+        'redis_available call=read 1',
+        'redis_available call=write 0',
+        'stream_connected 0',
+      ),
+    ]);
+    expect(upstream).toMatchObject({ openBreakers: ['pendingTraces'], paused: true });
+    expect([redis, stream]).toEqual(['failed', 'lost']);
+  });
+
+  it('estimate a quantile within its bucket, as Prometheus does', () => {
+    const after = samplesAt(
+      0,
+      'h_bucket le=0.1 operation=a 50',
+      'h_bucket le=0.2 operation=a 90',
+      'h_bucket le=+Inf operation=a 90',
+      'h_bucket le=0.1 operation=b 0',
+      'h_bucket le=0.2 operation=b 0',
+      'h_bucket le=+Inf operation=b 10',
+    );
+    expect(quantileBetween(NOTHING, after, 'h', 0.25)).toBeCloseTo(0.05);
+    expect(quantileBetween(NOTHING, after, 'h', 0.7)).toBeCloseTo(0.15);
+    // Above the last bound nothing more is known.
+    expect(quantileBetween(NOTHING, after, 'h', 0.99)).toBe(0.2);
+    expect(quantileBetween(after, after, 'h', 0.5)).toBeUndefined();
+  });
+});
