@@ -39,7 +39,9 @@ describe('what the Dockerfile puts into the image', () => {
     const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(own.filter((path) => /^(src|test)|\.ts$|^dist\/demo|\.tgz$/.test(path))).toEqual([]);
-    expect(own.filter((path) => path.startsWith('dist/tools/simulator/'))).toEqual(['dist/tools/simulator/spellings.js']);
+    expect(own.filter((path) => path.startsWith('dist/tools/simulator/'))).toEqual([
+      'dist/tools/simulator/spellings.js',
+    ]);
     const installed = readdirSync(join(image.directory, 'node_modules'));
     for (const name of ['typescript', 'vitest', 'node', 'knip', '@biomejs']) expect(installed).not.toContain(name);
     expect(readdirSync(join(image.directory, 'config'))).toContain('shared.json');

@@ -77,7 +77,7 @@ describe('src', () => {
 
   it('keeps what components depend on out of their options', () => {
     // Programs of their own: what they are built of is one object.
-    const components = source.filter(({ path }) => !/^(cli|demo|simulator|verify)\//.test(path));
+    const components = source.filter(({ path }) => !/^(cli|tools)\//.test(path));
     expect(
       components.flatMap(({ path, functionsInOptions }) =>
         functionsInOptions.map(({ name, line }) => `src/${path}:${line}: ${name} belongs to the dependencies`),
@@ -107,7 +107,7 @@ describe('src', () => {
   });
 
   it('finds retired words as words of a name alone', () => {
-    const words = ['judgeAnswer', '#claims', 'LONGEST_REST_MS', 'simulator/rounds', 'memoryBeforeRedisMs'].map(
+    const words = ['judgeAnswer', '#claims', 'LONGEST_REST_MS', 'tools/rounds', 'memoryBeforeRedisMs'].map(
       retiredWordIn,
     );
     expect(words).toEqual(['judge', 'claim', 'rest', 'round', 'before redis']);
