@@ -6,7 +6,7 @@ const MOST_ROWS = 10_000;
 /**
  * The body of an answer as `JSON.parse` makes it; `undefined` for what is no JSON, and for more than 10 000 rows. Text is
  * not decoded: all that is read of a body is ASCII. Never throws. 256 KiB take up to 14 ms, a body of 8 MiB that is made
- * to be slow 3.7 s and 300 MB (measured).
+ * to be slow 3.7 s (measured): it belongs into a worker with a limit of memory.
  */
 export function parseAnswer(bytes: Buffer): unknown {
   try {
