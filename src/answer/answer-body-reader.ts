@@ -10,7 +10,7 @@ import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 const AT_ONCE_BYTES = 256 * 1024;
 
 /** Enough for any real body of 8 MiB. One made of empty lists needs more: it ends the worker, and is an invalid answer. */
-const WORKER_LIMITS = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 /** An answer whose body was read. */
 export interface ReadAnswer extends UpstreamAnswer {
