@@ -9,7 +9,7 @@ import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 /** Bodies up to this length are read on the main thread: that takes 2 ms, up to 14 ms for a body made to be slow. */
 const AT_ONCE_BYTES = 256 * 1024;
 
-/** Enough for any real body of 8 MiB. One made of empty lists needs more: it ends the worker, and is an invalid answer. */
+/** Enough for any body that `costsTooMuch` lets pass; one that needs more ends the worker, and is an invalid answer. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 /** An answer whose body was read. */

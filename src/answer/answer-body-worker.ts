@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import { nestsTooDeep } from '../ton/nesting.ts';
 import { findOperation } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
+import { costsTooMuch } from '../ton/parse-cost.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
 /** A body to be read; its bytes are transferred. */
@@ -23,7 +23,7 @@ export interface BodyDone {
 parentPort?.on('message', ({ operation: name, request, status, isWatching, bytes }: BodyJob) => {
   const operation = findOperation(`/api/v3/${name}`);
   const body = Buffer.from(bytes);
-  const isReadable = operation !== undefined && !nestsTooDeep(body);
+  const isReadable = operation !== undefined && !costsTooMuch(body);
   const facts = isReadable ? factsOf({ operation, request }, status, body, isWatching) : NO_FACTS;
   const done: BodyDone = { facts, bytes };
   parentPort?.postMessage(done, [bytes]);
