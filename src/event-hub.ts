@@ -13,6 +13,8 @@ export type AppEvent =
   | StreamEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
+  /** All requests come from this address, which forwards those of others and is not trusted. */
+  | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 

@@ -7,6 +7,7 @@ import { refreshStaleWith } from './answer/refresh-stale.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
+import { ClientAddresses } from './clients/client-addresses.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import { PublicServer } from './http/public/public-server.ts';
@@ -124,6 +125,10 @@ function openServer(context: AppContext, parts: OpenProxyDependencies, handler: 
   const { settings, events, now } = context;
   const { cache, gzip } = parts;
   const { http, upstream } = settings;
+  const addresses = new ClientAddresses(
+    { onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }) },
+    { trustedProxies: settings.clients.trustedProxies ?? [] },
+  );
   return new PublicServer(
     {
       passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexer) : undefined,
@@ -132,6 +137,8 @@ function openServer(context: AppContext, parts: OpenProxyDependencies, handler: 
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
+      clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
+        addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
       now,
       onRefused: (code) => events.report({ name: 'refused', code }),
       onBug: events.reportBug,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clients } from './client-settings.ts';
 import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
@@ -174,6 +175,7 @@ export const settingsSchema = z.strictObject({
   compression,
   stream,
   http,
+  clients,
   passThrough,
   coalescing,
   lifetimes,

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseRedisUrl } from '../redis-url.ts';
 
@@ -147,6 +148,21 @@ export const hostNames = z.string().transform((text, ctx): readonly string[] => 
   ctx.addIssue('must be host names without ports, separated by commas');
   return z.NEVER;
 });
+
+/** IP addresses and networks, to a list. */
+export const networks = z.string().transform((text, ctx): readonly string[] => {
+  const given = text.split(',').map((network) => network.trim());
+  if (given.every(isNetwork)) return given;
+  ctx.addIssue('must be IP addresses or networks, separated by commas, like "10.0.0.0/8, 192.168.1.7"');
+  return z.NEVER;
+});
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return false;
+  return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
 
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });

@@ -77,6 +77,13 @@ const LINES: Lines = {
     available
       ? info('purges of other instances are followed through Redis again')
       : warn('purges of other instances cannot be followed: entries in Redis are not used until they can', { reason }),
+  'proxy-not-trusted': ({ address }) =>
+    warn(
+      'all requests come from one address that sends X-Forwarded-For, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      {
+        address,
+      },
+    ),
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>
     about(name, warn('no connection to the stream: pending traces are polled', { reason })),

@@ -1,25 +1,52 @@
-import { request } from 'node:http';
+import { type RequestOptions, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
-/** Asks from another address of this machine; the status. */
-function askFrom(address: string, origin: string, target: string): Promise<number> {
+/** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
+interface Telling {
+  readonly name: string;
+  readonly env?: Record<string, string>;
+  readonly options: (client: string) => RequestOptions;
+}
+
+const TELLINGS: readonly Telling[] = [
+  { name: 'addresses of their own', options: (client) => ({ localAddress: client }) },
+  {
+    name: 'a trusted proxy that forwards their addresses',
+    env: { TRUSTED_PROXIES: '127.0.0.0/8' },
+    options: (client) => ({ headers: { 'X-Forwarded-For': `203.0.113.1, ${client.replace('127.0.0', '192.0.2')}` } }),
+  },
+  {
+    name: "a trusted proxy, in Node's own lane",
+    env: { TRUSTED_PROXIES: '127.0.0.1' },
+    options: (client) => ({
+      headers: { 'X-Forwarded-For': client.replace('127.0.0', '192.0.2'), Expect: '100-continue' },
+    }),
+  },
+];
+
+/** Asks as a client; the status. */
+function askAs(options: RequestOptions, origin: string, target: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(new URL(target, origin), { localAddress: address, agent: false }, (response) => {
+    const sent = request(new URL(target, origin), { ...options, agent: false }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode ?? 0));
     });
     sent.on('error', reject).end();
   });
 }
 
-it('a client with one waiting request is served before the second one of a client with thirty', async () => {
-  await using world = await startFaultyWorld({ overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 } } });
+/** One slot, 30 requests of a client that wait for it, and then one of another client; what is sent, in its order. */
+async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]; greedy: string[]; polite: string }> {
+  await using world = await startFaultyWorld({
+    env,
+    overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 } },
+  });
   const queued = (count: number) =>
     expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
   const gate = world.indexer.hold();
   const [greedy, polite] = [Array.from({ length: 30 }, () => unknownTransaction()), unknownTransaction()];
-  const ask = (address: string, target: string) => askFrom(address, world.proxy.url, target);
+  const ask = (client: string, target: string) => askAs(options(client), world.proxy.url, target);
   const all = [ask('127.0.0.2', unknownTransaction())];
   await gate.arrived(1);
   for (const [index, target] of greedy.entries()) {
@@ -32,8 +59,22 @@ it('a client with one waiting request is served before the second one of a clien
   await expect.poll(() => world.proxy.metric('toncache_requests_in_flight')).toBe(33);
   gate.release();
   await Promise.all(all);
-  // The last of the greedy client's requests is another client's too.
-  const hashOf = (target = '') => new URLSearchParams(target.split('?')[1]).get('hash');
+  const hashOf = (target = '') => new URLSearchParams(target.split('?')[1]).get('hash') ?? '';
   const sent = world.forwarded.map(({ target }) => hashOf(target));
-  expect(sent.slice(1, 5)).toEqual([greedy[0], polite, greedy[29], greedy[1]].map(hashOf));
+  return { sent: sent.slice(1), greedy: greedy.map(hashOf), polite: hashOf(polite) };
+}
+
+it.each(TELLINGS)(
+  'a client with one waiting request is served before the second one of a client with thirty: $name',
+  async (telling) => {
+    const { sent, greedy, polite } = await orderOf(telling);
+    // The last of the greedy client's requests is another client's too.
+    expect(sent.slice(0, 4)).toEqual([greedy[0], polite, greedy[29], greedy[1]]);
+  },
+);
+
+it('addresses that a client invents give it no more turns: without a trusted proxy it is first come, first served', async () => {
+  const invents = (client: string) => ({ headers: { 'X-Forwarded-For': client, 'X-Api-Key': client } });
+  const { sent, greedy, polite } = await orderOf({ name: 'invented', options: invents });
+  expect(sent).toEqual([...greedy, polite]);
 });

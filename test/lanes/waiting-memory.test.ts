@@ -18,6 +18,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       },
       hits: { findHit: () => undefined, countHit: () => {} },
       bodyFor: () => undefined,
+      clientOf: () => '127.0.0.1',
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,

@@ -9,6 +9,7 @@ const parts = [
   'content-codings.ts',
   'sliced-strings.ts',
   'admission',
+  'clients',
   'redis',
   'cache',
   'once',
@@ -33,6 +34,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'content-codings.ts': [],
   'sliced-strings.ts': [],
   admission: [],
+  clients: ['errors.ts'],
   redis: ['redis-url.ts'],
   once: ['redis', 'cache'],
   cache: ['redis', 'freshness.ts', 'content-codings.ts'],
@@ -47,7 +49,7 @@ export const mayImport: Record<string, readonly string[]> = {
   ],
   http: [
     ...['errors.ts', 'content-codings.ts', 'sliced-strings.ts', 'answer', 'ton'],
-    ...['admission', 'cache', 'purge', 'indexer'].map(typesOf),
+    ...['admission', 'cache', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts'],

@@ -9,7 +9,6 @@ import { overloaded, type Shed } from '../../answer/overloaded.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { findOperation } from '../../ton/operations.ts';
-import { clientOf } from '../client-address.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import type { BodyReader } from './body-reader.ts';
 import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
@@ -49,6 +48,8 @@ export interface PassedRequest {
   readonly response: ServerResponse;
   /** Path and query in origin form, as they came. */
   readonly target: string;
+  /** Whom it is for. */
+  readonly client: string;
   /**
    * Begins the wait for the head of the answer. To be called when the client's body has arrived, because the time for
    * that is the client's. `undefined` when too many requests wait already.
@@ -74,12 +75,11 @@ export class PassThrough {
   }
 
   /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
-  async serve({ request, response, target, openWait, requestId }: PassedRequest): Promise<void> {
+  async serve({ request, response, target, client, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
     const { admission, bodies } = this.#dependencies;
     const { withClientKey, headers } = this.#keyFor(request, target);
-    const clients = [clientOf(request.socket.remoteAddress)];
-    const entering = { operation: OPERATION, key: target, priority: 'miss', clients, withClientKey } as const;
+    const entering = { operation: OPERATION, key: target, priority: 'miss', clients: [client], withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
     const refusal = admission.refusal({ ...entering, signal: NEVER });

@@ -6,7 +6,6 @@ import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
 import { ProxyError } from '../../errors.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
-import { clientOf } from '../client-address.ts';
 import { requestId } from '../parse-request.ts';
 import { acceptsGzip } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
@@ -21,12 +20,16 @@ export interface OperationAnswersDependencies {
   /** Deletes an entry that cannot be decoded. Never rejects. */
   readonly discard: (entry: Entry) => Promise<void>;
   readonly waits: OpenWaits;
+  readonly clientOf: ClientOf;
   readonly connections: ClientConnections;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
+
+/** Whom a request on a connection is for. */
+export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** Turns a request for an operation into the message that answers it, for the fast lane and for Node's HTTP server. */
 export class OperationAnswers {
@@ -54,7 +57,7 @@ export class OperationAnswers {
   #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
     let wait: Wait | undefined;
     const openWait = () => {
-      wait = this.openWait(client);
+      wait = this.openWait(client, asked.headers);
       return wait;
     };
     const answer = this.#dependencies.handle({ ...asked, openWait });
@@ -82,8 +85,8 @@ export class OperationAnswers {
   }
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
-  openWait(client: Socket): Wait | undefined {
-    const wait = this.#dependencies.waits.open(clientOf(client.remoteAddress));
+  openWait(client: Socket, headers: RequestHeaders): Wait | undefined {
+    const wait = this.#dependencies.waits.open(this.#dependencies.clientOf(client, headers));
     if (wait !== undefined) this.#dependencies.connections.endWithClient(wait, client);
     return wait;
   }

@@ -11,7 +11,7 @@ import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming } from './framing.ts';
 import { CLOSE_END, messageHead } from './message-head.ts';
-import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
+import { type ClientOf, OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import type { RenderedHitsDependencies } from './rendered-hits.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
@@ -26,6 +26,7 @@ export interface PublicServerDependencies {
   readonly bodyFor: OperationAnswersDependencies['bodyFor'];
   readonly moveBody: RenderedHitsDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
+  readonly clientOf: ClientOf;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with each request that is refused before its operation was looked at. */
@@ -74,8 +75,8 @@ export class PublicServer {
     this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;
-    const { handle, bodyFor, discard } = dependencies;
-    this.#answers = new OperationAnswers({ handle, bodyFor, discard, waits, connections, now, onBug });
+    const { handle, bodyFor, discard, clientOf } = dependencies;
+    this.#answers = new OperationAnswers({ handle, bodyFor, discard, clientOf, waits, connections, now, onBug });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one without Host.
@@ -198,11 +199,13 @@ export class PublicServer {
     const { headers, socket } = request;
     let wait: Wait | undefined;
     const openWait = () => {
-      wait = this.#answers.openWait(socket);
+      wait = this.#answers.openWait(socket, headers);
       return wait;
     };
+    const client = this.#dependencies.clientOf(socket, headers);
+    const passed = { request, response, target: target.originForm, client, openWait, requestId: requestId(headers) };
     server
-      .serve({ request, response, target: target.originForm, openWait, requestId: requestId(headers) })
+      .serve(passed)
       .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
       .finally(() => this.#answers.closeWait(wait, socket));
   }

@@ -47,7 +47,7 @@ const OPERATIONS = new Map(
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
 /** Headers that are read and do not change the bytes of a hit, once its coding was chosen by `acceptsGzip`. */
-const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-request-id']);
+const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-forwarded-for', 'x-request-id']);
 
 /** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);

@@ -6,6 +6,7 @@ import {
   headerValue,
   integer,
   listenHost,
+  networks,
   size,
   streamUrl,
   upstreamUrl,
@@ -150,6 +151,23 @@ describe('other values', () => {
     'an address to listen on: %s',
     (text) => expect(read(listenHost, text)).toBe(text),
   );
+  test.each([
+    ['10.0.0.0/8', ['10.0.0.0/8']],
+    ['127.0.0.1, ::1 ,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
+  ])('networks: %s', (text, list) => expect(read(networks, text)).toEqual(list));
+  test.each([
+    '',
+    ' ',
+    ',',
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0/8',
+    'localhost',
+    '0x0a.0.0.1',
+    '*',
+  ])('no networks: %j', (text) => expect(read(networks, text)).toBeUndefined());
   test.each(['', ' ', 'a b', 'http://a', '1.2.3.4:80', '[::1]', '/tmp/sock'])(
     'not an address to listen on: %j',
     (text) => expect(read(listenHost, text)).toBeUndefined(),

@@ -1,0 +1,100 @@
+import { isIP } from 'node:net';
+import { assert, constantFrom, ipV4, ipV6, array as listOf, oneof, property, string as text } from 'fast-check';
+import { beforeEach, describe, expect, it, test } from 'vitest';
+import { ClientAddresses } from '../../../src/clients/client-addresses.ts';
+
+let untrusted: string[];
+beforeEach(() => {
+  untrusted = [];
+});
+
+function behind(...trustedProxies: string[]): ClientAddresses {
+  return new ClientAddresses({ onUntrustedProxy: (address) => untrusted.push(address) }, { trustedProxies });
+}
+
+const of = (addresses: ClientAddresses, remoteAddress: string | undefined, forwardedFor?: string) =>
+  addresses.of({ remoteAddress, forwardedFor });
+
+describe('the client of a connection', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8::6', '2001:db8:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+    [undefined, ''],
+  ])('is its address, of IPv6 the first 64 bits: %s is %s', (address, client) => {
+    expect(of(behind(), address)).toBe(client);
+  });
+
+  test('without a trusted proxy nothing that it sends changes who it is', () => {
+    assert(
+      property(oneof(ipV4(), text()), (forwardedFor) => {
+        expect(of(behind('10.0.0.0/8'), '192.0.2.1', forwardedFor)).toBe('192.0.2.1');
+      }),
+    );
+  });
+});
+
+describe('behind trusted proxies', () => {
+  const addresses = behind('10.0.0.0/8', '127.0.0.1', 'fd00::/8');
+
+  it.each([
+    ['the proxy itself, where it says nothing', undefined, '10.0.0.1'],
+    ['the last address', '192.0.2.9', '192.0.2.9'],
+    ['not what stands before it, which the client wrote', '198.51.100.1, 192.0.2.9', '192.0.2.9'],
+    ['the last that is no trusted proxy', '198.51.100.1, 192.0.2.9, 10.2.3.4,127.0.0.1', '192.0.2.9'],
+    ['the first proxy, where all are trusted', '10.0.0.7, 10.0.0.8', '10.0.0.7'],
+    ['an address with a port', '192.0.2.9:4711', '192.0.2.9'],
+    ['IPv6 in brackets', '[2001:db8::9]:4711', '2001:db8:0:0'],
+    ['IPv6 with trusted IPv6 behind it', '2001:db8::9, fd00::1', '2001:db8:0:0'],
+    ['IPv4 in IPv6', '::ffff:192.0.2.9', '192.0.2.9'],
+    ['the proxy that wrote what is no address', '192.0.2.9, unknown', '10.0.0.1'],
+    ['the proxy before which nothing is', '192.0.2.9, , 10.0.0.2', '10.0.0.2'],
+  ])('it is %s', (_, forwardedFor, client) => {
+    expect(of(addresses, '10.0.0.1', forwardedFor)).toBe(client);
+  });
+
+  test('whatever a client writes, the address that the proxy adds is its own', () => {
+    const written = listOf(oneof(ipV4(), ipV6(), text(), constantFrom('10.0.0.1', '127.0.0.1', 'unknown', '')));
+    const own = ipV4().filter((address) => isIP(address) === 4 && !/^(10|127\.0\.0\.1$)/.test(address));
+    assert(
+      property(written, own, (theirs, address) => {
+        expect(of(addresses, '10.0.0.1', [...theirs, address].join(', '))).toBe(address);
+      }),
+    );
+  });
+});
+
+describe('a proxy that is not trusted', () => {
+  const ask = (addresses: ClientAddresses, times: number, address: string, forwardedFor?: string) => {
+    for (let i = 0; i < times; i++) of(addresses, address, forwardedFor);
+  };
+
+  test('is reported once when 100 requests in a row came from it', () => {
+    const addresses = behind();
+    ask(addresses, 99, '10.0.0.1', '192.0.2.9');
+    expect(untrusted).toEqual([]);
+    ask(addresses, 500, '10.0.0.1', '192.0.2.9');
+    ask(addresses, 500, '10.0.0.2', '192.0.2.9');
+    expect(untrusted).toEqual(['10.0.0.1']);
+  });
+
+  it.each([
+    ['another address', '10.0.0.2', '192.0.2.9'],
+    ['a request without the header', '10.0.0.1', undefined],
+  ])('is none where %s comes between', (_, address, forwardedFor) => {
+    const addresses = behind();
+    for (let i = 0; i < 5; i++) {
+      ask(addresses, 99, '10.0.0.1', '192.0.2.9');
+      ask(addresses, 1, address, forwardedFor);
+    }
+    expect(untrusted).toEqual([]);
+  });
+
+  test('is none where it is trusted', () => {
+    ask(behind('10.0.0.0/8'), 500, '10.0.0.1', '192.0.2.9');
+    expect(untrusted).toEqual([]);
+  });
+});
