@@ -107,7 +107,7 @@ export class Admission {
     const { backlog } = this.#dependencies;
     const tooFast = this.#sendingGuards.rateRefusal(request, backlog.size);
     if (tooFast !== undefined || this.hasFree(request.operation)) return tooFast;
-    if (request.priority === 'refresh') return { reason: 'no-free-slot', retryAfterMs: 0 };
+    if (request.isRefresh === true) return { reason: 'no-free-slot', retryAfterMs: 0 };
     const refused = backlog.refuse(request);
     return refused && { reason: refused.reason, retryAfterMs: refused.expectedWaitMs };
   }

@@ -19,7 +19,7 @@ export interface BacklogDependencies {
 export interface BacklogOptions {
   /** How long a client waits for a slot, in milliseconds. */
   readonly patienceMs: number;
-  /** The same for newcomers under overload, and for requests with a stale copy to serve instead. */
+  /** The same for newcomers under overload. */
   readonly shortPatienceMs: number;
   /** The most requests that may wait. */
   readonly maxWaiting: number;
@@ -35,7 +35,7 @@ export interface BacklogRefusal {
 interface Queue {
   readonly waiting: FairQueue<Waiting>;
   readonly slotTime: SlotTime;
-  /** Whether a miss was refused or gave up since the queue was last empty. */
+  /** Whether a request was refused or gave up since the queue was last empty. */
   overloaded: boolean;
 }
 
@@ -53,7 +53,7 @@ interface Waiting {
  *   expected wait = those that would go before it * slot time of the operation / slots that the operation uses
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time
- * is not known, no expected wait is too long: a burst is not refused. From the first refused miss until the queue is
+ * is not known, no expected wait is too long: a burst is not refused. From the first refusal until the queue is
  * empty, newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and
  * latency falls while goodput stays. A waiter keeps its whole patience, and gives up only if the indexer has become that
  * much slower, or if clients that wait for less go before it.
@@ -97,23 +97,21 @@ export class Backlog {
     return waitMs === undefined ? undefined : Math.min(waitMs, 2 * this.#options.patienceMs);
   }
 
-  /** Why a request would be refused now. A refused miss makes a queue with waiters overloaded. */
-  refuse({ operation, clients, priority }: EntryRequest): BacklogRefusal | undefined {
+  /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
+  refuse({ operation, clients }: EntryRequest): BacklogRefusal | undefined {
     const queue = this.#queue(operation);
     const expectedWaitMs = this.expectedWaitMs(operation, clients) ?? 0;
     const isFull = this.size >= this.#options.maxWaiting;
-    const isShort = queue.overloaded || priority !== 'miss';
     const { patienceMs, shortPatienceMs } = this.#options;
-    if (!isFull && expectedWaitMs <= (isShort ? shortPatienceMs : patienceMs)) return undefined;
-    if (priority === 'miss') queue.overloaded = queue.waiting.size > 0;
+    if (!isFull && expectedWaitMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
+    queue.overloaded = queue.waiting.size > 0;
     return { reason: isFull ? 'queue-full' : 'expected-wait', expectedWaitMs };
   }
 
   /** Adds a waiter. */
   add(waiter: Waiter): void {
-    const { operation, clients, priority } = waiter.request;
-    const { patienceMs, shortPatienceMs } = this.#options;
-    const expiry = setTimeout(() => this.#expire(waiter), priority === 'miss' ? patienceMs : shortPatienceMs);
+    const { operation, clients } = waiter.request;
+    const expiry = setTimeout(() => this.#expire(waiter), this.#options.patienceMs);
     const [first = '', ...others] = clients;
     const { waiting } = this.#queue(operation);
     this.#places.set(waiter.request, waiting.add({ waiter, order: this.#arrivals++, expiry }, first));
@@ -158,8 +156,7 @@ export class Backlog {
   }
 
   #expire(waiter: Waiter): void {
-    const { operation, priority } = waiter.request;
-    if (priority === 'miss') this.#queue(operation).overloaded = true;
+    this.#queue(waiter.request.operation).overloaded = true;
     this.remove(waiter.request);
     waiter.giveUp();
   }

@@ -1,21 +1,16 @@
 import type { Outcome, RefusalReason } from './outcome.ts';
 
-/**
- * `miss`: the client has nothing else; `miss-with-fallback`: it can be given a stale copy; `refresh`: no client waits,
- * because the stale copy may still be served.
- */
-export type Priority = 'miss' | 'miss-with-fallback' | 'refresh';
-
 /** A request that wants to be sent to the indexer. */
 export interface EntryRequest {
   readonly operation: string;
   /** The cache key, or the target of a passed-through request. Circuit breakers count each key once. */
   readonly key: string;
-  readonly priority: Priority;
   /** Those who wait for it, by what tells clients apart; nobody, for a refresh. */
   readonly clients: Iterable<string>;
   /** Aborts the waits of this request. */
   readonly signal: AbortSignal;
+  /** Whether no client waits for it, because the stale copy may still be served: then it never waits either. */
+  readonly isRefresh?: boolean;
   /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
   readonly withClientKey?: boolean;
 }

@@ -67,8 +67,8 @@ export class SendingGuards {
   }
 
   /** A refresh gets only what misses leave of the rate. */
-  #patienceOf({ priority }: EntryRequest): number {
-    return priority === 'refresh' ? 0 : this.#patienceMs;
+  #patienceOf({ isRefresh }: EntryRequest): number {
+    return isRefresh === true ? 0 : this.#patienceMs;
   }
 
   #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {

@@ -106,7 +106,7 @@ export class EntryFetcher {
         if (!(result instanceof ProxyError)) return result;
         if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
         if (result.code !== 'upstream-unreachable' || !isFirst || !retries.tryTake()) return result;
-        ticket = this.#ticket(call, request, await admission.enter({ ...request, priority: 'miss' }));
+        ticket = this.#ticket(call, request, await admission.enter({ ...request, isRefresh: false }));
       }
     } catch (bug) {
       if (!(ticket instanceof ProxyError)) ticket.end('abandoned');
@@ -180,9 +180,9 @@ export class EntryFetcher {
     };
   }
 
-  #shed(call: Call, { priority }: EntryRequest, shed: Shed): ProxyError {
+  #shed(call: Call, { isRefresh }: EntryRequest, shed: Shed): ProxyError {
     const operation = call.operation.name;
-    if (priority !== 'refresh') this.#dependencies.report({ name: 'shed', operation, reason: shed.reason });
+    if (isRefresh !== true) this.#dependencies.report({ name: 'shed', operation, reason: shed.reason });
     return overloaded(this.#dependencies.random, shed);
   }
 }

@@ -1,5 +1,5 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
-import type { EntryRequest, Priority } from '../admission/guard.ts';
+import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
@@ -76,9 +76,9 @@ export class EntryLoader {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
-      const priority = priorityOf(flight, look.found, !acceptStale);
       const { clients, signal } = flight;
-      const request = { operation: call.operation.name, key, priority, clients, signal };
+      const isRefresh = !acceptStale && clients.size === 0;
+      const request = { operation: call.operation.name, key, isRefresh, clients, signal };
       const ticket = await this.#enter(call.operation.name, request, flight);
       if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found, !acceptStale);
       const acquired = await this.#acquire(key, look, ticket);
@@ -113,7 +113,7 @@ export class EntryLoader {
     const entered = await admission.enter(request);
     if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
     if (!('reason' in entered)) return entered;
-    if (request.priority !== 'refresh') report({ name: 'shed', operation, reason: entered.reason });
+    if (request.isRefresh !== true) report({ name: 'shed', operation, reason: entered.reason });
     return overloaded(random, entered);
   }
 
@@ -160,10 +160,4 @@ export class EntryLoader {
 function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
   const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);
   return isHit ? { from: found.tier, entry: found.entry } : undefined;
-}
-
-/** The less clients have without a load, the higher its priority; nobody waits for a refresh that no client joined. */
-function priorityOf({ clients }: Flight, { state }: Lookup, isRefresh: boolean): Priority {
-  if (isRefresh && clients.size === 0) return 'refresh';
-  return state === 'stale-if-error' ? 'miss-with-fallback' : 'miss';
 }

@@ -61,9 +61,7 @@ const admission = z
       ),
     overloadedPatience: duration('1ms', '5min')
       .prefault('100ms')
-      .meta(
-        about('The same while other requests are being refused, and for a request with a stale copy to serve instead.'),
-      ),
+      .meta(about('The same while other requests are being refused.')),
     maxQueue: integer(0, 1_000_000).prefault(10_000).meta(about('The most requests that wait for a slot.')),
     shares: z
       .strictObject({

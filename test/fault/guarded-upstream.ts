@@ -62,8 +62,7 @@ export class GuardedUpstream implements AsyncDisposable {
   /** After how many milliseconds an operation may be called again, when it may not be now. */
   retryAfterMs(operation: Operation): number | undefined {
     const signal = new AbortController().signal;
-    return this.#opened.admission.refusal({ operation, key: 'any', priority: 'miss', clients: [], signal })
-      ?.retryAfterMs;
+    return this.#opened.admission.refusal({ operation, key: 'any', clients: [], signal })?.retryAfterMs;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -73,7 +72,7 @@ export class GuardedUpstream implements AsyncDisposable {
   async #once(operation: Operation, key: string): Promise<Ended> {
     const { admission, client } = this.#opened;
     const signal = new AbortController().signal;
-    const ticket = await admission.enter({ operation, key, priority: 'miss', clients: [], signal });
+    const ticket = await admission.enter({ operation, key, clients: [], signal });
     if (ticket === 'abandoned') return ticket;
     if ('reason' in ticket) return ticket.reason;
     const go = await ticket.send();

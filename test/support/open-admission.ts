@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
 import { Backlog } from '../../src/admission/backlog.ts';
-import type { EntryRequest, Guard, Pass, Priority } from '../../src/admission/guard.ts';
+import type { EntryRequest, Guard, Pass } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 
@@ -65,10 +65,10 @@ export class Client {
 
   constructor(
     admission: Admission,
-    { operation = 'any', priority = 'miss', key = 'key', client = 'one' }: ClientOptions = {},
+    { operation = 'any', isRefresh = false, key = 'key', client = 'one' }: ClientOptions = {},
   ) {
-    const clients = priority === 'refresh' ? [] : [client];
-    this.request = { operation, priority, key, clients, signal: this.#leaving.signal };
+    const clients = isRefresh ? [] : [client];
+    this.request = { operation, isRefresh, key, clients, signal: this.#leaving.signal };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });
@@ -101,7 +101,7 @@ export class Client {
 
 export interface ClientOptions {
   readonly operation?: string;
-  readonly priority?: Priority;
+  readonly isRefresh?: boolean;
   readonly key?: string;
   readonly client?: string;
 }

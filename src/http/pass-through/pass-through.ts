@@ -79,7 +79,7 @@ export class PassThrough {
     const method = this.#check(request, target);
     const { admission, bodies } = this.#dependencies;
     const { withClientKey, headers } = this.#keyFor(request, target);
-    const entering = { operation: OPERATION, key: target, priority: 'miss', clients: [client], withClientKey } as const;
+    const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
     const refusal = admission.refusal({ ...entering, signal: NEVER });

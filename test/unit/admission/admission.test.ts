@@ -7,7 +7,7 @@ import { Client, come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } fro
 const never = new AbortController().signal;
 
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
-  return { operation: 'any', key: 'key', priority: 'miss', clients: ['one'], signal: never, ...options };
+  return { operation: 'any', key: 'key', clients: ['one'], signal: never, ...options };
 }
 
 /** A rate of one request in ten seconds: a second request would wait too long. */

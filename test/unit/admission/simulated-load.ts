@@ -127,7 +127,7 @@ export class SimulatedLoad {
     const askedAt = performance.now();
     const key = `key ${this.#keys++}`;
     const signal = new AbortController().signal;
-    const ticket = await this.admission.enter({ operation, key, priority: 'miss', clients: [client], signal });
+    const ticket = await this.admission.enter({ operation, key, clients: [client], signal });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());
