@@ -1,7 +1,6 @@
 import { Admission, type AdmissionDependencies } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
-import { Breaker } from './admission/breaker.ts';
-import type { Guard } from './admission/guard.ts';
+import { operationBreakers } from './admission/operation-breakers.ts';
 import { Pause } from './admission/pause.ts';
 import { ProcessGuard } from './admission/process-guard.ts';
 import { RateLimit } from './admission/rate-limit.ts';
@@ -12,16 +11,14 @@ import type { AppContext } from './app-context.ts';
 import { IndexerHead } from './indexer/indexer-head.ts';
 import { UpstreamClient } from './indexer/upstream-client.ts';
 import type { RedisScripting } from './redis/connect.ts';
-import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
+import { withinBudget } from './redis/within-budget.ts';
+import { OPERATION_NAMES } from './ton/operations.ts';
 
 /** How long an idle connection is kept, in milliseconds: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;
 
 /** After this a connection is replaced, so that a changed DNS record is followed. */
 const CONNECTION_LIFETIME_MS = 300_000;
-
-/** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
-const [FAILURE_RATE, BREAKER_WINDOW_MS] = [0.5, 10_000];
 
 /** The signal of a request that does not wait. */
 const NEVER = new AbortController().signal;
@@ -52,7 +49,7 @@ export interface OpenIndexerDependencies {
 
 /** Builds the client and its admissions; nothing connects before the first request. */
 export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIndexerDependencies): OpenIndexer {
-  const { settings, events, now, monotonic } = context;
+  const { settings, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, passThrough } = settings;
   const client = openClient(context);
@@ -62,16 +59,29 @@ export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIn
     {
       now: monotonic,
       wallNow: now,
-      onTransition: (transition) => report({ name: 'pause', ...transition }),
+      onTransition: (transition) =>
+        report(
+          transition.state === 'open'
+            ? { name: 'pause', state: 'begun', ms: transition.openMs }
+            : { name: 'pause', state: 'ended' },
+        ),
     },
     { defaultMs: upstream.pause, longestMs: upstream.longestPause },
   );
-  const breakers = openBreakers(context);
+  const breakers = operationBreakers(
+    OPERATION_NAMES,
+    {
+      now: monotonic,
+      random,
+      onTransition: (operation, state) => report({ name: 'breaker', operation, state }),
+    },
+    settings.breaker,
+  );
   const rate = openRateLimit(context, scripting);
   const head = new IndexerHead({
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
-    onRateLimited: (retryAfter) => pause.admit()?.end('rate-limited', retryAfter),
+    onRateLimited: (retryAfter) => pause.admit()?.('rate-limited', retryAfter),
     now,
     report,
   });
@@ -139,38 +149,6 @@ function openClient({ now, settings: { upstream, passThrough } }: AppContext): U
   );
 }
 
-/** One breaker for each operation. An unreachable indexer counts as a failure in all of them. */
-function openBreakers({ settings, monotonic, random, events }: AppContext): ReadonlyMap<string, readonly Guard[]> {
-  const { minimumThroughput, openDuration, longestOpenDuration } = settings.breaker;
-  const all = new Map<OperationName, readonly [Breaker]>();
-  const onUnreachable = (key: string) => {
-    for (const [breaker] of all.values()) breaker.count(key, 'unreachable');
-  };
-  for (const operation of OPERATION_NAMES) {
-    const breaker = new Breaker(
-      {
-        now: monotonic,
-        random,
-        onTransition: ({ state }) => {
-          events.report({ name: 'breaker', operation, state });
-          // The indexer is back, probably for all.
-          if (state === 'closed') for (const [other] of all.values()) other.tryNow();
-        },
-        onUnreachable,
-      },
-      {
-        failureRate: FAILURE_RATE,
-        minimumThroughput,
-        windowMs: BREAKER_WINDOW_MS,
-        openMs: openDuration,
-        longestOpenMs: longestOpenDuration,
-      },
-    );
-    all.set(operation, [breaker]);
-  }
-  return all;
-}
-
 function openRateLimit(
   { settings, monotonic, events }: AppContext,
   scripting: RedisScripting | undefined,
@@ -182,13 +160,12 @@ function openRateLimit(
     scripting &&
     new SharedRate(
       {
-        runScript: scripting.runScript,
+        runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
         now: monotonic,
         onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
       },
       {
         key: `toncache:rate:${network}`,
-        budgetMs: redis.budget,
         failuresToOpen: redis.failuresToOpen,
         openMs: redis.retryAfter,
       },

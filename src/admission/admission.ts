@@ -1,5 +1,5 @@
 import type { Backlog } from './backlog.ts';
-import type { EntryRequest, Pass } from './guard.ts';
+import type { EndPass, EntryRequest } from './guard.ts';
 import type { Outcome, Refusal } from './outcome.ts';
 import {
   type Passed,
@@ -139,12 +139,12 @@ export class Admission {
     const { operation } = request;
     slots.take(operation);
     backlog.slotTime(operation).begin();
-    let sent: readonly Pass[] | undefined;
+    let sent: readonly EndPass[] | undefined;
     let ended = false;
     const end: Ticket['end'] = (outcome, retryAfter) => {
       if (ended) return;
       ended = true;
-      for (const pass of sent ?? []) pass.end(outcome, retryAfter);
+      for (const endPass of sent ?? []) endPass(outcome, retryAfter);
       if (sent !== undefined) this.#inFlight--;
       backlog.slotTime(operation).end(sent !== undefined);
       this.#release(operation);
@@ -156,7 +156,7 @@ export class Admission {
       }
       if (ended) {
         // The ticket was ended while it waited for the rate limit.
-        for (const pass of passes) pass.end('unsent');
+        for (const endPass of passes) endPass('unsent');
         return 'abandoned';
       }
       sent = passes;

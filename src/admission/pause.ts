@@ -1,95 +1,74 @@
-import { Circuit } from './circuit.ts';
-import { type Guard, type Pass, passOf } from './guard.ts';
-
-/** A pause after a failed trial is at least this factor longer than the one before. */
-const LONGER_EACH_TIME = 1.5;
+import { CircuitBreaker, type CircuitTransition, FailuresInARow } from '../circuit-breaker.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
+import type { EndPass, Guard } from './guard.ts';
 
 export interface PauseDependencies {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-  /** Epoch milliseconds: `Retry-After` may be a date. */
-  readonly wallNow: () => number;
-  readonly onTransition: (transition: PauseTransition) => void;
+  readonly now: () => MonotonicMs;
+  /** `Retry-After` may be a date. */
+  readonly wallNow: () => EpochMs;
+  /** Called when a pause begins and none was running, and when its trial was answered. */
+  readonly onTransition: (transition: CircuitTransition) => void;
 }
 
 export interface PauseOptions {
-  /** The length of a pause when the indexer does not name one, in milliseconds. */
-  readonly defaultMs: number;
-  /** The longest pause that is kept, whatever the indexer asks for, in milliseconds. */
-  readonly longestMs: number;
+  /** The length of a pause when the indexer does not name one. */
+  readonly defaultMs: Ms;
+  /** The longest pause that is kept, whatever the indexer asks for. */
+  readonly longestMs: Ms;
 }
 
 /**
- * `begun`: a pause of so many milliseconds began, and none was running; the pauses that follow it without an answer
- * between them are not reported. `ended`: a trial was answered.
- */
-export type PauseTransition = { readonly state: 'begun'; readonly ms: number } | { readonly state: 'ended' };
-
-/**
- * The pause that the indexer, or the provider in front of it, asks for with 429. Until its end nothing is sent. Then
- * one request is sent as a trial. The others follow when it is answered, unless with a 5xx. A 429 to the trial begins the next pause,
- * longer than the one before.
+ * The pause that the indexer, or the provider in front of it, asks for with 429: a circuit breaker that opens at once.
+ * Until its end nothing is sent. Then one request is sent as a trial. The others follow when it is answered, unless with
+ * a 5xx. After a 429 to the trial the next pause is as long as asked for, but at least twice the default, then four times
+ * and so on.
  */
 export class Pause implements Guard {
   readonly reason = 'paused';
   readonly #dependencies: PauseDependencies;
   readonly #options: PauseOptions;
-  readonly #circuit: Circuit;
-  /** The length of the longest of the pauses in a row; 0 after a trial was answered. */
-  #lengthMs = 0;
+  readonly #breaker: CircuitBreaker;
 
   constructor(dependencies: PauseDependencies, options: PauseOptions) {
+    const { now, onTransition } = dependencies;
     this.#dependencies = dependencies;
     this.#options = options;
-    this.#circuit = new Circuit(dependencies.now);
-  }
-
-  get isOpen(): boolean {
-    return this.#circuit.isOpen;
-  }
-
-  get retryAfterMs(): number {
-    return this.#circuit.retryAfterMs;
-  }
-
-  admit(): Pass | undefined {
-    const admitted = this.#circuit.admit();
-    if (admitted === 'open') return undefined;
-    const isTrial = admitted === 'trial';
-    return passOf((outcome, retryAfter) => {
-      if (isTrial) this.#circuit.forgetTrial();
-      if (outcome === 'rate-limited') this.#begin(retryAfter, isTrial);
-      // Only a trial ends the pause: other requests were sent before it began.
-      else if (isTrial && (outcome === 'answered' || outcome === 'client-error')) this.#end();
+    this.#breaker = new CircuitBreaker({
+      now,
+      failures: new FailuresInARow(1),
+      openMs: (failedTrials, askedMs) => {
+        const leastMs = failedTrials === 0 ? 0 : options.defaultMs * 2 ** failedTrials;
+        return Math.min(options.longestMs, Math.max(askedMs, leastMs));
+      },
+      onTransition,
     });
   }
 
-  #end(): void {
-    this.#lengthMs = 0;
-    this.#circuit.close();
-    this.#dependencies.onTransition({ state: 'ended' });
+  get isOpen(): boolean {
+    return this.#breaker.isOpen;
   }
 
-  #begin(retryAfter: string | undefined, afterTrial: boolean): void {
-    const { onTransition } = this.#dependencies;
-    const { longestMs } = this.#options;
-    const askedMs = this.#asked(retryAfter);
-    const ms = Math.min(longestMs, afterTrial ? Math.max(askedMs, this.#lengthMs * LONGER_EACH_TIME) : askedMs);
-    if (this.#lengthMs === 0) onTransition({ state: 'begun', ms });
-    this.#lengthMs = Math.max(this.#lengthMs, ms);
-    this.#circuit.open(ms);
+  get retryAfterMs(): Ms {
+    return this.#breaker.retryAfterMs;
+  }
+
+  admit(): EndPass | undefined {
+    const end = this.#breaker.admit();
+    return (
+      end &&
+      ((outcome, retryAfter) => {
+        if (outcome === 'rate-limited') end('failure', this.#askedMs(retryAfter));
+        else end(outcome === 'answered' || outcome === 'client-error' ? 'success' : 'unknown');
+      })
+    );
   }
 
   /** The pause that `Retry-After` asks for (RFC 9110 10.2.3: seconds or a date), or else the default. */
-  #asked(retryAfter: string | undefined): number {
-    const askedMs = this.#parse(retryAfter) ?? 0;
-    return askedMs > 0 ? askedMs : this.#options.defaultMs;
-  }
-
-  #parse(retryAfter: string | undefined): number | undefined {
-    if (retryAfter === undefined) return undefined;
-    if (/^\s*[0-9]+\s*$/.test(retryAfter)) return Number(retryAfter) * 1000;
-    const at = Date.parse(retryAfter);
-    return Number.isNaN(at) ? undefined : at - this.#dependencies.wallNow();
+  #askedMs(retryAfter: string | undefined): Ms {
+    const { defaultMs, longestMs } = this.#options;
+    const askedMs = /^\s*[0-9]+\s*$/.test(retryAfter ?? '')
+      ? Number(retryAfter) * 1000
+      : Date.parse(retryAfter ?? '') - this.#dependencies.wallNow();
+    return askedMs > 0 ? Math.min(longestMs, askedMs) : defaultMs;
   }
 }

@@ -1,4 +1,4 @@
-import type { EntryRequest, Guard, Pass } from './guard.ts';
+import type { EndPass, EntryRequest, Guard } from './guard.ts';
 import type { Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -17,7 +17,7 @@ export interface SendingGuardsOptions {
 }
 
 /** The passes to be ended with the request, or why it is not sent. */
-export type Passed = readonly Pass[] | 'abandoned' | Refusal;
+export type Passed = readonly EndPass[] | 'abandoned' | Refusal;
 
 /**
  * What may keep a request from being sent, beside the slots: memory, pause, circuit breaker and rate limit. They are
@@ -75,13 +75,13 @@ export class SendingGuards {
     return withClientKey === true ? undefined : this.#dependencies.rate;
   }
 
-  #takePasses(request: EntryRequest): readonly Pass[] | Refusal {
+  #takePasses(request: EntryRequest): readonly EndPass[] | Refusal {
     if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
-    const passes: Pass[] = [];
+    const passes: EndPass[] = [];
     for (const guard of this.#dependencies.guardsOf(request)) {
       const pass = guard.admit(request.key);
       if (pass === undefined) {
-        for (const taken of passes) taken.end('unsent');
+        for (const end of passes) end('unsent');
         return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
       }
       passes.push(pass);

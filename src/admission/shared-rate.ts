@@ -1,3 +1,5 @@
+import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Reserved } from './rate-limit.ts';
 
 /** A next free slot that is further away is garbage, or Redis' clock was set back: the rate begins anew. */
@@ -21,69 +23,52 @@ redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ce
 return {1, waitMs * 1000}`;
 
 export interface SharedRateDependencies {
-  /** Runs a script in Redis; may reject, and may take any time. */
+  /** Runs a script in Redis, or rejects when Redis takes too long. */
   readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly now: () => MonotonicMs;
   /** Called when it changes whether Redis counts the rate for all instances, or this one counts for itself. */
   readonly onShared: (shared: boolean) => void;
 }
 
 export interface SharedRateOptions {
   readonly key: string;
-  /** How long Redis may take, in milliseconds. Then this instance decides by itself. */
-  readonly budgetMs: number;
   /** After so many failures in a row Redis is not asked for `openMs`. */
   readonly failuresToOpen: number;
-  readonly openMs: number;
+  readonly openMs: Ms;
 }
 
 /** The slots of a rate that several instances share through Redis. */
 export class SharedRate {
   readonly #dependencies: SharedRateDependencies;
   readonly #options: SharedRateOptions;
-  #failures = 0;
-  #aloneUntil = Number.NEGATIVE_INFINITY;
-  #isShared = true;
+  readonly #breaker: CircuitBreaker;
 
   constructor(dependencies: SharedRateDependencies, options: SharedRateOptions) {
+    const { now, onShared } = dependencies;
     this.#dependencies = dependencies;
     this.#options = options;
+    this.#breaker = new CircuitBreaker({
+      now,
+      failures: new FailuresInARow(options.failuresToOpen),
+      openMs: () => options.openMs,
+      onTransition: ({ state }) => onShared(state === 'closed'),
+    });
   }
 
   /** See {@link RateLimitDependencies.reserveShared}. */
-  readonly reserve = async (stepMs: number, longestWaitMs: number): Promise<Reserved | undefined> => {
-    const { runScript, now } = this.#dependencies;
-    const { key, failuresToOpen, openMs } = this.#options;
-    if (now() < this.#aloneUntil) return undefined;
+  readonly reserve = async (stepMs: Ms, longestWaitMs: Ms): Promise<Reserved | undefined> => {
+    const end = this.#breaker.admit();
+    if (end === undefined) return undefined;
     try {
       const args = [String(stepMs), String(longestWaitMs)];
-      const reply = await this.#withinBudget(runScript(RESERVE, [key], args));
+      const reply = await this.#dependencies.runScript(RESERVE, [this.#options.key], args);
       const [reserved, micros] = (reply as unknown[]).map(Number);
       if (reserved === undefined || micros === undefined || Number.isNaN(reserved + micros)) throw new Error('rubbish');
-      this.#failures = 0;
-      this.#say(true);
+      end('success');
       return { state: reserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
     } catch {
-      this.#failures++;
-      if (this.#failures >= failuresToOpen) this.#aloneUntil = now() + openMs;
-      this.#say(false);
+      end('failure');
       return undefined;
     }
   };
-
-  #say(isShared: boolean): void {
-    if (isShared !== this.#isShared) this.#dependencies.onShared(isShared);
-    this.#isShared = isShared;
-  }
-
-  async #withinBudget(reply: Promise<unknown>): Promise<unknown> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), this.#options.budgetMs);
-    try {
-      return await Promise.race([reply, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
 }

@@ -1,5 +1,5 @@
+import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import { usableUntil } from '../freshness.ts';
-import { CircuitBreaker } from '../redis/circuit-breaker.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
@@ -68,6 +68,8 @@ export class RedisTier implements SharedTier {
   readonly #reads: CircuitBreaker;
   readonly #writes: CircuitBreaker;
   readonly #store: RedisStore;
+  /** For the report that a circuit breaker opened. */
+  #lastFault: unknown;
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
 
@@ -75,15 +77,17 @@ export class RedisTier implements SharedTier {
     this.#dependencies = dependencies;
     this.#options = options;
     this.#store = new RedisStore(dependencies);
-    this.#reads = reportedBreaker('read', dependencies, options.breaker);
-    this.#writes = reportedBreaker('write', dependencies, options.breaker);
+    this.#reads = this.#breakerOf('read');
+    this.#writes = this.#breakerOf('write');
   }
 
   async get(key: string, copy?: SharedCopy): Promise<TierRead> {
     const { report, monotonic } = this.#dependencies;
     const { budgetMs } = this.#options;
     const startedAt = monotonic();
-    const read = await through(this.#reads, () => withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)));
+    const read = await this.#through(this.#reads, () =>
+      withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)),
+    );
     const { state } = typeof read === 'string' ? { state: read } : read;
     report({
       name: 'redis-read',
@@ -95,7 +99,7 @@ export class RedisTier implements SharedTier {
   }
 
   async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
-    const acquired = await through(this.#reads, () =>
+    const acquired = await this.#through(this.#reads, () =>
       withinBudget(request.budgetMs, () => this.#store.acquire(key, request).catch(refusedAlone)),
     );
     return typeof acquired === 'string' ? undefined : acquired;
@@ -152,9 +156,39 @@ export class RedisTier implements SharedTier {
     const { report, monotonic, toStore } = this.#dependencies;
     const startedAt = monotonic();
     const bytes = encodeEntry(entry, await toStore(entry));
-    const outcome = await through(this.#writes, () => this.#store.put(entry, bytes, store));
+    const outcome = await this.#through(this.#writes, () => this.#store.put(entry, bytes, store));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
     store?.onEnd(STORE_ENDS[outcome], checksumOf(bytes));
+  }
+
+  async #through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {
+    const end = breaker.admit();
+    if (end === undefined) return 'rejected-by-breaker';
+    try {
+      const result = await work();
+      end('success');
+      return result;
+    } catch (error) {
+      this.#lastFault = error;
+      // The loss of one node of a Cluster does not count: the other nodes can still be asked.
+      end(error instanceof NodeLost ? 'unknown' : 'failure');
+      return 'failed';
+    }
+  }
+
+  #breakerOf(operation: 'read' | 'write'): CircuitBreaker {
+    const { monotonic, report } = this.#dependencies;
+    const { faults, openMs } = this.#options.breaker;
+    return new CircuitBreaker({
+      now: monotonic,
+      failures: new FailuresInARow(faults),
+      openMs: () => openMs,
+      onTransition: ({ state }) => {
+        const isOpen = state === 'open';
+        const reason = isOpen && this.#lastFault instanceof Error ? this.#lastFault.message : undefined;
+        report({ name: 'redis-available', operation, available: !isOpen, reason });
+      },
+    });
   }
 }
 
@@ -167,35 +201,6 @@ const STORE_ENDS = {
   failed: 'failed',
   'rejected-by-breaker': 'failed',
 } as const;
-
-function reportedBreaker(
-  operation: 'read' | 'write',
-  { monotonic, report }: RedisTierDependencies,
-  { faults, openMs }: RedisTierOptions['breaker'],
-): CircuitBreaker {
-  return new CircuitBreaker(
-    {
-      now: monotonic,
-      onTransition: (transition) => {
-        const error = transition.state === 'open' ? transition.error : undefined;
-        const reason = error instanceof Error ? error.message : undefined;
-        report({ name: 'redis-available', operation, available: transition.state === 'closed', reason });
-      },
-    },
-    { failuresToOpen: faults, openMs },
-  );
-}
-
-async function through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {
-  const outcome = await breaker.run(() => work().catch(failedAlone));
-  return outcome === 'rejected' ? 'rejected-by-breaker' : outcome;
-}
-
-/** The loss of one node of a Cluster does not count in the circuit breaker: the other nodes can still be asked. */
-function failedAlone(error: unknown): 'failed' {
-  if (error instanceof NodeLost) return 'failed';
-  throw error;
-}
 
 /** A Redis that refuses to write (read-only, full) can still be read. */
 function refusedAlone(error: unknown): 'failed' {

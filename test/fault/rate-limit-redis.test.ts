@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { RateLimit } from '../../src/admission/rate-limit.ts';
 import { SharedRate } from '../../src/admission/shared-rate.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
+import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { mostWithin } from '../support/sliding-count.ts';
@@ -20,13 +21,12 @@ async function limitOn(redis: RedisServer) {
     {
       reserveShared: new SharedRate(
         {
-          runScript: connection.runScript,
+          runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
           now,
           onShared: (shared) => sharedChanges.push(shared),
         },
         {
           key: 'toncache:rate',
-          budgetMs: BUDGET_MS,
           failuresToOpen: 3,
           openMs: 200,
         },
@@ -102,13 +102,12 @@ test('the rate is kept from the first slot on where Redis was never there', asyn
     {
       reserveShared: new SharedRate(
         {
-          runScript: connection.runScript,
+          runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
           now,
           onShared: () => {},
         },
         {
           key: 'toncache:rate',
-          budgetMs: BUDGET_MS,
           failuresToOpen: 3,
           openMs: 60_000,
         },

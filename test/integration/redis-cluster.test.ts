@@ -75,7 +75,6 @@ test('the rate is shared in a Cluster', async () => {
     },
     {
       key: 'toncache:rate',
-      budgetMs: 20_000,
       failuresToOpen: 1,
       openMs: 1000,
     },

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
 import { Backlog } from '../../src/admission/backlog.ts';
-import type { EntryRequest, Guard, Pass } from '../../src/admission/guard.ts';
+import type { EndPass, EntryRequest, Guard } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
 import { Slots } from '../../src/admission/slots.ts';
 
@@ -48,10 +48,10 @@ export class FakeGuard implements Guard {
     this.reason = reason;
   }
 
-  admit(key: string): Pass | undefined {
+  admit(key: string): EndPass | undefined {
     if (this.isOpen || this.refusesTickets) return undefined;
     this.keys.push(key);
-    return { end: (outcome, retryAfter) => void this.ended.push([outcome, retryAfter]) };
+    return (outcome, retryAfter) => void this.ended.push([outcome, retryAfter]);
   }
 }
 

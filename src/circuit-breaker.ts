@@ -1,0 +1,128 @@
+import type { MonotonicMs, Ms } from './time-units.ts';
+
+/** How a call ended; `unknown`: in a way that says nothing about who was called. */
+export type CallResult = 'success' | 'failure' | 'unknown';
+
+/** Ends a call that was let through; to be called exactly once. `askedMs`: see {@link CircuitBreaker}. */
+export type EndCall = (result: CallResult, askedMs?: Ms) => void;
+
+/** Decides when a closed breaker opens. */
+export interface FailureCount {
+  /** Counts a call; whether the breaker is to open. */
+  add(key: string, failed: boolean): boolean;
+  /** Whether a call for this key is likely to fail whoever is called: then it cannot be the trial. */
+  hasFailed(key: string): boolean;
+  /** Forgets all calls. */
+  clear(): void;
+}
+
+export interface CircuitBreakerDependencies {
+  readonly now: () => MonotonicMs;
+  readonly failures: FailureCount;
+  /** How long it stays open, after so many failed trials in a row; `askedMs` is 0 if nobody asked for a time. */
+  readonly openMs: (failedTrials: number, askedMs: Ms) => Ms;
+  /** Called when it opens and when it closes; not when a trial fails. */
+  readonly onTransition: (transition: CircuitTransition) => void;
+}
+
+export type CircuitTransition = { readonly state: 'open'; readonly openMs: Ms } | { readonly state: 'closed' };
+
+/**
+ * A circuit breaker (Nygard, Release It!). Closed, it lets all calls through. Open, it lets none through for a while.
+ * Then it is half-open: one call is the trial, whose success closes it and whose failure opens it again.
+ *
+ * Calls that began before it opened neither close it nor are counted. But who is called may ask to be left alone for
+ * `askedMs`, and then it stays open for at least as long.
+ */
+export class CircuitBreaker {
+  readonly #dependencies: CircuitBreakerDependencies;
+  #isClosed = true;
+  #openUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #trialIsUnderWay = false;
+  #failedTrials = 0;
+
+  constructor(dependencies: CircuitBreakerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether no call is let through now: it is open, or its trial is under way. */
+  get isOpen(): boolean {
+    return !this.#isClosed && (this.#trialIsUnderWay || this.retryAfterMs > 0);
+  }
+
+  /** The time until a trial may begin; 0 while it is closed or a trial is under way. */
+  get retryAfterMs(): Ms {
+    return this.#isClosed ? 0 : Math.max(0, this.#openUntil - this.#dependencies.now());
+  }
+
+  /** Takes the right to make a call for a key now; `undefined` when it is not let through. */
+  admit(key = ''): EndCall | undefined {
+    if (this.#isClosed) return (result, askedMs) => this.count(key, result, askedMs);
+    if (this.isOpen || this.#dependencies.failures.hasFailed(key)) return undefined;
+    this.#trialIsUnderWay = true;
+    return (result, askedMs) => this.#endTrial(key, result, askedMs);
+  }
+
+  /** Counts a call that was no trial. */
+  count(key: string, result: CallResult, askedMs: Ms = 0): void {
+    const { now, failures, onTransition } = this.#dependencies;
+    if (!this.#isClosed) {
+      if (result === 'failure') this.#openUntil = Math.max(this.#openUntil, now() + askedMs);
+      return;
+    }
+    if (result === 'unknown' || !failures.add(key, result === 'failure')) return;
+    failures.clear();
+    this.#isClosed = false;
+    this.#failedTrials = 0;
+    onTransition({ state: 'open', openMs: this.#open(askedMs) });
+  }
+
+  /** Lets a trial begin at once if it is open. */
+  tryNow(): void {
+    this.#openUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #endTrial(key: string, result: CallResult, askedMs: Ms = 0): void {
+    const { failures, onTransition } = this.#dependencies;
+    this.#trialIsUnderWay = false;
+    if (result === 'failure') {
+      failures.add(key, true);
+      this.#failedTrials++;
+      this.#open(askedMs);
+    } else if (result === 'success') {
+      failures.clear();
+      this.#isClosed = true;
+      onTransition({ state: 'closed' });
+    }
+  }
+
+  #open(askedMs: Ms): Ms {
+    const { now, openMs } = this.#dependencies;
+    const ms = openMs(this.#failedTrials, askedMs);
+    this.#openUntil = Math.max(this.#openUntil, now() + ms);
+    return ms;
+  }
+}
+
+/** Opens a breaker after so many failures in a row. */
+export class FailuresInARow implements FailureCount {
+  readonly #most: number;
+  #count = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(_key: string, failed: boolean): boolean {
+    this.#count = failed ? this.#count + 1 : 0;
+    return this.#count >= this.#most;
+  }
+
+  hasFailed(): boolean {
+    return false;
+  }
+
+  clear(): void {
+    this.#count = 0;
+  }
+}

@@ -1,0 +1,96 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { EndPass, Guard } from '../../../src/admission/guard.ts';
+import { operationBreakers } from '../../../src/admission/operation-breakers.ts';
+import type { Outcome } from '../../../src/admission/outcome.ts';
+
+let now: number;
+let chance: number;
+let states: string[];
+let one: Guard;
+let other: Guard;
+
+beforeEach(() => {
+  now = 0;
+  chance = 0;
+  states = [];
+  const breakers = operationBreakers(
+    ['one', 'other'],
+    { now: () => now, random: () => chance, onTransition: (operation, state) => states.push(`${operation} ${state}`) },
+    { minimumThroughput: 20, openDuration: 2000, longestOpenDuration: 30_000 },
+  );
+  [[one], [other]] = [...breakers.values()] as [[Guard], [Guard]];
+});
+
+function admitted(key: string, guard = one): EndPass {
+  const end = guard.admit(key);
+  if (end === undefined) throw new Error('the circuit breaker is open');
+  return end;
+}
+
+/** Requests that end so, each for a key of its own. */
+function requests(times: number, outcome: Outcome, guard = one): void {
+  for (let n = 0; n < times; n++) admitted(`${outcome} ${n}`, guard)(outcome);
+}
+
+/** Waits until a trial may be sent, and takes it. */
+function trial(key: string): EndPass {
+  now += one.retryAfterMs;
+  return admitted(key);
+}
+
+test.each<[Outcome, string]>([
+  ['server-error', 'one open'],
+  ['timeout', 'one open'],
+  ['unreachable', 'one open,other open'],
+  ['client-error', ''],
+  ['rate-limited', ''],
+  ['abandoned', ''],
+  ['unsent', ''],
+])('when half of the keys end with %s, these breakers change: %s', (outcome, expected) => {
+  for (const guard of [one, other]) requests(10, 'answered', guard);
+  requests(10, outcome);
+  expect(states.join()).toBe(expected.split(',').toSorted().join());
+});
+
+test.each<[Outcome, string[]]>([
+  ['answered', ['one closed']],
+  ['client-error', ['one closed']],
+  ['rate-limited', ['one closed']],
+  ['timeout', []],
+  ['abandoned', []],
+])('a trial that ends with %s makes it %j', (outcome, expected) => {
+  requests(20, 'server-error');
+  states = [];
+  trial('fresh')(outcome);
+  expect(states).toEqual(expected);
+});
+
+test('each failed trial doubles the open duration, up to the longest, and jitter only shortens it', () => {
+  requests(20, 'server-error');
+  const lengths = Array.from({ length: 6 }, (_, index) => {
+    trial(`fresh ${index}`)('timeout');
+    return one.retryAfterMs;
+  });
+  expect([one.reason, ...lengths]).toEqual(['breaker-open', 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+  chance = 1;
+  trial('another')('timeout');
+  expect(one.retryAfterMs).toBe(15_000);
+});
+
+test('a key whose trial failed is not used for another trial', () => {
+  requests(20, 'server-error');
+  trial('the broken one')('server-error');
+  now += 4000;
+  expect(one.admit('the broken one')).toBeUndefined();
+  trial('fresh');
+});
+
+test('the first breaker that closes lets the others try at once', () => {
+  requests(20, 'server-error', other);
+  now = 1999;
+  requests(20, 'server-error');
+  now = 2000;
+  expect([one.isOpen, other.isOpen]).toEqual([true, false]);
+  admitted('fresh', other)('answered');
+  expect(one.isOpen).toBe(false);
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  type CallResult,
+  CircuitBreaker,
+  type CircuitTransition,
+  type EndCall,
+  FailuresInARow,
+} from '../../src/circuit-breaker.ts';
+
+const FAILURES = 3;
+const OPEN_MS = 1000;
+
+let now: number;
+let transitions: CircuitTransition[];
+let breaker: CircuitBreaker;
+
+function newBreaker(): CircuitBreaker {
+  now = 0;
+  transitions = [];
+  return new CircuitBreaker({
+    now: () => now,
+    failures: new FailuresInARow(FAILURES),
+    openMs: (failedTrials, askedMs) => Math.max(askedMs, OPEN_MS * 2 ** failedTrials),
+    onTransition: (transition) => transitions.push(transition),
+  });
+}
+
+beforeEach(() => {
+  breaker = newBreaker();
+});
+
+function admitted(): EndCall {
+  const end = breaker.admit();
+  if (end === undefined) throw new Error('the circuit breaker is open');
+  return end;
+}
+
+function open(): void {
+  for (let call = 0; call < FAILURES; call++) admitted()('failure');
+}
+
+/** Waits until a trial may begin, and takes it. */
+function trial(): EndCall {
+  now += breaker.retryAfterMs;
+  const end = admitted();
+  expect([breaker.admit(), breaker.isOpen]).toEqual([undefined, true]);
+  return end;
+}
+
+test('a closed breaker opens once, after so many failures in a row', () => {
+  for (const result of ['failure', 'failure', 'success', 'failure', 'unknown', 'failure'] as const) admitted()(result);
+  expect(transitions).toEqual([]);
+  admitted()('failure');
+  expect([breaker.isOpen, breaker.retryAfterMs, breaker.admit()]).toEqual([true, OPEN_MS, undefined]);
+  expect(transitions).toEqual([{ state: 'open', openMs: OPEN_MS }]);
+});
+
+describe('an open breaker', () => {
+  test('closes when its trial succeeds, and forgets all failures', () => {
+    open();
+    trial()('failure');
+    trial()('success');
+    expect(transitions.map(({ state }) => state)).toEqual(['open', 'closed']);
+    for (let call = 1; call < FAILURES; call++) admitted()('failure');
+    expect(breaker.isOpen).toBe(false);
+    admitted()('failure');
+    expect(breaker.retryAfterMs).toBe(OPEN_MS);
+  });
+
+  test('stays open for as long as its failed trials say', () => {
+    open();
+    const lengths = Array.from({ length: 3 }, () => {
+      trial()('failure');
+      return breaker.retryAfterMs;
+    });
+    expect(lengths).toEqual([2000, 4000, 8000]);
+    expect(transitions).toHaveLength(1);
+  });
+
+  test('lets the next call be the trial when one ends with nothing known', () => {
+    open();
+    trial()('unknown');
+    expect(breaker.isOpen).toBe(false);
+    trial()('failure');
+    expect(breaker.retryAfterMs).toBe(2000);
+  });
+
+  test('lets a trial begin at once when told so', () => {
+    open();
+    breaker.tryNow();
+    expect([breaker.isOpen, breaker.retryAfterMs]).toEqual([false, 0]);
+    trial();
+  });
+
+  test('is neither closed nor opened for longer by calls that began before it opened', () => {
+    const early = Array.from({ length: 5 }, admitted);
+    open();
+    now = OPEN_MS - 1;
+    for (const [index, end] of early.slice(1).entries()) end(index < 2 ? 'success' : 'failure');
+    expect([transitions.length, breaker.retryAfterMs]).toEqual([1, 1]);
+    trial();
+    early[0]?.('success');
+    expect(breaker.admit()).toBeUndefined();
+  });
+
+  test('stays open for as long as such a call was asked to wait', () => {
+    const early = admitted();
+    open();
+    early('failure', 5000);
+    expect(breaker.retryAfterMs).toBe(5000);
+  });
+});
+
+test('whatever ends how, it is open for the open duration after the failures, and one trial at a time follows', () => {
+  const step = fc.record({
+    afterMs: fc.nat(2 * OPEN_MS),
+    result: fc.constantFrom<CallResult>('success', 'failure', 'failure', 'unknown'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      breaker = newBreaker();
+      let [failures, trials] = [0, 0];
+      let openUntil: number | undefined;
+      for (const { afterMs, result } of steps) {
+        now += afterMs;
+        const end = breaker.admit();
+        expect(end === undefined).toBe(openUntil !== undefined && now < openUntil);
+        if (end === undefined) continue;
+        if (openUntil !== undefined) expect(breaker.admit()).toBeUndefined();
+        end(result);
+        if (result === 'unknown') continue;
+        failures = result === 'failure' ? failures + 1 : 0;
+        trials = openUntil !== undefined && result === 'failure' ? trials + 1 : 0;
+        openUntil = failures >= FAILURES ? now + OPEN_MS * 2 ** trials : undefined;
+      }
+    }),
+  );
+});
