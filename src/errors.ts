@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'unsupported-version'
   | 'not-found'
   | 'method-not-allowed'
+  | 'too-many-requests'
   | 'overloaded'
   | 'shutting-down'
   | 'upstream-error'
@@ -35,6 +36,14 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number;
   /** The methods that would be accepted. */
   readonly allow?: string;
+  /** The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
+  readonly rateLimit?: ClientLimit;
+}
+
+/** A limit of one client, and what is left of it, as header values. */
+export interface ClientLimit {
+  readonly policy: string;
+  readonly state: string;
 }
 
 /**
@@ -50,6 +59,7 @@ export class ProxyError extends Error {
   readonly apiVersion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: string | undefined;
+  readonly rateLimit: ClientLimit | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     const { stackTraceLimit } = Error;
@@ -62,6 +72,7 @@ export class ProxyError extends Error {
     this.apiVersion = details.apiVersion;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.allow = details.allow;
+    this.rateLimit = details.rateLimit;
   }
 
   /** The same failure with another `Retry-After`. */

@@ -2,12 +2,14 @@ import { AnswerClassifier } from './answer/answer-classifier.ts';
 import { explainWith } from './answer/explain.ts';
 import { EntryFetcher } from './answer/fetch-entry.ts';
 import { RequestHandler } from './answer/handle-request.ts';
-import { EntryLoader, type Load } from './answer/load-entry.ts';
+import type { Load } from './answer/load.ts';
+import { EntryLoader } from './answer/load-entry.ts';
 import { refreshStaleWith } from './answer/refresh-stale.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
 import { ClientAddresses } from './clients/client-addresses.ts';
+import { ClientLimits } from './clients/client-limits.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import { PublicServer } from './http/public/public-server.ts';
@@ -98,6 +100,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
   );
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
   push?.refreshBy(refreshStale);
+  const limits = new ClientLimits({ now: monotonic }, settings.clients);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -105,6 +108,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     flights,
     loader,
     refreshStale,
+    missLimit: limits,
     isMemoryFull: indexer.isMemoryFull,
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
@@ -116,12 +120,17 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     report,
   });
   return {
-    server: openServer(context, parts, handler),
+    server: openServer(context, parts, handler, limits),
     explain: explainWith({ cache, now }, { network, policies: settings.lifetimes }),
   };
 }
 
-function openServer(context: AppContext, parts: OpenProxyDependencies, handler: RequestHandler): PublicServer {
+function openServer(
+  context: AppContext,
+  parts: OpenProxyDependencies,
+  handler: RequestHandler,
+  limits: ClientLimits,
+): PublicServer {
   const { settings, events, now } = context;
   const { cache, gzip } = parts;
   const { http, upstream } = settings;
@@ -131,12 +140,13 @@ function openServer(context: AppContext, parts: OpenProxyDependencies, handler: 
   );
   return new PublicServer(
     {
-      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexer) : undefined,
+      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexer, limits) : undefined,
       handle: (request) => handler.handle(request),
       hits: http.fastLane ? handler : undefined,
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
+      limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
       clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
         addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
       now,
@@ -155,11 +165,16 @@ function openServer(context: AppContext, parts: OpenProxyDependencies, handler: 
   );
 }
 
-function openPassThrough({ settings, events, monotonic, random }: AppContext, indexer: OpenIndexer): PassThrough {
+function openPassThrough(
+  { settings, events, monotonic, random }: AppContext,
+  indexer: OpenIndexer,
+  missLimit: ClientLimits,
+): PassThrough {
   const { passThrough, upstream } = settings;
   return new PassThrough(
     {
       admission: indexer.passThroughAdmission,
+      missLimit,
       upstream: indexer.client,
       bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
       random,

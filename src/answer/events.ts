@@ -15,7 +15,7 @@ export type ProxyEvent =
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
+  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason | 'client-limit' }
   | {
       readonly name: 'upstream-answered';
       readonly operation: UpstreamOperation;

@@ -1,6 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { MissLimit } from '../clients/client-limits.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, FlightWaiter, SingleFlight } from '../once/single-flight.ts';
@@ -10,7 +11,8 @@ import type { Call, RequestHeaders } from '../ton/parse-call.ts';
 import type { Answer } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
-import type { Load, Loader } from './load-entry.ts';
+import { askedIndexer, type Load, mustLoadAgain } from './load.ts';
+import type { Loader } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceparentOf } from './trace-context.ts';
@@ -61,6 +63,7 @@ export interface RequestHandlerDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
+  readonly missLimit: MissLimit;
   /** Whether this process is nearly out of memory: then no request may follow a flight. */
   readonly isMemoryFull: () => boolean;
   /** The entry after all bans; `undefined` if it is purged. */
@@ -92,12 +95,14 @@ export class RequestHandler implements MemoryHits {
     this.#dependencies.onAsked(call, key);
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull } = this.#dependencies;
-      if (isMemoryFull() && flights.hasFlightToFollow(key)) return this.#refuse(call, key, 'memory');
+      const { flights, isMemoryFull, missLimit } = this.#dependencies;
+      const follows = flights.hasFlightToFollow(key);
+      if (isMemoryFull() && follows) return this.#shed(call, key, 'memory');
       const waiter = request.openWait();
-      return waiter === undefined
-        ? this.#refuse(call, key, 'too-many-waiting')
-        : this.#join(keyed, waiter, traceparentOf(request.headers));
+      if (waiter === undefined) return this.#shed(call, key, 'too-many-waiting');
+      const limited = follows ? undefined : missLimit.takeMiss(waiter.client ?? '');
+      if (limited !== undefined) return this.#refuse(call, key, 'client-limit', limited);
+      return this.#join(keyed, waiter, traceparentOf(request.headers), !follows);
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
@@ -132,22 +137,32 @@ export class RequestHandler implements MemoryHits {
     }
   }
 
-  /** Answers without waiting: with a stale copy from memory if there is one, else with 503. */
-  #refuse(call: Call, key: string, reason: ShedReason): Answer {
-    const { cache, random, report } = this.#dependencies;
+  #shed(call: Call, key: string, reason: ShedReason): Answer {
+    return this.#refuse(call, key, reason, overloaded(this.#dependencies.random, { reason, retryAfterMs: 0 }));
+  }
+
+  /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
+  #refuse(call: Call, key: string, reason: ShedReason | 'client-limit', error: ProxyError): Answer {
+    const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
-    const error = overloaded(random, { reason, retryAfterMs: 0 });
     return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
   }
 
-  async #join(keyed: KeyedCall, waiter: OpenWait, traceparent: string | undefined): Promise<Answer> {
-    const { flights, loader, calls, cache } = this.#dependencies;
+  /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
+  async #join(
+    keyed: KeyedCall,
+    waiter: OpenWait,
+    traceparent: string | undefined,
+    isCounted: boolean,
+  ): Promise<Answer> {
+    const { flights, loader, calls, cache, missLimit } = this.#dependencies;
     const { call, key } = keyed;
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
     let wait = await join();
     // The purge may have come before this request. A new flight asks the indexer after both.
     while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
     const { collapsed } = wait;
+    if (isCounted && !askedIndexer(wait)) missLimit.giveBackMiss(waiter.client ?? '');
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
     switch (load.from) {
       case 'upstream':
@@ -230,8 +245,3 @@ const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
   adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
   masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
 };
-
-/** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
-function mustLoadAgain(load: Load, cache: TieredCache): boolean {
-  return load.from === 'nowhere' ? load.isDropped === true : cache.isPurged(load.entry);
-}

@@ -1,6 +1,5 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
-import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Landing, Leases } from '../once/lease.ts';
@@ -8,23 +7,10 @@ import type { Flight } from '../once/single-flight.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
-import type { EntryFetcher, Fetched } from './fetch-entry.ts';
+import type { EntryFetcher } from './fetch-entry.ts';
+import type { Load } from './load.ts';
 import { overloaded } from './overloaded.ts';
 import { decodeFailure } from './shared-failure.ts';
-
-/** The result of one flight. */
-export type Load =
-  | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  /** `replaced`: whether the cache held a copy that was too old to be served. */
-  | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
-  | {
-      readonly from: 'nowhere';
-      readonly error: ProxyError;
-      /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
-      readonly isDropped?: boolean;
-      /** What may be served instead, if it is still usable then. */
-      readonly fallback: Lookup;
-    };
 
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;

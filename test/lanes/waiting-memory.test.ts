@@ -19,6 +19,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       hits: { findHit: () => undefined, countHit: () => {} },
       bodyFor: () => undefined,
       clientOf: () => '127.0.0.1',
+      limits: undefined,
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,

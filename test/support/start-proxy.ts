@@ -41,8 +41,20 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const { upstream, admission, breaker, passThrough, redis, memory, compression, stream, http, coalescing, lifetimes } =
-    settings;
+  const {
+    upstream,
+    admission,
+    breaker,
+    passThrough,
+    redis,
+    memory,
+    compression,
+    stream,
+    http,
+    clients,
+    coalescing,
+    lifetimes,
+  } = settings;
   return {
     ...settings,
     upstream: { ...upstream, ...overrides.upstream },
@@ -54,6 +66,7 @@ function withOverrides(settings: Settings, overrides: Overrides): Settings {
     compression: { ...compression, ...overrides.compression },
     stream: { ...stream, ...overrides.stream },
     http: { ...http, ...overrides.http },
+    clients: { ...clients, ...overrides.clients },
     coalescing: { ...coalescing, ...overrides.coalescing },
     lifetimes: { ...lifetimes, ...overrides.lifetimes },
   };

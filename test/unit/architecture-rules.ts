@@ -48,6 +48,7 @@ export const mayImport: Record<string, readonly string[]> = {
     ...['errors.ts', 'freshness.ts', 'content-codings.ts', 'sliced-strings.ts', 'json-object.ts'],
     ...['admission', 'once', 'cache', 'ton', 'indexer'],
     'push (types)',
+    'clients (types)',
   ],
   http: [
     ...['errors.ts', 'content-codings.ts', 'sliced-strings.ts', 'answer', 'ton'],
@@ -91,7 +92,11 @@ export const packagePlaces: Record<string, readonly string[]> = {
   'prom-client': ['operate/'],
   pino: ['operate/', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': [...['cache/memory-tier.ts', 'ton/call-memo.ts'], 'http/public/accept-encoding.ts'],
+  'lru-cache': [
+    ...['cache/memory-tier.ts', 'ton/call-memo.ts'],
+    'http/public/accept-encoding.ts',
+    'clients/client-limits.ts',
+  ],
 };
 
 /** `process-guard` reads the options of Node itself, which are no settings. */

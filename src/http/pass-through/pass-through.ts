@@ -6,6 +6,7 @@ import type { Report } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
 import { outcomeOf } from '../../answer/outcome-of.ts';
 import { overloaded, type Shed } from '../../answer/overloaded.ts';
+import type { MissLimit } from '../../clients/client-limits.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { findOperation } from '../../ton/operations.ts';
@@ -22,6 +23,7 @@ const OPERATION = 'passThrough';
 const NEVER = new AbortController().signal;
 
 export interface PassThroughDependencies {
+  readonly missLimit: MissLimit;
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
   readonly upstream: UpstreamClient;
@@ -77,7 +79,12 @@ export class PassThrough {
   /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
   async serve({ request, response, target, client, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
-    const { admission, bodies } = this.#dependencies;
+    const { admission, bodies, missLimit, report } = this.#dependencies;
+    const limited = missLimit.takeMiss(client);
+    if (limited !== undefined) {
+      report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
+      throw limited;
+    }
     const { withClientKey, headers } = this.#keyFor(request, target);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });

@@ -12,6 +12,7 @@ const STATUS: Record<ErrorCode, number> = {
   'unsupported-version': 505,
   'not-found': 404,
   'method-not-allowed': 405,
+  'too-many-requests': 429,
   overloaded: 503,
   'shutting-down': 503,
   'upstream-error': 502,
@@ -48,5 +49,8 @@ export function errorMessage(error: ProxyError, context: ResponseContext): Respo
   if (error.allow !== undefined) headers.push('Allow', error.allow);
   if (error.apiVersion !== undefined) headers.push('X-API-Version', error.apiVersion);
   if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
+  if (error.rateLimit !== undefined) {
+    headers.push('RateLimit-Policy', error.rateLimit.policy, 'RateLimit', error.rateLimit.state);
+  }
   return { status, headers, body };
 }

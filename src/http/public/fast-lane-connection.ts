@@ -139,6 +139,10 @@ export class FastLaneConnection {
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
+    if (this.#dependencies.answers.hasLimits) {
+      if (readSpelling(spelling) === undefined) return false;
+      if (this.#refuse(fields)) return true;
+    }
     if (fields.isPlain) {
       const hit = this.#dependencies.hits.find(spelling, fields.acceptsGzip);
       if (hit !== undefined) {
@@ -153,6 +157,16 @@ export class FastLaneConnection {
     const { answers, connections } = this.#dependencies;
     connections.begin(this.connection);
     answers.answer({ ...asked, headers }, this.connection.socket, this.#send);
+    return true;
+  }
+
+  /** Answers a request of a client that asks for too much; `false` if it does not. */
+  #refuse({ headers }: RequestFields): boolean {
+    const { connections, answers } = this.#dependencies;
+    const refusal = answers.refusal(this.connection.socket, headers);
+    if (refusal === undefined) return false;
+    connections.begin(this.connection);
+    this.#send(refusal);
     return true;
   }
 

@@ -4,7 +4,8 @@ import type { ProxyRequest } from '../../answer/handle-request.ts';
 import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
-import { ProxyError } from '../../errors.ts';
+import type { ClientLimits } from '../../clients/client-limits.ts';
+import { type ErrorCode, ProxyError } from '../../errors.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { requestId } from '../parse-request.ts';
 import { acceptsGzip } from './accept-encoding.ts';
@@ -21,9 +22,13 @@ export interface OperationAnswersDependencies {
   readonly discard: (entry: Entry) => Promise<void>;
   readonly waits: OpenWaits;
   readonly clientOf: ClientOf;
+  /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
+  readonly limits: Pick<ClientLimits, 'takeRequest'> | undefined;
   readonly connections: ClientConnections;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Called with each request that is refused before its operation was looked at. */
+  readonly onRefused: (code: ErrorCode) => void;
   /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
@@ -61,7 +66,10 @@ export class OperationAnswers {
       return wait;
     };
     const answer = this.#dependencies.handle({ ...asked, openWait });
-    if (!(answer instanceof Promise)) return this.#message(answer, asked, client, mayAskAgain);
+    if (!(answer instanceof Promise)) {
+      this.closeWait(wait, client);
+      return this.#message(answer, asked, client, mayAskAgain);
+    }
     // Not `.finally(...).then(...)`, which makes four promises more.
     return answer.then(
       (landed) => {
@@ -73,6 +81,20 @@ export class OperationAnswers {
         throw error;
       },
     );
+  }
+
+  /** Whether a client may ask for too much. */
+  get hasLimits(): boolean {
+    return this.#dependencies.limits !== undefined;
+  }
+
+  /** Counts a request of a client; the message that refuses it if that is one too many. */
+  refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
+    const { limits, clientOf, onRefused } = this.#dependencies;
+    const error = limits?.takeRequest(clientOf(client, headers));
+    if (error === undefined) return undefined;
+    onRefused(error.code);
+    return this.failure(error, '', headers);
   }
 
   /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */

@@ -27,6 +27,7 @@ export interface PublicServerDependencies {
   readonly moveBody: RenderedHitsDependencies['moveBody'];
   readonly discard: OperationAnswersDependencies['discard'];
   readonly clientOf: ClientOf;
+  readonly limits: OperationAnswersDependencies['limits'];
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Called with each request that is refused before its operation was looked at. */
@@ -69,14 +70,12 @@ export class PublicServer {
   constructor(dependencies: PublicServerDependencies, options: PublicServerOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
-    const { now, onBug } = dependencies;
     const { waitMs, slowReaderMs } = options;
     const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
     this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;
-    const { handle, bodyFor, discard, clientOf } = dependencies;
-    this.#answers = new OperationAnswers({ handle, bodyFor, discard, clientOf, waits, connections, now, onBug });
+    this.#answers = new OperationAnswers({ ...dependencies, waits, connections });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one without Host.
@@ -176,6 +175,12 @@ export class PublicServer {
       return;
     }
     const { method, headers } = request;
+    // A preflight does not count: browsers hide its status.
+    const refusal = method === 'OPTIONS' ? undefined : this.#answers.refusal(request.socket, headers);
+    if (refusal !== undefined) {
+      this.#send(request, response, refusal);
+      return;
+    }
     const target = parseTarget(request.url ?? '');
     const operation = findOperation(target.path);
     const passThrough = operation === undefined && isOfApi(target) ? this.#dependencies.passThrough : undefined;

@@ -10,7 +10,7 @@ const CORS_HEADERS: readonly string[] = [
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
-  'Cache-Status, Age, ETag, Retry-After, X-API-Version, X-Request-Id',
+  'Cache-Status, Age, ETag, RateLimit, RateLimit-Policy, Retry-After, X-API-Version, X-Request-Id',
 ];
 
 /** An answer as HTTP: the same for a client whose connection Node's HTTP server reads and for one in the fast lane. */

@@ -14,7 +14,7 @@ const OUTCOMES = [
 type Counts = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
-const REFUSALS = ['overloaded', 'shutting-down'];
+const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
 
 /** The numbers of the status page and of `toncache top`. Rates and quantiles are absent where nothing was counted. */
 export interface StatusNumbers {
@@ -88,10 +88,14 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
 function ratesBetween(before: Samples, after: Samples): Counts {
   const rate = (name: string, labels: Readonly<Record<string, string>>) =>
     (after.sum(name, labels) - before.sum(name, labels)) / secondsBetween(before, after);
-  const [overloaded = 0, shuttingDown = 0] = REFUSALS.map((code) => rate('request_failures_total', { code }));
-  const refused = overloaded + shuttingDown;
+  const refusedLoads = REFUSALS.reduce((sum, code) => sum + rate('request_failures_total', { code }), 0);
+  const refused = refusedLoads + rate('refused_requests_total', { code: 'too-many-requests' });
   const rates = OUTCOMES.map((outcome) => [outcome, rate('requests_total', { outcome })]);
-  return { ...Object.fromEntries(rates), refused, failed: rate('requests_total', { outcome: 'failed' }) - refused };
+  return {
+    ...Object.fromEntries(rates),
+    refused,
+    failed: rate('requests_total', { outcome: 'failed' }) - refusedLoads,
+  };
 }
 
 function secondsBetween(before: Samples, after: Samples): number {

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { startPassThrough } from './pass-through-world.ts';
+import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
+import { INFO } from './raw-requests.ts';
+import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from './world.ts';
+
+/** A proxy with limits, whose clients are told by `X-Forwarded-For` and whose time stands still. */
+function limited(clients: object): WorldProxyOptions {
+  return { stopsTime: true, env: { TRUSTED_PROXIES: '127.0.0.1' }, overrides: { clients } };
+}
+
+const start = (clients: object) => World.start({ ...ANY_WORLD, proxy: limited(clients) });
+
+/** Asks one after the other as a client; in Node's lane if the request says more than the fast lane reads. */
+async function askAll(world: World, client: string, targets: readonly string[], headers = {}): Promise<Reply[]> {
+  const replies: Reply[] = [];
+  for (const target of targets) {
+    replies.push(await world.ask(target, { headers: { 'X-Forwarded-For': client, ...headers } }));
+  }
+  return replies;
+}
+
+const statusesOf = (replies: readonly Reply[]) => replies.map(({ status }) => status);
+const times = (count: number, target: string) => Array.from({ length: count }, () => target);
+
+describe.each([
+  ['the fast lane', {}],
+  ["Node's lane", { Expect: '100-continue' }],
+])('a limit of requests, in %s', (_, headers) => {
+  it('refuses what goes beyond, hits included, until the rate allows more', async () => {
+    await using world = await start({ requestsPerSecond: 2, burst: 3 });
+    const hit = newestBlock(world);
+    const replies = await askAll(world, '192.0.2.1', times(5, hit), headers);
+    expect(statusesOf(replies)).toEqual([200, 200, 200, 429, 429]);
+    expect(replies[3]).toMatchObject({
+      text: '{"error":"too many requests of one client: 2 a second are answered"}',
+      headers: {
+        'content-type': 'application/json',
+        'retry-after': '1',
+        'ratelimit-policy': '"requests";q=3;w=2',
+        ratelimit: '"requests";r=0;t=1',
+        'access-control-allow-origin': '*',
+        'cache-control': 'no-store',
+      },
+      cache: { detail: 'too-many-requests' },
+    });
+    expect(statusesOf(await askAll(world, '192.0.2.2', [hit], headers))).toEqual([200]);
+    world.advance(1000);
+    expect(statusesOf(await askAll(world, '192.0.2.1', times(3, hit), headers))).toEqual([200, 200, 429]);
+    expect(await world.proxy.metric('toncache_refused_requests_total', { code: 'too-many-requests' })).toBe(3);
+  });
+
+  it('counts each request once, however its connection goes on', async () => {
+    await using world = await start({ requestsPerSecond: 2 });
+    const request = (more: string) => `GET ${newestBlock(world)} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+    const more = Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('');
+    const answers = await world.proxy.exchange(request('') + request(more) + request('Connection: close\r\n'));
+    expect(answers.match(/HTTP\/1\.1 (?!100)\d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 429']);
+  });
+});
+
+it('a preflight is no request: browsers hide its status', async () => {
+  await using world = await start({ requestsPerSecond: 1 });
+  const hit = newestBlock(world);
+  expect(statusesOf(await askAll(world, '127.0.0.1', [hit]))).toEqual([200]);
+  const preflight = await world.ask(hit, { method: 'OPTIONS' });
+  expect(preflight.status).toBe(204);
+});
+
+describe('a limit of misses', () => {
+  it('refuses what the indexer would be asked for, and answers hits', async () => {
+    await using world = await start({ missesPerSecond: 2 });
+    const hit = newestBlock(world);
+    const targets = [hit, unknownTransaction(), unknownTransaction(), hit];
+    const replies = await askAll(world, '192.0.2.1', targets);
+    expect(statusesOf(replies)).toEqual([200, 404, 429, 200]);
+    expect(replies[2]?.headers).toMatchObject({ ratelimit: '"misses";r=0;t=1', 'retry-after': '1' });
+    expect(world.forwarded).toHaveLength(2);
+    expect(await world.proxy.metric('toncache_shed_total', { reason: 'client-limit' })).toBe(1);
+    expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
+  });
+
+  it('does not count who follows a load, or a failure that is kept', async () => {
+    await using world = await start({ missesPerSecond: 1 });
+    const gate = world.indexer.hold();
+    const target = unknownTransaction();
+    const headers = { 'X-Forwarded-For': '192.0.2.1' };
+    const first = await world.proxy.sendIn(target, { headers });
+    const others = [await world.proxy.sendIn(target, { headers }), await world.proxy.sendIn(target, { headers })];
+    await gate.arrived(1);
+    gate.release();
+    const all = await Promise.all([first, ...others].map(({ answer }) => answer));
+    expect(all.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
+
+  it('does not count what another instance has put into Redis', async () => {
+    const clients = { missesPerSecond: 1 };
+    await using world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: limited(clients) });
+    const targets = [1, 2, 3].map(
+      (back) => `/api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno - back}`,
+    );
+    const filler = await world.addProxy();
+    for (const target of targets) await world.ask(target, {}, filler);
+    await filler.untilRedisHasAll();
+    expect(statusesOf(await askAll(world, '192.0.2.1', targets))).toEqual([200, 200, 200]);
+  });
+
+  it('leaves a stale answer, where there is one', async () => {
+    await using world = await start({ missesPerSecond: 1 });
+    const target = pendingTrace(world);
+    expect(statusesOf(await askAll(world, '192.0.2.1', [target]))).toEqual([200]);
+    world.advance(1000);
+    const replies = await askAll(world, '192.0.2.1', [unknownTransaction(), target]);
+    expect(statusesOf(replies)).toEqual([404, 200]);
+    expect(replies[1]?.cache).toMatchObject({ hit: true, detail: 'memory' });
+    expect(replies[1]?.cache['ttl']).toBeLessThan(0);
+  });
+
+  it('counts what is passed through', async () => {
+    await using world = await startPassThrough(limited({ missesPerSecond: 1 }));
+    expect(statusesOf(await askAll(world, '192.0.2.1', times(2, INFO)))).toEqual([200, 429]);
+    expect(await world.proxy.metric('toncache_shed_total', { operation: 'passThrough', reason: 'client-limit' })).toBe(
+      1,
+    );
+  });
+});
