@@ -1,4 +1,4 @@
-import { excerpt, firstDifference } from '../../src/tools/demo/check-answer.ts';
+import { differenceFrom } from '../../src/tools/demo/difference.ts';
 import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
@@ -84,7 +84,7 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
     return { verdict: 'true', fromAt: oldest.fromAt, sameSince, isOver: current !== undefined && !isSaid(current) };
   }
-  const expected = current === undefined ? '' : `; ${differenceFrom(answer, current)}`;
+  const expected = current === undefined ? '' : `; ${differenceFrom(current.said(), answer)}`;
   if (oldest !== undefined) {
     const since = Math.round(receivedAt - allowance.seenFrom);
     return { verdict: 'regression', reason: `the client has seen a newer state, of ${since} ms ago${expected}` };
@@ -125,17 +125,3 @@ function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: A
 
 /** `detail` of an answer that came from the indexer just now; any other one says that a kept answer is served instead. */
 const NOT_STORED = ['too-large', 'expired', 'purged'];
-
-function differenceFrom(answer: ClientAnswer, current: State): string {
-  const { status, text } = current.said();
-  if (answer.status !== status) return `expected is ${status} ${excerpt(text)}`;
-  return firstDifference(parse(text), parse(answer.text)) ?? 'the bytes alone differ from what is expected';
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

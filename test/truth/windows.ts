@@ -1,7 +1,7 @@
 import type { LifetimePolicy } from '../../src/ton/lifetime.ts';
+import type { Said } from '../../src/tools/demo/difference.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
-import type { Said } from './states.ts';
 
 /** How long a cache may give an answer after it was received, in ms; the stale windows begin when the lifetime ends. */
 export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'>;

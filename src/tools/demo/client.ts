@@ -23,6 +23,9 @@ export interface Spelling {
   readonly style: QueryStyle;
 }
 
+/** The spelling that every version of the indexer reads. */
+export const CANONICAL: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
+
 const EMPTY = Buffer.alloc(32);
 const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: EMPTY })) as (keyof AddressSpellings)[];
 const HASHES = Object.keys(hashSpellings(EMPTY)) as (keyof HashSpellings)[];
@@ -62,10 +65,11 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
   }
 }
 
-/** The headers that belong to a call. */
-function headersOf(call: ClientCall): Record<string, string> {
+/** The whole request of a call as this client writes it. */
+export function requestOf(call: ClientCall, spelling: Spelling) {
   const version = call.about === 'account' ? call.actionsVersion : undefined;
-  return version === undefined ? {} : { 'X-Actions-Version': version };
+  const headers: Record<string, string> = version === undefined ? {} : { 'x-actions-version': version };
+  return { method: 'GET', target: targetOf(call, spelling), headers, body: Buffer.alloc(0) };
 }
 
 /** An answer as a client got it. Instants are epoch ms, by the chain's clock. */
@@ -118,10 +122,11 @@ export class Client {
    */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name, spelling, proxyUrl, signal, heard } = this.#options;
-    const url = proxyUrl + targetOf(call, spelling);
+    const { target, headers } = requestOf(call, spelling);
+    const url = proxyUrl + target;
     const sentAt = Date.now();
     const startedAt = performance.now();
-    const received = await fetchText(url, headersOf(call), signal);
+    const received = await fetchText(url, headers, signal);
     signal.throwIfAborted();
     const tookMs = performance.now() - startedAt;
     const answer = { client: name, call, url, sentAt, receivedAt: Date.now(), tookMs, ...received };

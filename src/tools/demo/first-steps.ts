@@ -2,7 +2,7 @@ import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { Indexer } from '../simulator/indexer.ts';
 import { addressSpellings } from '../simulator/spellings.ts';
-import { Client, type ClientCall, type HeardAnswer, isHit, type Spelling, targetOf } from './client.ts';
+import { CANONICAL, Client, type ClientCall, type HeardAnswer, isHit, type Spelling, targetOf } from './client.ts';
 import type { Score } from './score.ts';
 import type { Screen } from './screen.ts';
 
@@ -22,12 +22,11 @@ export interface FirstSteps {
   readonly score: Score;
 }
 
-const HEX: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
 const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encoded' };
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
 const NON_BOUNCEABLE: Spelling = { ...BASE64URL, address: 'nonBounceableUrl' };
 /** A spelling that is allowed and that few clients use. */
-const LOUD: Spelling = { ...HEX, style: 'loud' };
+const LOUD: Spelling = { ...CANONICAL, style: 'loud' };
 
 // In these the standard form of base64 differs from the one for URLs.
 const HAS_SPECIAL = /[+/]/;
@@ -48,16 +47,16 @@ export function examplesOf(chain: Chain): readonly [Example, ...Example[]] {
   if (account === undefined || transaction === undefined) throw new Error('the chain has no past to show');
   const { hash, seqno } = transaction;
   return [
-    { title: 'One masterchain block', call: { about: 'block', seqno }, spellings: [HEX, LOUD] },
+    { title: 'One masterchain block', call: { about: 'block', seqno }, spellings: [CANONICAL, LOUD] },
     {
       title: 'One transaction hash in three spellings',
       call: { about: 'transaction', hash, direction: 'in' },
-      spellings: [HEX, BASE64, BASE64URL],
+      spellings: [CANONICAL, BASE64, BASE64URL],
     },
     {
       title: 'One account in four',
       call: { about: 'account', account },
-      spellings: [NON_BOUNCEABLE, HEX, BASE64URL, BASE64],
+      spellings: [NON_BOUNCEABLE, CANONICAL, BASE64URL, BASE64],
     },
   ];
 }
@@ -97,9 +96,9 @@ export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<
   const { screen, indexer } = steps;
   const call: ClientCall = { about: 'block', seqno };
   screen.heading(`${AT_ONCE} clients ask for another block at once`);
-  screen.line(`  GET ${targetOf(call, HEX)}`);
+  screen.line(`  GET ${targetOf(call, CANONICAL)}`);
   const before = indexer.requests.count('masterchainBlockShards');
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(steps, call, HEX, 1)));
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => ask(steps, call, CANONICAL, 1)));
   const right = answers.flat().filter(({ status }) => status === 200).length;
   const upstream = indexer.requests.count('masterchainBlockShards') - before;
   screen.line(`      ${right} answers, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`);

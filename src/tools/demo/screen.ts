@@ -1,5 +1,5 @@
-import { excerpt } from './check-answer.ts';
 import type { HeardAnswer } from './client.ts';
+import { excerpt } from './difference.ts';
 
 /** Numbers since the crowd began. */
 export interface CrowdCounts {

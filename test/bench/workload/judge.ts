@@ -1,7 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ClientAnswer, ClientCall } from '../../../src/tools/demo/client.ts';
-import { type Truth, truthsOf } from '../../../src/tools/demo/ground-truth.ts';
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { type Call, nameOf } from '../../truth/call.ts';
+import { type State, States } from '../../truth/states.ts';
+import { windowOf } from '../../truth/windows.ts';
 
 /** One answer, held against the chain. */
 export interface Verdict {
@@ -19,7 +20,7 @@ export interface Verdict {
 
 /** Added to every window: a request that joins a load gets an answer from when the load began. */
 const FLIGHT_MS = 1000;
-/** The chain is advanced in such steps, because `truthsOf` knows only the last 30 s of an account. */
+/** The chain is advanced in such steps, because of an account only the newest traces are looked through. */
 const WINDOW_MS = 5000;
 /** A change counts only if a client asked within this time before it: without polling nobody could see it at once. */
 const POLLED_WITHIN_MS = 2000;
@@ -34,72 +35,46 @@ export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[]
     .sort(([a], [b]) => a - b)
     .flatMap(([number, inWindow]) => {
       chain.advanceTo((number + 1) * WINDOW_MS);
-      const known = new Map<string, KnownTruths>();
-      return inWindow.map((answer) => {
-        const key = keyOf(answer.call);
-        const truths = known.get(key) ?? new KnownTruths(truthsOf(answer.call, chain));
-        known.set(key, truths);
-        return verdictOn(answer, truths);
+      const states = new States(chain, '1.3');
+      return [...Map.groupBy(inWindow, ({ call }) => keyOf(call)).values()].flatMap((same) => {
+        const call = same[0]?.call;
+        const known = call === undefined ? [] : states.of(canonical(call));
+        return same.map((answer) => verdictOn(answer, known));
       });
     });
 }
 
 /** One key for all spellings of a call. */
 export function keyOf(call: ClientCall): string {
+  return nameOf(canonical(call));
+}
+
+function canonical(call: ClientCall): Call {
   switch (call.about) {
     case 'message':
-      return `message ${call.externalHash}`;
+      return { operation: 'pendingTraces', hashes: [call.externalHash] };
     case 'account':
-      return `account ${call.account.address}`;
-    case 'transaction':
-      return `transaction ${call.hash} ${call.direction}`;
+      return { operation: 'pendingTraces', accounts: [call.account] };
+    case 'transaction': {
+      const direction = call.direction === undefined ? {} : { direction: call.direction };
+      return { operation: 'adjacentTransactions', hashes: [call.hash], ...direction };
+    }
     case 'block':
-      return `block ${call.seqno}`;
+      return { operation: 'masterchainBlockShards', seqno: call.seqno };
   }
 }
 
-function verdictOn(answer: ClientAnswer, truths: KnownTruths): Verdict {
-  const { status, sentAt, receivedAt, text } = answer;
+function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
+  const { call, status, sentAt, receivedAt, text } = answer;
   if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0, trueFrom: undefined };
-  const truth = truths.latestSaying(status, text, receivedAt);
-  if (truth === undefined) return { answer, kind: 'lie', staleMs: 0, trueFrom: undefined };
-  const staleMs = Math.max(0, sentAt - truth.untilAt);
-  const kind = staleMs <= truth.mayAgeMs + FLIGHT_MS ? 'right' : 'lie';
-  return { answer, kind, staleMs, trueFrom: truth.fromAt };
-}
-
-/** The truths of one call. Comparisons are kept, because most answers are equal. */
-class KnownTruths {
-  /** Newest first, because nearly every answer is one of the newest. */
-  readonly #truths: readonly { readonly truth: Truth; readonly same: Map<string, boolean>; body?: unknown }[];
-
-  constructor(truths: readonly Truth[]) {
-    this.#truths = truths.toReversed().map((truth) => ({ truth, same: new Map() }));
-  }
-
-  /** The latest truth that began by an instant and equals this answer. */
-  latestSaying(status: number, text: string, instant: number): Truth | undefined {
-    let parsed: unknown;
-    return this.#truths.find((known) => {
-      const { truth, same } = known;
-      if (truth.fromAt > instant || truth.status !== status) return false;
-      // Through JSON, as over the wire: without members that are undefined.
-      known.body ??= JSON.parse(JSON.stringify(truth.body()));
-      parsed ??= parseJson(text);
-      const isSame = same.get(text) ?? isDeepStrictEqual(known.body, parsed);
-      same.set(text, isSame);
-      return isSame;
-    })?.truth;
-  }
-}
-
-/** Text comes byte for byte. Undefined, which equals no truth, for a text that is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'latin1').toString());
-  } catch {
-    return undefined;
-  }
+  const state = states.findLast(({ fromAt, said }) => {
+    return fromAt <= receivedAt && said().status === status && said().text === text;
+  });
+  if (state === undefined) return { answer, kind: 'lie', staleMs: 0, trueFrom: undefined };
+  const staleMs = Math.max(0, sentAt - state.untilAt);
+  const { lifetime, staleWhileRevalidate } = windowOf(canonical(call), answer, state.untilAt);
+  const mayAgeMs = lifetime + Math.min(lifetime, staleWhileRevalidate);
+  return { answer, kind: staleMs <= mayAgeMs + FLIGHT_MS ? 'right' : 'lie', staleMs, trueFrom: state.fromAt };
 }
 
 /**
@@ -107,10 +82,11 @@ function parseJson(text: string): unknown {
  * later one, ms. The chain must have been advanced to the last answer.
  */
 export function changesSeen(verdicts: readonly Verdict[], chain: Chain, about: 'message' | 'block'): number[] {
+  const states = new States(chain, '1.3');
   const asked = verdicts.filter(({ answer }) => answer.call.about === about);
   return [...Map.groupBy(asked, ({ answer }) => keyOf(answer.call)).values()].flatMap((same) => {
     const call = same[0]?.answer.call;
-    const changes = call === undefined ? [] : truthsOf(call, chain).map(({ fromAt }) => fromAt);
+    const changes = call === undefined ? [] : states.of(canonical(call)).map(({ fromAt }) => fromAt);
     return changes.flatMap((changedAt) => {
       const wasPolled = same.some(
         ({ answer: { sentAt } }) => sentAt < changedAt && sentAt >= changedAt - POLLED_WITHIN_MS,

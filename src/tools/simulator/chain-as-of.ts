@@ -1,6 +1,6 @@
-import type { Chain } from '../../src/tools/simulator/chain.ts';
-import type { AnsweringChain } from '../../src/tools/simulator/question.ts';
-import { knownTransactions } from '../../src/tools/simulator/trace.ts';
+import type { Chain } from './chain.ts';
+import type { AnsweringChain } from './question.ts';
+import { knownTransactions } from './trace.ts';
 
 /** Pending traces are among so many newest ones: a trace lives for seconds, and some five a second begin. */
 const TRACES_BACK = 400;

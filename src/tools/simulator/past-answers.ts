@@ -1,0 +1,52 @@
+import { answer, type SimulatedAnswer } from './answer.ts';
+import type { Chain } from './chain.ts';
+import { chainAsOf } from './chain-as-of.ts';
+import type { Dialect } from './dialect.ts';
+import { type AskedRequest, Question } from './question.ts';
+import { changesOf, type Trace } from './trace.ts';
+
+/** What the indexer says to a request from one change of the chain to the next. Instants are epoch ms. */
+export interface PastAnswer {
+  readonly fromAt: number;
+  readonly untilAt: number;
+  /** Made when it is asked for: most are never looked at. */
+  readonly said: () => SimulatedAnswer;
+}
+
+/** Of an account, traces that are further back among the newest ones are over for long. */
+const TRACES_BACK = 400;
+
+/**
+ * Every answer that the indexer gives to a request, asked of the chain as it was at each change: oldest first, without
+ * gaps, and with those that are to come as far as the chain knows them.
+ */
+export function pastAnswers(request: AskedRequest, chain: Chain, dialect: Dialect): readonly PastAnswer[] {
+  const changes = [...new Set(changesFor(new Question(request, chain, dialect), chain))].filter(Number.isFinite);
+  changes.sort((a, b) => a - b);
+  return [Number.NEGATIVE_INFINITY, ...changes].map((fromAt, place) => ({
+    fromAt,
+    untilAt: changes[place] ?? Number.POSITIVE_INFINITY,
+    said: () => answer(new Question(request, chainAsOf(chain, fromAt), dialect)),
+  }));
+}
+
+/** The instants at which the answer to one of the three cached operations can change. */
+function changesFor(question: Question, chain: Chain): readonly number[] {
+  const commit = (of: { readonly seqno: number } | undefined) =>
+    of === undefined ? [] : [chain.block(of.seqno)?.committedAt ?? Number.POSITIVE_INFINITY];
+  if (question.operation === 'masterchainBlockShards') return commit({ seqno: question.integer('seqno') ?? 0 });
+  if (question.operation === 'adjacentTransactions') {
+    const transaction = chain.transaction(question.hash('hash') ?? '');
+    return [transaction, transaction?.parent, ...(transaction?.children ?? [])].flatMap(commit);
+  }
+  return tracesFor(question, chain).flatMap(changesOf);
+}
+
+/** Those that an answer to `pendingTraces` can list at one time or another. */
+function tracesFor(question: Question, chain: Chain): readonly Trace[] {
+  const address = question.address('account');
+  if (address === undefined) return question.hashes('ext_msg_hash').flatMap((hash) => chain.trace(hash) ?? []);
+  return chain
+    .recentTraces(TRACES_BACK)
+    .filter(({ transactions }) => transactions.some(({ account }) => account.address === address));
+}
