@@ -4,6 +4,8 @@ import type { AppContext } from './app-context.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
+import { shortened } from './clients/client-addresses.ts';
+import { countWaiting, GreedyWatch } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
@@ -18,6 +20,7 @@ import { openRedis } from './open-redis.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 import { StatusPages } from './operate/status/status-pages.ts';
+import { topClients } from './operate/status/top-clients.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
@@ -114,9 +117,18 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { retryRedisMs: settings.redis.retryAfter },
   );
   const topKeys = new TopKeys(random, monotonic);
+  const askingClients = new TopKeys(random, monotonic);
+  const { admission, passThroughAdmission } = indexer;
+  const waitingClients = () => countWaiting([...admission.waitingClients(), ...passThroughAdmission.waitingClients()]);
+  const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
+  const greedyWatch = new GreedyWatch({
+    waiting: waitingClients,
+    onGreedy: ({ client, share }) => events.report({ name: 'greedy-client', client: shownClient(client), share }),
+  });
   const { server: publicServer, explain } = openProxy(context, {
     ...{ cache, gzip, redis, bans, indexer, push },
     onAsked: topKeys.onAsked,
+    onClient: askingClients.onAsked,
   });
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;
@@ -126,6 +138,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     {
       samples: () => metrics.samples(),
       topKeys,
+      topClients: () => topClients({ asked: askingClients, waiting: waitingClients, shown: shownClient }),
       inMemory: (key) => memory.inspect(key),
       now,
       monotonic,
@@ -144,7 +157,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     },
     { requestTimeoutMs: http.headerTimeout },
   );
-  const { admission, passThroughAdmission } = indexer;
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,
     memoryMaxBytes: () => settings.memory.maxSize,
@@ -152,6 +164,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     requestsInFlight: () => publicServer.requestsInFlight,
     inFlight: () => admission.inFlight + passThroughAdmission.inFlight,
     waiting: () => admission.waiting + passThroughAdmission.waiting,
+    waitingClients,
     limit: () => admission.limit,
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
@@ -175,6 +188,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       // Load balancers send requests until they next look at /readyz.
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
       status.close();
+      greedyWatch.close();
       await publicServer.drain(http.drain);
       log.onClosing();
       push?.close();

@@ -15,6 +15,8 @@ export type AppEvent =
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
   /** All requests come from this address, which forwards those of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
+  /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
+  | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 

@@ -39,6 +39,8 @@ export interface OpenProxyDependencies {
   readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (key: string) => void;
+  /** Called with the client of each request that memory does not answer. */
+  readonly onClient: (client: string) => void;
 }
 
 /** The public port, which does not listen yet, and what explains requests. */
@@ -146,6 +148,7 @@ function openServer(
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
+      onClient: parts.onClient,
       limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
       clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
         addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),

@@ -66,6 +66,11 @@ export class Admission {
     return this.#dependencies.backlog.size;
   }
 
+  /** Whom each of them waits for. */
+  waitingClients(): Iterable<Iterable<string>> {
+    return this.#dependencies.backlog.clients();
+  }
+
   /** The number of slots in all. */
   get limit(): number {
     return this.#dependencies.slots.max;

@@ -75,6 +75,11 @@ export class Backlog {
     return this.#places.size;
   }
 
+  /** Whom each of the requests waits for. */
+  *clients(): Generator<Iterable<string>> {
+    for (const { clients } of this.#places.keys()) yield clients;
+  }
+
   /** Whether requests of an operation wait now. */
   hasWaiting(operation: string): boolean {
     return (this.#queues.get(operation)?.waiting.size ?? 0) > 0;

@@ -1,4 +1,5 @@
 import type { StatusNumbers } from '../operate/status/numbers.ts';
+import type { ShownClient } from '../operate/status/top-clients.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
@@ -8,7 +9,7 @@ import { duration, grouped, textTable } from './text-table.ts';
 const CLEAR = '\x1b[H\x1b[2J';
 
 /** A message of `/status/events`. */
-type StatusEvent = StatusNumbers & { readonly at: number };
+type StatusEvent = StatusNumbers & { readonly at: number; readonly clients?: readonly ShownClient[] };
 
 export const top: Command = {
   help: `usage: toncache top [--once | --count N] [--admin URL] [--json]
@@ -53,7 +54,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
   },
 };
 
-function screen(url: string, { at, hitRatio, savedRatio, ...numbers }: StatusEvent): string {
+function screen(url: string, { at, hitRatio, savedRatio, clients = [], ...numbers }: StatusEvent): string {
   const { upstream, memory, process, redis, stream, newestSeqno } = numbers;
   const rates: Readonly<Record<string, number>> = numbers.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);
@@ -75,9 +76,10 @@ function screen(url: string, { at, hitRatio, savedRatio, ...numbers }: StatusEve
     ['newest block', newestSeqno === undefined ? 'not known' : String(newestSeqno)],
   ];
   const head = `toncache at ${url}, ${new Date(at).toISOString()}\n`;
-  return [head, textTable(['requests'.padEnd(18), 'a second', 'share'], outcomes), textTable(['now', ''], rows)].join(
-    '\n',
-  );
+  const tables = [textTable(['requests'.padEnd(18), 'a second', 'share'], outcomes), textTable(['now', ''], rows)];
+  const clientRows = clients.map(({ client, waiting, share: part }) => [client, String(waiting), share(part)]);
+  if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clientRows));
+  return [head, ...tables].join('\n');
 }
 
 function share(part: number | undefined): string {

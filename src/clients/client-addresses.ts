@@ -76,6 +76,13 @@ export class ClientAddresses {
   }
 }
 
+/** A client as it is shown: its network of 24 bits, of IPv6 of 48. */
+export function shortened(client: string): string {
+  return client.includes(':')
+    ? `${client.split(':').slice(0, 3).join(':')}::/48`
+    : client.replace(/\.[0-9]+$/, '.0/24');
+}
+
 /** An address without what only its machine understands: the zone of IPv6, and IPv6 around an address of IPv4. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=[0-9.]+$)/i, '').replace(/%.*$/, '');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { about, integer, networks } from './values.ts';
+import { about, flag, integer, networks } from './values.ts';
 
 /** The group `clients`: who a client is, and how much of the proxy each one gets. */
 export const clients = z
@@ -27,5 +27,8 @@ export const clients = z
           'The most requests of one client a second that the indexer is asked for; beyond it they get 429, or a stale answer. Hits are answered. No limit if not set.',
         ),
       ),
+    showAddresses: flag
+      .prefault(false)
+      .meta(about('Whether the log and the status page show whole addresses of clients instead of their networks.')),
   })
   .prefault({});

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { StreamSources } from './stream-metrics.ts';
 
@@ -14,6 +15,8 @@ export interface GaugeSources {
   readonly inFlight: () => number;
   /** Requests that wait for a slot at the indexer. */
   readonly waiting: () => number;
+  /** By client, most first. */
+  readonly waitingClients: () => readonly WaitingClient[];
   readonly limit: () => number;
   /** How long a miss of an operation would wait for a slot. */
   readonly expectedWaitMs: (operation: OperationName) => number;
@@ -49,6 +52,12 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
   gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
   gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
+  gauge('waiting_clients', 'Clients of these requests.', () => sources.waitingClients().length);
+  gauge(
+    'waiting_greediest_ratio',
+    'The part of these requests that one client has, the greediest.',
+    () => sources.waitingClients()[0]?.share ?? 0,
+  );
   new Gauge({
     name: 'toncache_upstream_expected_wait_seconds',
     help: 'How long a miss that came now would wait for a slot at the indexer.',

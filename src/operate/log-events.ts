@@ -84,6 +84,14 @@ const LINES: Lines = {
         address,
       },
     ),
+  'greedy-client': ({ client, share }) =>
+    warn(
+      'one client has more than half of the requests that wait for the indexer: others go before it, and are served',
+      {
+        client,
+        share: Number(share.toFixed(2)),
+      },
+    ),
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>
     about(name, warn('no connection to the stream: pending traces are polled', { reason })),

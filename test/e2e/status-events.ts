@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import type { ShownClient } from '../../src/operate/status/top-clients.ts';
 
 /** A message of `/status/events`, as far as tests look into it. */
 export interface StatusMessage {
@@ -7,6 +8,7 @@ export interface StatusMessage {
   readonly hitRatio?: number;
   readonly memory: { readonly entries: number };
   readonly redis: string;
+  readonly clients?: readonly ShownClient[];
   readonly keys?: readonly { readonly request: string; readonly share: number; readonly answerClass?: string }[];
 }
 

@@ -1,6 +1,7 @@
 import { type RequestOptions, request } from 'node:http';
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
+import { messagesOf, openEvents, type StatusMessage } from '../e2e/status-events.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
 /** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
@@ -77,4 +78,41 @@ it('addresses that a client invents give it no more turns: without a trusted pro
   const invents = (client: string) => ({ headers: { 'X-Forwarded-For': client, 'X-Api-Key': client } });
   const { sent, greedy, polite } = await orderOf({ name: 'invented', options: invents });
   expect(sent).toEqual([...greedy, polite]);
+});
+
+describe('who waits', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it.each([
+    ['by their networks', {}, '192.0.2.0/24'],
+    ['by their addresses, where those may be shown', { showAddresses: true }, '192.0.2.2'],
+  ])('is seen %s: in metrics, on the status page, in the log', async (_, clients, shown) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using world = await startFaultyWorld({
+      env: { TRUSTED_PROXIES: '127.0.0.1' },
+      overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 }, clients },
+    });
+    const gate = world.indexer.hold();
+    const ask = (client: string) =>
+      askAs({ headers: { 'X-Forwarded-For': client } }, world.proxy.url, unknownTransaction());
+    const all = [ask('192.0.2.2')];
+    await gate.arrived(1);
+    for (let i = 0; i < 12; i++) all.push(ask('192.0.2.2'));
+    for (const other of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) all.push(ask(other));
+    await expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(15);
+    expect(await world.proxy.metric('toncache_waiting_clients')).toBe(4);
+    expect(await world.proxy.metric('toncache_waiting_greediest_ratio')).toBe(0.8);
+    const events = await openEvents(world.proxy.adminUrl);
+    const message: StatusMessage = (await messagesOf(events).next()).value;
+    expect(message.clients?.[0]).toMatchObject({ client: shown, waiting: 12 });
+    expect(message.clients).toHaveLength(4);
+    vi.advanceTimersByTime(20_000);
+    const lines = world.proxy.log.filter(({ msg }) => msg.startsWith('one client has more than half'));
+    expect(lines).toEqual([expect.objectContaining({ client: shown, share: 0.8 })]);
+    events.destroy();
+    gate.release();
+    await Promise.all(all);
+  });
 });

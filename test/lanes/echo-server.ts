@@ -61,6 +61,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       },
       clientOf: () => '127.0.0.1',
       limits: undefined,
+      onClient: () => {},
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),

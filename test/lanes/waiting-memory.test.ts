@@ -20,6 +20,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       bodyFor: () => undefined,
       clientOf: () => '127.0.0.1',
       limits: undefined,
+      onClient: () => {},
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,

@@ -27,6 +27,8 @@ export interface OperationAnswersDependencies {
   readonly connections: ClientConnections;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Called with the client of each request that memory does not answer, or that is beyond its limit. */
+  readonly onClient: (client: string) => void;
   /** Called with each request that is refused before its operation was looked at. */
   readonly onRefused: (code: ErrorCode) => void;
   /** Called with errors that should never happen. */
@@ -90,9 +92,12 @@ export class OperationAnswers {
 
   /** Counts a request of a client; the message that refuses it if that is one too many. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
-    const { limits, clientOf, onRefused } = this.#dependencies;
-    const error = limits?.takeRequest(clientOf(client, headers));
+    const { limits, clientOf, onClient, onRefused } = this.#dependencies;
+    if (limits === undefined) return undefined;
+    const name = clientOf(client, headers);
+    const error = limits.takeRequest(name);
     if (error === undefined) return undefined;
+    onClient(name);
     onRefused(error.code);
     return this.failure(error, '', headers);
   }
@@ -108,8 +113,11 @@ export class OperationAnswers {
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
   openWait(client: Socket, headers: RequestHeaders): Wait | undefined {
-    const wait = this.#dependencies.waits.open(this.#dependencies.clientOf(client, headers));
-    if (wait !== undefined) this.#dependencies.connections.endWithClient(wait, client);
+    const { waits, clientOf, onClient, connections } = this.#dependencies;
+    const name = clientOf(client, headers);
+    onClient(name);
+    const wait = waits.open(name);
+    if (wait !== undefined) connections.endWithClient(wait, client);
     return wait;
   }
 

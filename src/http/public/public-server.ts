@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Answer } from '../../answer/answer.ts';
-import type { MemoryHits, ProxyRequest } from '../../answer/handle-request.ts';
+import type { MemoryHits } from '../../answer/handle-request.ts';
 import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
-import { type ErrorCode, ProxyError } from '../../errors.ts';
+import { ProxyError } from '../../errors.ts';
 import { findOperation } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
@@ -11,29 +10,18 @@ import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming } from './framing.ts';
 import { CLOSE_END, messageHead } from './message-head.ts';
-import { type ClientOf, OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
+import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import type { RenderedHitsDependencies } from './rendered-hits.ts';
 import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 import { type ParseError, UNPARSED_CODES, UNPARSED_MESSAGES, type UnparsedCode } from './unparsed.ts';
 
-export interface PublicServerDependencies {
+export interface PublicServerDependencies extends Omit<OperationAnswersDependencies, 'waits' | 'connections'> {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
-  readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
-  readonly bodyFor: OperationAnswersDependencies['bodyFor'];
   readonly moveBody: RenderedHitsDependencies['moveBody'];
-  readonly discard: OperationAnswersDependencies['discard'];
-  readonly clientOf: ClientOf;
-  readonly limits: OperationAnswersDependencies['limits'];
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Called with each request that is refused before its operation was looked at. */
-  readonly onRefused: (code: ErrorCode) => void;
-  /** Called with errors that should never happen. */
-  readonly onBug: (error: unknown) => void;
 }
 
 export interface PublicServerOptions {

@@ -7,11 +7,14 @@ import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers } from './numbers.ts';
 import { readPageFiles } from './page-files.ts';
 import { StatusFeed, type StatusMessage } from './status-feed.ts';
+import type { ShownClient } from './top-clients.ts';
 import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
   readonly samples: () => Promise<readonly MetricSample[]>;
   readonly topKeys: TopKeys;
+  /** Those that wait and ask most. */
+  readonly topClients: () => readonly ShownClient[];
   /** The entry that memory holds for a key; does not count as a use. */
   readonly inMemory: (key: string) => Entry | undefined;
   /** Epoch milliseconds. */
@@ -87,11 +90,14 @@ export class StatusPages implements ServedStatus {
   }
 
   async #read(isFirst: boolean): Promise<StatusMessage> {
-    const { samples, monotonic, now } = this.#dependencies;
+    const { samples, topClients, monotonic, now } = this.#dependencies;
     const newest = new Samples(await samples(), monotonic());
     const [oldest = newest, ...others] = [...(isFirst ? [] : this.#samples), newest].slice(-WINDOW_SAMPLES);
     this.#samples = [oldest, ...others];
-    return { numbers: { at: now(), ...readNumbers([oldest, ...others]) }, secrets: { keys: this.#shownKeys() } };
+    return {
+      numbers: { at: now(), ...readNumbers([oldest, ...others]) },
+      secrets: { keys: this.#shownKeys(), clients: topClients() },
+    };
   }
 
   /** The most requested keys, without the network, with what memory has of them. */

@@ -21,6 +21,7 @@ async function seriesOfPage(): Promise<Set<string>> {
     requestsInFlight: zero,
     inFlight: zero,
     waiting: zero,
+    waitingClients: () => [],
     limit: zero,
     expectedWaitMs: zero,
     redisWritesPending: zero,

@@ -59,18 +59,28 @@ function draw({ at, rates, upstream, memory, process }) {
   charts.memory.add(seconds, inMib);
 }
 
-/** Each cell is text, never markup. Without keys, the form for the token is shown. */
-function showKeys(keys) {
-  byId('access').hidden = keys !== undefined;
-  const rows = (keys ?? []).map(({ share, answerClass, freshForMs, request }) => {
+/** Each cell is text, never markup. */
+function showRows(id, rows) {
+  const shown = rows.map((cells) => {
     const row = document.createElement('tr');
-    const fresh = freshForMs === undefined ? '–' : duration(freshForMs / 1000);
-    for (const text of [percent(share), answerClass ?? 'not in memory', fresh, request]) {
-      row.insertCell().textContent = text;
-    }
+    for (const text of cells) row.insertCell().textContent = text;
     return row;
   });
-  byId('keys').replaceChildren(...rows);
+  byId(id).replaceChildren(...shown);
+}
+
+/** Without keys and clients, the form for the token is shown. */
+function showSecrets({ keys, clients = [] }) {
+  byId('access').hidden = keys !== undefined;
+  const keyRows = (keys ?? []).map(({ share, answerClass, freshForMs, request }) => {
+    const fresh = freshForMs === undefined ? '–' : duration(freshForMs / 1000);
+    return [percent(share), answerClass ?? 'not in memory', fresh, request];
+  });
+  showRows('keys', keyRows);
+  showRows(
+    'clients',
+    clients.map(({ share, waiting, client }) => [String(waiting), percent(share), client]),
+  );
 }
 
 async function explain(target) {
@@ -94,7 +104,7 @@ readEvents(
   (message) => {
     showNumbers(message);
     draw(message);
-    showKeys(message.keys);
+    showSecrets(message);
   },
   (state) => show('connection', state, state !== 'live'),
 );

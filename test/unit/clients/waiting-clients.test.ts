@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { countWaiting, GreedyWatch, type WaitingClient } from '../../../src/clients/waiting-clients.ts';
+
+test('the clients of waiting requests, most first; a request of several counts for each', () => {
+  expect(countWaiting([['a'], ['b', 'a'], ['a'], ['c']])).toEqual([
+    { client: 'a', requests: 3, share: 0.75 },
+    { client: 'b', requests: 1, share: 0.25 },
+    { client: 'c', requests: 1, share: 0.25 },
+  ]);
+  expect(countWaiting([])).toEqual([]);
+});
+
+describe('a client that has more than half of what waits', () => {
+  let waiting: WaitingClient[];
+  let reported: string[];
+  let watch: GreedyWatch;
+  const has = (client: string, share: number, requests = 100) => {
+    waiting = [{ client, share, requests }];
+  };
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    waiting = [];
+    reported = [];
+    watch = new GreedyWatch({ waiting: () => waiting, onGreedy: ({ client }) => reported.push(client) });
+  });
+
+  afterEach(() => {
+    watch.close();
+    vi.useRealTimers();
+  });
+
+  test('is reported after 10 s, once, and again after another one', () => {
+    has('a', 0.6);
+    vi.advanceTimersByTime(9000);
+    expect(reported).toEqual([]);
+    vi.advanceTimersByTime(60_000);
+    expect(reported).toEqual(['a']);
+    has('b', 0.9);
+    vi.advanceTimersByTime(10_000);
+    has('a', 0.9);
+    vi.advanceTimersByTime(10_000);
+    expect(reported).toEqual(['a', 'b', 'a']);
+  });
+
+  test.each([
+    ['for a second it had half', () => has('a', 0.5)],
+    ['for a second another one had it', () => has('b', 0.6)],
+    ['for a second nothing waited', () => (waiting = [])],
+    ['it was a few requests', () => has('a', 0.6, 9)],
+  ])('is not reported where %s', (_, once) => {
+    for (let i = 0; i < 3; i++) {
+      has('a', 0.6);
+      vi.advanceTimersByTime(9000);
+      once();
+      vi.advanceTimersByTime(1000);
+    }
+    expect(reported).toEqual([]);
+  });
+});
