@@ -65,7 +65,7 @@ describe('verify', () => {
     const { exitCode, stdout, stderr } = await verify(['--help']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     for (const code of Object.values(EXIT_CODES)) expect(stdout).toMatch(new RegExp(`\n {2}${code} +\\w`));
-    for (const option of ['--rate', '--samples', '--patience', 'UPSTREAM_API_KEY']) expect(stdout).toContain(option);
+    for (const option of ['--rate', '--samples', 'UPSTREAM_API_KEY']) expect(stdout).toContain(option);
   });
 
   it('asks the indexer no faster than --rate', async () => {
@@ -174,7 +174,7 @@ describe('verify', () => {
   it('is incomplete when no new block comes', async () => {
     const { url, replicas } = await start();
     replicas[0].standStill();
-    const { exitCode, stdout } = await verify([url, ...QUICKLY, '--patience', '0']);
+    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
     expect(exitCode).toBe(EXIT_CODES.incomplete);
     expect(checks(stdout, 'unclear')).toEqual(['next block']);
   });

@@ -23,18 +23,6 @@ export interface Answered extends HttpAnswer {
   readonly upstreamRequests: number;
 }
 
-/** Answers to simultaneous requests, with what they cost together. */
-export interface AnsweredSet {
-  readonly answers: readonly HttpAnswer[];
-  readonly upstreamRequests: number;
-}
-
-/** Options of a request. */
-export interface AskOptions {
-  readonly method?: 'GET' | 'HEAD';
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** There was no answer: the connection failed, or the time was over. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -60,12 +48,12 @@ export class Asker {
    * Asks for a target (what follows `/api/v3/`) when the rate allows it. After a 429 or 503 it waits and asks again, up
    * to four times in all. Throws an {@link UnreachableError}.
    */
-  async ask(target: string, options: AskOptions = {}): Promise<Answered> {
+  async ask(target: string): Promise<Answered> {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {
       await traffic.slot();
       const before = traffic.answersCount;
-      const answered = await this.#send(target, options);
+      const answered = await this.#send(target);
       const pauseMs = pauseAfter(answered);
       if (pauseMs === undefined || attempt === MOST_ATTEMPTS) {
         return { ...answered, upstreamRequests: traffic.answersCount - before };
@@ -74,22 +62,21 @@ export class Asker {
     }
   }
 
-  /** Asks for several targets at once, which should cost one request to the indexer at most. */
-  async askAtOnce(targets: readonly string[]): Promise<AnsweredSet> {
+  /** Asks for several targets at once, which should cost one request to the indexer at most in all. */
+  async askAtOnce(targets: readonly string[]) {
     const { traffic } = this.#options;
     await traffic.slot();
     const before = traffic.answersCount;
-    const answers = await Promise.all(targets.map((target) => this.#send(target, {})));
+    const answers = await Promise.all(targets.map((target) => this.#send(target)));
     return { answers, upstreamRequests: traffic.answersCount - before };
   }
 
-  async #send(target: string, { method = 'GET', headers = {} }: AskOptions): Promise<HttpAnswer> {
+  async #send(target: string): Promise<HttpAnswer> {
     const url = `${this.#options.baseUrl}/api/v3/${target}`;
     try {
       const response = await fetch(url, {
-        method,
         // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
-        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers, ...headers },
+        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers },
         redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });

@@ -2,11 +2,8 @@
 export interface CacheHeaders {
   /** Answered without asking the indexer, fresh or stale. */
   readonly hit: boolean;
-  /** Answered by a request that was already under way. */
-  readonly collapsed: boolean;
   /** `Cache-Status` as it came; empty when missing. */
   readonly status: string;
-  readonly etag: string | null;
   /** How long a client may still keep the answer: `max-age` less `Age` (RFC 9111 4.2), in seconds. */
   readonly keptSeconds: number;
 }
@@ -23,13 +20,10 @@ const LONGEST_GROWING_SECONDS = 60;
 /** Reads the headers of an answer. */
 export function cacheHeaders(headers: Headers): CacheHeaders {
   const status = headers.get('cache-status') ?? '';
-  const parameters = status.split(';').map((part) => part.trim());
   const maxAgeSeconds = Number(/^public, max-age=([0-9]+)$/.exec(headers.get('cache-control') ?? '')?.[1] ?? 0);
   return {
-    hit: parameters.includes('hit'),
-    collapsed: parameters.includes('collapsed'),
+    hit: /^toncache; hit\b/.test(status),
     status,
-    etag: headers.get('etag'),
     keptSeconds: Math.max(0, maxAgeSeconds - Number(headers.get('age') ?? 0)),
   };
 }
@@ -39,23 +33,4 @@ export function promiseOf(headers: Headers): AnswerPromise {
   const { keptSeconds } = cacheHeaders(headers);
   if (headers.get('cache-control')?.startsWith('public') !== true) return 'none';
   return keptSeconds > LONGEST_GROWING_SECONDS ? 'final' : 'growing';
-}
-
-/**
- * What is wrong with the headers that every answer to an operation must have; those of an entry include `Age` and
- * `ETag`.
- */
-export function headerProblems(headers: Headers, { isEntry }: { readonly isEntry: boolean }): string[] {
-  const expected: Record<string, RegExp> = {
-    'cache-status': /^toncache(?:; [a-z-]+(?:=[A-Za-z0-9-]+)?)+$/,
-    'cache-control': isEntry ? /^(?:no-store|public, max-age=[0-9]+)$/ : /^no-store$/,
-    'content-type': /^application\/json/,
-    'access-control-allow-origin': /^\*$/,
-    ...(isEntry ? { etag: /^"[^"]+"$/, age: /^[0-9]+$/ } : {}),
-  };
-  return Object.entries(expected).flatMap(([name, pattern]) => {
-    const value = headers.get(name);
-    if (value === null) return [`${name} is missing`];
-    return pattern.test(value) ? [] : [`${name} is "${value}"`];
-  });
 }

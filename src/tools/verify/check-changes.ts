@@ -36,8 +36,11 @@ export async function checkUnknown(run: Run): Promise<void> {
   }
 }
 
+/** How long a block is waited for once it is due, in milliseconds. */
+const PATIENCE_MS = 5000;
+
 /** Checks that a block that did not exist yet appears in time, although its absence was cached. */
-export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions): Promise<void> {
+export async function checkNextBlock(run: Run, { rate }: VerifyOptions): Promise<void> {
   const { toncache, indexer, report, given } = run;
   // Beyond those blocks that come while two requests wait for the rate.
   const ahead = 10 + Math.ceil(2000 / rate / BLOCK_MS);
@@ -54,7 +57,7 @@ export async function checkNextBlock(run: Run, { rate, patience }: VerifyOptions
       given.push(answered);
       return;
     }
-    if (elapsedMs > ahead * BLOCK_MS + patience * 1000) {
+    if (elapsedMs > ahead * BLOCK_MS + PATIENCE_MS) {
       const { status } = await indexer.ask(target);
       const hidden = status === 200 ? [`still ${answered.status}, and the indexer has it`] : [];
       report.add({ ...finding, problems: hidden, detail: `not there after ${elapsedMs} ms`, unclear: true });

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { OperationName } from '../../ton/operations.ts';
 import { addressSpellings, decodeAddress, decodeHash, hashSpellings } from '../simulator/spellings.ts';
 import { isUnchanged } from './bodies.ts';
-import { cacheHeaders } from './cache-headers.ts';
 import { excuseFor, inspect, type Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
 
@@ -62,12 +61,10 @@ async function checkSet(run: Run, operation: OperationName, queries: readonly st
     inspect(operation, it, statuses).problems.map((problem) => `${it.target}: ${problem}`),
   );
   const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
-  const forwarded = answers.map(({ headers }) => cacheHeaders(headers)).filter((it) => !it.hit && !it.collapsed);
   const problems = [
     ...wrong.slice(0, MOST_REPORTED),
     ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
     ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
-    ...(forwarded.length > 1 ? [`Cache-Status of ${forwarded.length} says that they went forward`] : []),
   ];
   const detail = `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`;
   run.report.add({ ...finding, problems, detail });

@@ -1,7 +1,7 @@
 import type { OperationName } from '../../ton/operations.ts';
 import type { Answered, Asker, HttpAnswer } from './asker.ts';
 import { isErrorBody, listIn } from './bodies.ts';
-import { cacheHeaders, headerProblems } from './cache-headers.ts';
+import { cacheHeaders } from './cache-headers.ts';
 import type { FindingReport } from './report.ts';
 
 /** What every check works with. */
@@ -59,14 +59,13 @@ export function inspect(operation: OperationName, answer: HttpAnswer, statuses: 
       rowCount: 0,
     };
   }
-  const problems = headerProblems(headers, { isEntry: true });
   if (status !== 200) {
-    if (!isErrorBody(body)) problems.push('the body is not {"error":"..."}');
+    const problems = isErrorBody(body) ? [] : ['the body is not {"error":"..."}'];
     return { problems: [...problems, ...unkeepable(answer)], detail: `${status}`, rowCount: 0 };
   }
-  const { name, rows, problems: wrong } = listIn(operation, body);
+  const { name, rows, problems } = listIn(operation, body);
   const kept = keptSeconds === 0 ? 'not for clients to keep' : `clients may keep it for ${keptSeconds} s`;
-  return { problems: [...problems, ...wrong], detail: `${name}: ${rows.length}, ${kept}`, rowCount: rows.length };
+  return { problems, detail: `${name}: ${rows.length}, ${kept}`, rowCount: rows.length };
 }
 
 /** A problem if clients may keep the answer. */

@@ -8,10 +8,6 @@ export interface VerifyOptions {
   readonly rate: number;
   /** How many blocks, transactions and accounts are asked for. */
   readonly samples: number;
-  /** How long to wait for a block that is due, in seconds. */
-  readonly patience: number;
-  /** Whether the findings are printed as JSON. */
-  readonly json: boolean;
 }
 
 /** An invalid command line; the message says what is wrong. */
@@ -19,8 +15,7 @@ export class VerifyUsageError extends Error {
   override readonly name = 'VerifyUsageError';
 }
 
-export const USAGE =
-  'usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5] [--patience 15] [--json]';
+export const USAGE = 'usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]';
 
 /** The exit codes of the process. Those above 1 are from sysexits.h. */
 export const EXIT_CODES = { right: 0, violation: 1, usage: 64, unavailable: 69, incomplete: 75 } as const;
@@ -31,10 +26,8 @@ Asks an indexer through toncache, which runs in this process, and compares the a
 reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a
 checkout: npm run verify -- <address>.
 
-  --rate      requests to the indexer per second, 0.01 to 1000 (1)
-  --samples   how many blocks, transactions and accounts are looked at, 1 to 100 (5)
-  --patience  seconds that a block is waited for when it is due, 0 to 600 (15)
-  --json      a line of JSON for each check, and a last one for the run
+  --rate     requests to the indexer per second, 0.01 to 1000 (1)
+  --samples  how many blocks, transactions and accounts are looked at, 1 to 100 (5)
 
 exit codes:
   ${EXIT_CODES.right}   all was checked, and is right
@@ -53,8 +46,6 @@ export function parseArguments(args: readonly string[]): VerifyOptions | 'help' 
     url,
     rate: numberIn('--rate', values.rate, 0.01, 1000),
     samples: Math.round(numberIn('--samples', values.samples, 1, 100)),
-    patience: numberIn('--patience', values.patience, 0, 600),
-    json: values.json,
   };
 }
 
@@ -66,8 +57,6 @@ function parse(args: readonly string[]) {
       options: {
         rate: { type: 'string', default: '1' },
         samples: { type: 'string', default: '5' },
-        patience: { type: 'string', default: '15' },
-        json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });

@@ -16,19 +16,14 @@ const CHECK_WIDTH = 22;
 const ASKED_WIDTH = 58;
 const RESULT_WIDTH = 9;
 
-/** Lines of a table, or an object in JSON for each check. */
-export type ReportForm = 'table' | 'json';
-
 /** Prints the findings. Each line is printed as soon as its check is done, because a run takes minutes. */
 export class FindingReport {
   readonly #print: (line: string) => void;
-  readonly #form: ReportForm;
   readonly #counts: Record<Result, number> = { ok: 0, unclear: 0, violation: 0 };
   readonly #unclear: string[] = [];
 
-  constructor(print: (line: string) => void, form: ReportForm = 'table') {
+  constructor(print: (line: string) => void) {
     this.#print = print;
-    this.#form = form;
   }
 
   /** The number of checks with this result; a complete run has no `unclear` ones. */
@@ -37,7 +32,6 @@ export class FindingReport {
   }
 
   head(): void {
-    if (this.#form === 'json') return;
     this.#line('check', 'asked', 'result', 'detail');
     this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));
   }
@@ -46,10 +40,6 @@ export class FindingReport {
     const result: Result = problems.length > 0 ? 'violation' : unclear ? 'unclear' : 'ok';
     this.#counts[result]++;
     if (result === 'unclear') this.#unclear.push(`${check} (${asked}): ${detail}`);
-    if (this.#form === 'json') {
-      this.#print(JSON.stringify({ check, asked, result, problems, detail }));
-      return;
-    }
     // Show a violation in full, so that it can be asked for again by hand.
     const shown = result === 'violation' ? asked : shorten(asked);
     this.#line(check, shown, result, [...problems, ...(detail === '' ? [] : [detail])].join('; '));
@@ -63,10 +53,6 @@ export class FindingReport {
   /** Prints the summary, with the number of requests to the indexer and the seconds they took. */
   end(indexer: string, requests: number, seconds: number): void {
     const { ok, unclear, violation } = this.#counts;
-    if (this.#form === 'json') {
-      this.#print(JSON.stringify({ ok, unclear, violation, indexer, requests, seconds, notChecked: this.#unclear }));
-      return;
-    }
     this.#print(
       `\n${ok} ok, ${unclear} unclear, ${violation} violations; ${requests} requests to ${indexer} in ${seconds} s`,
     );

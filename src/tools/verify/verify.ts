@@ -50,7 +50,7 @@ export async function verify(surroundings: Surroundings): Promise<number> {
 }
 
 async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundings): Promise<number> {
-  const { url, rate, json } = options;
+  const { url, rate } = options;
   const { settings } = loadSettings({
     UPSTREAM_URL: url,
     UPSTREAM_API_KEY: apiKey,
@@ -63,7 +63,7 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
   const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
   try {
     const { publicUrl } = await app.listen();
-    const report = new FindingReport((line) => void stdout.write(`${line}\n`), json ? 'json' : 'table');
+    const report = new FindingReport((line) => void stdout.write(`${line}\n`));
     const startedAt = performance.now();
     await check(
       {
