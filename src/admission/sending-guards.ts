@@ -61,9 +61,7 @@ export class SendingGuards {
     const taken = await rate.take(request.signal, this.#patienceOf(request));
     if (taken === 'abandoned') return taken;
     if (taken !== 'go') return { reason: 'rate-limit', retryAfterMs: taken.waitMs };
-    const passes = this.#takePasses(request);
-    if ('reason' in passes) rate.giveBack();
-    return passes;
+    return this.#takePasses(request);
   }
 
   /** A refresh gets only what misses leave of the rate. */

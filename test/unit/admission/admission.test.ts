@@ -186,24 +186,6 @@ describe('send', () => {
     expect(admission.slotsInUse).toBe(0);
   });
 
-  test('returns the slot of the rate to the next request when a guard refuses after the wait for it', async () => {
-    const guard = new FakeGuard('breaker-open');
-    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 2 });
-    const admission = openAdmission({ max: 3, guardsOf: ({ key }) => (key === 'broken' ? [guard] : []), rate });
-    const [first, broken, next] = [
-      new Client(admission),
-      new Client(admission, { key: 'broken' }),
-      new Client(admission),
-    ];
-    await settle();
-    for (const client of [first, broken, next]) client.send();
-    await vi.advanceTimersByTimeAsync(499);
-    expect([first.sent, broken.sent]).toEqual(['go', undefined]);
-    guard.refusesTickets = true;
-    await vi.advanceTimersByTimeAsync(1);
-    expect([broken.sent, next.sent]).toEqual([{ reason: 'breaker-open', retryAfterMs: 0 }, 'go']);
-  });
-
   test('returns how long the wait for the rate would be, and ends the ticket', async () => {
     const rate = oneInAWhile();
     const admission = openAdmission({ rate });

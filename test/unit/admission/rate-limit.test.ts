@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { RateLimit, type Taken } from '../../../src/admission/rate-limit.ts';
+import { RateLimit, type Reserved, type Taken } from '../../../src/admission/rate-limit.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
@@ -77,21 +77,6 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
 });
 
 describe('waiting requests', () => {
-  test('move up when one ahead of them leaves', async () => {
-    const subject = limit(1);
-    const leaving = new AbortController();
-    ask(subject, 1);
-    const left = subject.take(leaving.signal, PATIENCE_MS);
-    const behind = ask(subject, 1);
-    await run(500);
-    leaving.abort();
-    expect(await left).toBe('abandoned');
-    await run(499);
-    expect(behind).toHaveLength(0);
-    await run(1);
-    expect(behind).toHaveLength(1);
-  });
-
   test('can learn how long they will wait', async () => {
     const subject = limit(10);
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([0, 300]);
@@ -117,27 +102,27 @@ describe('a request that would wait too long', () => {
   });
 });
 
-describe('a returned slot', () => {
-  test('goes at once to the request that has waited longest', async () => {
-    const subject = limit(1);
-    ask(subject, 1);
-    const [first, second] = [ask(subject, 1), ask(subject, 1)];
-    await run(100);
-    subject.giveBack();
-    await run(0);
-    expect([first.length, second.length]).toEqual([1, 0]);
-    await run(900);
-    expect(second).toHaveLength(1);
+describe('a rate that instances share', () => {
+  const reserve = vi.fn<() => Promise<Reserved | undefined>>();
+  const shared = () => new RateLimit({ reserveShared: reserve, now: () => performance.now() }, { perSecond: 10 });
+
+  test('gives the turns that are reserved for it, until that fails', async () => {
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 730.5 });
+    reserve.mockResolvedValue(undefined);
+    const turns = ask(shared(), 4);
+    await run(PATIENCE_MS);
+    expect(turns.map((at) => at - (turns[0] ?? 0))).toEqual([0, 731, 831, 931]);
+    expect(reserve).toHaveBeenCalledWith(100, PATIENCE_MS);
   });
 
-  test('is lost when none waits: the rate allows no burst', async () => {
-    const subject = limit(1);
-    ask(subject, 1);
-    await run(0);
-    subject.giveBack();
-    const slots = ask(subject, 1);
-    await run(999);
-    expect(slots).toHaveLength(0);
+  test('tells a request that would wait too long how long that is, and the next ones too', async () => {
+    reserve.mockResolvedValue({ state: 'too-long', waitMs: 2000 });
+    const subject = shared();
+    expect(await subject.take(never, 1500)).toEqual({ waitMs: 2000 });
+    expect(subject.expectedWaitMs(0)).toBe(2000);
+    await run(500);
+    expect(subject.expectedWaitMs(2)).toBe(1500 + 200);
   });
 });
 
@@ -156,7 +141,6 @@ test('whatever comes and leaves when, the rate and the order are kept, and all w
     afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
     leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),
     patienceMs: fc.constantFrom(0, 200, 1500, PATIENCE_MS),
-    givesBack: fc.boolean(),
   });
   const rates = fc.constantFrom(1, 3, 10, 25, 1000);
   await fc.assert(
@@ -164,8 +148,7 @@ test('whatever comes and leaves when, the rate and the order are kept, and all w
       const subject = limit(rate);
       const served: { index: number; at: number; waitedMs: number }[] = [];
       const outcomes: Promise<Taken>[] = [];
-      let givenBack = 0;
-      for (const [index, { afterMs, leavesAfterMs, patienceMs, givesBack }] of arrivals.entries()) {
+      for (const [index, { afterMs, leavesAfterMs, patienceMs }] of arrivals.entries()) {
         await run(afterMs);
         const at = performance.now();
         const leaving = new AbortController();
@@ -173,11 +156,7 @@ test('whatever comes and leaves when, the rate and the order are kept, and all w
         const taken = subject.take(leaving.signal, patienceMs);
         outcomes.push(taken);
         void taken.then((outcome) => {
-          if (outcome !== 'go') return;
-          served.push({ index, at: performance.now(), waitedMs: performance.now() - at });
-          if (!givesBack) return;
-          givenBack++;
-          subject.giveBack();
+          if (outcome === 'go') served.push({ index, at: performance.now(), waitedMs: performance.now() - at });
         });
       }
       await run(70_000);
@@ -192,8 +171,8 @@ test('whatever comes and leaves when, the rate and the order are kept, and all w
         if (leavesAfterMs === undefined) expect(outcome).not.toBe('abandoned');
         if (typeof outcome === 'object') expect(outcome.waitMs).toBeGreaterThan(patienceMs);
       }
-      const used = served.filter(({ index }) => arrivals[index]?.givesBack === false).map(({ at }) => at);
-      expect(mostWithin(used, 1000)).toBeLessThanOrEqual(rate + 1 + givenBack);
+      const sentAt = served.map(({ at }) => at);
+      expect(mostWithin(sentAt, 1000)).toBeLessThanOrEqual(rate + 1);
       expect(vi.getTimerCount()).toBe(0);
     }),
     { numRuns: 100 },
