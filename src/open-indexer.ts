@@ -95,23 +95,18 @@ export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIn
     max: number,
     shares: Readonly<Record<string, number>>,
     guardsOf: AdmissionDependencies['guardsOf'],
-  ) =>
-    new Admission(
+  ) => {
+    const slots = new Slots({ now: monotonic }, { max, shares, patienceMs });
+    const backlog = new Backlog(
+      { slots },
       {
-        ...shared,
-        slots: new Slots({ now: monotonic }, { max, shares }),
-        backlog: new Backlog(
-          { now: monotonic },
-          {
-            patienceMs,
-            shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-            maxWaiting: admission.maxQueue,
-          },
-        ),
-        guardsOf,
+        patienceMs,
+        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+        maxWaiting: admission.maxQueue,
       },
-      { patienceMs },
     );
+    return new Admission({ ...shared, slots, backlog, guardsOf }, { patienceMs });
+  };
   return {
     admission: openAdmission(upstream.maxConcurrency, admission.shares, ({ operation }) => [
       pause,

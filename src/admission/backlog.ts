@@ -1,49 +1,36 @@
-import { type FairPlace, FairQueue } from './fair-queue.ts';
+import type { Ms } from '../time-units.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { EntryRequest } from './guard.ts';
-import { SlotTime } from './slot-time.ts';
-
-/** How a wait ended that was not ended by {@link Backlog.remove}. */
-export interface Waiter {
-  readonly request: EntryRequest;
-  /** Called once, when the request gets its slot. */
-  readonly start: () => void;
-  /** Called once, when it has waited as long as it may. */
-  readonly giveUp: () => void;
-}
+import type { Refusal } from './outcome.ts';
+import type { Slots } from './slots.ts';
 
 export interface BacklogDependencies {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly slots: Slots;
 }
 
 export interface BacklogOptions {
-  /** How long a client waits for a slot, in milliseconds. */
-  readonly patienceMs: number;
+  /** How long a client waits for a slot. */
+  readonly patienceMs: Ms;
   /** The same for newcomers under overload. */
-  readonly shortPatienceMs: number;
+  readonly shortPatienceMs: Ms;
   /** The most requests that may wait. */
   readonly maxWaiting: number;
 }
 
-/** Why a newcomer is refused, and how long it would have waited, in milliseconds (0 when that is not known). */
-export interface BacklogRefusal {
-  readonly reason: 'expected-wait' | 'queue-full';
-  readonly expectedWaitMs: number;
+/** How a wait ended: with a slot that was taken for the request, or without. */
+type Waited = 'slot' | 'abandoned' | Refusal;
+
+interface Waiter {
+  /** The number of its arrival, to compare waiters of different operations. */
+  readonly order: number;
+  readonly end: (waited: Waited) => void;
 }
 
 /** The waiting requests of one operation. */
 interface Queue {
-  readonly waiting: FairQueue<Waiting>;
-  readonly slotTime: SlotTime;
+  readonly waiting: FairQueue<EntryRequest>;
   /** Whether a request was refused or gave up since the queue was last empty. */
   overloaded: boolean;
-}
-
-interface Waiting {
-  readonly waiter: Waiter;
-  /** The number of its arrival, to compare waiters of different queues. */
-  readonly order: number;
-  readonly expiry: NodeJS.Timeout;
 }
 
 /**
@@ -53,124 +40,119 @@ interface Waiting {
  *   expected wait = those that would go before it * slot time of the operation / slots that the operation uses
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time
- * is not known, no expected wait is too long: a burst is not refused. From the first refusal until the queue is
- * empty, newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and
- * latency falls while goodput stays. A waiter keeps its whole patience, and gives up only if the indexer has become that
- * much slower, or if clients that wait for less go before it.
+ * is not known, no expected wait is too long: a burst is not refused. From the first refusal until the queue is empty,
+ * newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and latency
+ * falls while goodput stays. A waiter keeps its whole patience, and gives up only if the indexer has become that much
+ * slower, or if clients that wait for less go before it.
  */
 export class Backlog {
-  readonly #dependencies: BacklogDependencies;
+  readonly #slots: Slots;
   readonly #options: BacklogOptions;
   readonly #queues = new Map<string, Queue>();
-  readonly #places = new Map<EntryRequest, FairPlace<Waiting>>();
+  readonly #waiters = new Map<EntryRequest, Waiter>();
   #arrivals = 0;
 
-  constructor(dependencies: BacklogDependencies, options: BacklogOptions) {
-    this.#dependencies = dependencies;
+  constructor({ slots }: BacklogDependencies, options: BacklogOptions) {
+    this.#slots = slots;
     this.#options = options;
   }
 
   /** Requests that wait now. */
   get size(): number {
-    return this.#places.size;
+    return this.#waiters.size;
   }
 
   /** Whom each of the requests waits for. */
   *clients(): Generator<Iterable<string>> {
-    for (const { clients } of this.#places.keys()) yield clients;
+    for (const { clients } of this.#waiters.keys()) yield clients;
   }
 
   /** Whether requests of an operation wait now. */
   hasWaiting(operation: string): boolean {
-    return (this.#queues.get(operation)?.waiting.size ?? 0) > 0;
-  }
-
-  /** How requests of an operation use slots, which {@link expectedWaitMs} follows from. */
-  slotTime(operation: string): SlotTime {
-    return this.#queue(operation).slotTime;
+    return this.#queue(operation).waiting.size > 0;
   }
 
   /**
-   * How long a request of these clients that comes now would wait, in milliseconds; without clients, behind all others.
-   * At most twice the patience, because those ahead of it give up before. `undefined` while that is not known.
+   * How long a request of these clients that comes now would wait; without clients, behind all others. At most twice the
+   * patience, because those ahead of it give up before. 0 while it is not known.
    */
-  expectedWaitMs(operation: string, clients: Iterable<string> = []): number | undefined {
-    const { waiting, slotTime } = this.#queue(operation);
-    if (waiting.size === 0) return 0;
+  expectedWaitMs(operation: string, clients: Iterable<string> = []): Ms {
+    const { waiting } = this.#queue(operation);
     const ahead = Math.min(waiting.size, ...[...clients].map((client) => waiting.ahead(client)));
-    const waitMs = ahead === 0 ? 0 : slotTime.waitMs(ahead);
-    return waitMs === undefined ? undefined : Math.min(waitMs, 2 * this.#options.patienceMs);
+    const waitMs = ahead === 0 ? 0 : (this.#slots.waitMs(operation, ahead) ?? 0);
+    return Math.min(waitMs, 2 * this.#options.patienceMs);
   }
 
   /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
-  refuse({ operation, clients }: EntryRequest): BacklogRefusal | undefined {
+  refuse({ operation, clients }: EntryRequest): Refusal | undefined {
     const queue = this.#queue(operation);
-    const expectedWaitMs = this.expectedWaitMs(operation, clients) ?? 0;
-    const isFull = this.size >= this.#options.maxWaiting;
-    const { patienceMs, shortPatienceMs } = this.#options;
-    if (!isFull && expectedWaitMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
+    const { patienceMs, shortPatienceMs, maxWaiting } = this.#options;
+    const retryAfterMs = this.expectedWaitMs(operation, clients);
+    const isFull = this.size >= maxWaiting;
+    if (!isFull && retryAfterMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
     queue.overloaded = queue.waiting.size > 0;
-    return { reason: isFull ? 'queue-full' : 'expected-wait', expectedWaitMs };
+    return { reason: isFull ? 'queue-full' : 'expected-wait', retryAfterMs };
   }
 
-  /** Adds a waiter. */
-  add(waiter: Waiter): void {
-    const { operation, clients } = waiter.request;
-    const expiry = setTimeout(() => this.#expire(waiter), this.#options.patienceMs);
+  /** Waits for a slot. Never rejects. */
+  wait(request: EntryRequest): Promise<Waited> {
+    const { operation, clients, signal } = request;
+    const queue = this.#queue(operation);
     const [first = '', ...others] = clients;
-    const { waiting } = this.#queue(operation);
-    this.#places.set(waiter.request, waiting.add({ waiter, order: this.#arrivals++, expiry }, first));
-    for (const client of others) this.join(waiter.request, client);
+    queue.waiting.add(request, first);
+    for (const client of others) queue.waiting.share(request, client);
+    return new Promise((resolve) => {
+      const end = (waited: Waited) => {
+        clearTimeout(expiry);
+        signal.removeEventListener('abort', onAbort);
+        this.#waiters.delete(request);
+        queue.waiting.remove(request);
+        if (queue.waiting.size === 0) queue.overloaded = false;
+        resolve(waited);
+      };
+      const onAbort = () => end('abandoned');
+      const giveUp = () => {
+        queue.overloaded = true;
+        end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(operation, clients) });
+      };
+      const expiry = setTimeout(giveUp, this.#options.patienceMs);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.set(request, { order: this.#arrivals++, end });
+    });
   }
 
   /** Another client waits for a request, which takes the better one of their places; nothing when it does not wait. */
   join(request: EntryRequest, client: string): void {
-    const place = this.#places.get(request);
-    if (place !== undefined) this.#places.set(request, this.#queue(request.operation).waiting.share(place, client));
+    this.#queue(request.operation).waiting.share(request, client);
   }
 
-  /** Removes a request that has left; does nothing when it does not wait. */
-  remove(request: EntryRequest): void {
-    const at = this.#places.get(request);
-    if (at === undefined) return;
-    const queue = this.#queue(request.operation);
-    clearTimeout(at.place.value.expiry);
-    this.#places.delete(request);
-    queue.waiting.remove(at);
-    if (queue.waiting.size === 0) queue.overloaded = false;
-  }
-
-  /**
-   * Removes and returns the next waiter of the operations that `mayStart`: those that `goFirst` before the others, then
-   * by arrival.
-   */
-  next(mayStart: (operation: string) => boolean, goFirst: (operation: string) => boolean): Waiter | undefined {
-    let best: Waiting | undefined;
-    let isBestPreferred = false;
-    for (const [operation, { waiting }] of this.#queues) {
-      const candidate = waiting.first;
-      if (candidate === undefined || !mayStart(operation)) continue;
-      const isPreferred = goFirst(operation);
-      const isOlder = best === undefined || candidate.order < best.order;
-      if (best !== undefined && (isPreferred === isBestPreferred ? !isOlder : isBestPreferred)) continue;
-      best = candidate;
-      isBestPreferred = isPreferred;
+  /** Hands the free slots to those who wait. */
+  handOut(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#slots.take(next.operation);
+      this.#waiters.get(next)?.end('slot');
     }
-    if (best !== undefined) this.remove(best.waiter.request);
-    return best?.waiter;
   }
 
-  #expire(waiter: Waiter): void {
-    this.#queue(waiter.request.operation).overloaded = true;
-    this.remove(waiter.request);
-    waiter.giveUp();
+  /** The next request of the operations that may take a slot: those below their share before the others, then by arrival. */
+  #next(): EntryRequest | undefined {
+    const candidates = [...this.#queues].flatMap(([operation, { waiting }]) => {
+      const { first } = waiting;
+      if (first === undefined || !this.#slots.mayTake(operation)) return [];
+      return {
+        request: first,
+        isBelowShare: this.#slots.isBelowShare(operation),
+        order: this.#waiters.get(first)?.order ?? 0,
+      };
+    });
+    candidates.sort((one, other) => Number(other.isBelowShare) - Number(one.isBelowShare) || one.order - other.order);
+    return candidates[0]?.request;
   }
 
   #queue(operation: string): Queue {
     const known = this.#queues.get(operation);
     if (known !== undefined) return known;
-    const slotTime = new SlotTime(this.#dependencies, this.#options);
-    const queue: Queue = { waiting: new FairQueue(), slotTime, overloaded: false };
+    const queue: Queue = { waiting: new FairQueue(), overloaded: false };
     this.#queues.set(operation, queue);
     return queue;
   }

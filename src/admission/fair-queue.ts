@@ -1,11 +1,3 @@
-import { Fifo, type Place } from './fifo.ts';
-
-/** The place of a member in its {@link FairQueue}. */
-export interface FairPlace<T> {
-  readonly turn: number;
-  readonly place: Place<T>;
-}
-
 /**
  * A queue that is fair between clients (start-time fair queueing with equal weights):
  *
@@ -15,78 +7,68 @@ export interface FairPlace<T> {
  * So who has many members waits behind those who have few, and a client alone is served first in, first out.
  */
 export class FairQueue<T> {
-  readonly #turns = new Map<number, Fifo<T>>();
+  /** The members of each turn, in the order in which they came. */
+  readonly #turns = new Map<number, Set<T>>();
+  readonly #turnOf = new Map<T, number>();
   /** The turn of each client's last member. */
   readonly #last = new Map<string, number>();
   #current = 0;
   #highest = 0;
-  #size = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#turnOf.size;
   }
 
   /** The next member to go. */
   get first(): T | undefined {
-    if (this.#size === 0) return undefined;
-    for (;;) {
-      const first = this.#turns.get(this.#current)?.first;
-      if (first !== undefined) return first;
+    while (this.size > 0) {
+      for (const first of this.#turns.get(this.#current) ?? []) return first;
       this.#turns.delete(this.#current++);
     }
+    return undefined;
   }
 
   /** The number of members that would go before one that a client adds now. */
   ahead(client: string): number {
-    const turn = this.#turnOf(client);
-    let [below, above] = [0, 0];
-    // From the nearer end: a client that asks for much stands near the last turn, one that asks for little near the first.
-    if (turn - this.#current < this.#highest - turn) {
-      for (let each = this.#current; each <= turn; each++) below += this.#turns.get(each)?.size ?? 0;
-      return below;
-    }
-    for (let each = this.#highest; each > turn; each--) above += this.#turns.get(each)?.size ?? 0;
-    return this.#size - above;
+    const turn = this.#nextTurn(client);
+    let behind = 0;
+    for (let each = this.#highest; each > turn; each--) behind += this.#turns.get(each)?.size ?? 0;
+    return this.size - behind;
   }
 
-  /** Adds a member of a client. */
-  add(value: T, client: string): FairPlace<T> {
-    const turn = this.#turnOf(client);
+  /** Adds a member of a client; one that is in the queue moves to the end of the client's next turn. */
+  add(member: T, client: string): void {
+    const turn = this.#nextTurn(client);
     // Clients without members beyond the current turn are as good as new ones; forgetting them bounds the memory.
-    if (this.#last.size > 2 * this.#size + 100) {
+    if (this.#last.size > 2 * this.size + 100) {
       for (const [each, last] of this.#last) if (last <= this.#current) this.#last.delete(each);
     }
     this.#last.set(client, turn);
     this.#highest = Math.max(this.#highest, turn);
-    this.#size++;
-    let fifo = this.#turns.get(turn);
-    if (fifo === undefined) {
-      fifo = new Fifo();
-      this.#turns.set(turn, fifo);
-    }
-    return { turn, place: fifo.push(value) };
+    this.#turns.get(this.#turnOf.get(member) ?? -1)?.delete(member);
+    this.#turnOf.set(member, turn);
+    const members = this.#turns.get(turn);
+    if (members === undefined) this.#turns.set(turn, new Set([member]));
+    else members.add(member);
   }
 
-  /** Removes a member; to be called once for each place. */
-  remove({ turn, place }: FairPlace<T>): void {
-    this.#turns.get(turn)?.remove(place);
-    this.#size--;
-    if (this.#size > 0) return;
+  /** Another client waits for a member too: it moves to the place that this client would get, if that is a better one. */
+  share(member: T, client: string): void {
+    const turn = this.#turnOf.get(member);
+    if (turn !== undefined && this.#nextTurn(client) < turn) this.add(member, client);
+  }
+
+  /** Removes a member. */
+  remove(member: T): void {
+    this.#turns.get(this.#turnOf.get(member) ?? -1)?.delete(member);
+    this.#turnOf.delete(member);
+    if (this.size > 0) return;
     this.#turns.clear();
     this.#last.clear();
     this.#highest = this.#current;
   }
 
-  /** Moves a member to the place that another client's would get, if that is a better one; returns where it stands. */
-  share(at: FairPlace<T>, client: string): FairPlace<T> {
-    if (this.#turnOf(client) >= at.turn) return at;
-    // The new place first: a queue that becomes empty forgets its clients.
-    const better = this.add(at.place.value, client);
-    this.remove(at);
-    return better;
-  }
-
-  #turnOf(client: string): number {
+  #nextTurn(client: string): number {
     return Math.max(this.#current, (this.#last.get(client) ?? -1) + 1);
   }
 }

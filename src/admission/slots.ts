@@ -1,24 +1,22 @@
-/** No slots are kept free for an operation that was not asked for within this time, in milliseconds. */
-const RECENTLY_MS = 60_000;
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import { SlotUse, type SlotUseDependencies, type SlotUseOptions } from './slot-use.ts';
+
+/** No slots are kept free for an operation that was not asked for within this time. */
+const RECENTLY_MS: Ms = 60_000;
 
 /** The part of an operation's share that is never lent to others while the operation is in use. */
 const NEVER_LENT = 1 / 4;
 
-export interface SlotsDependencies {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-}
-
-export interface SlotsOptions {
+export interface SlotsOptions extends SlotUseOptions {
   /** The most requests that may be at the indexer at once. */
   readonly max: number;
   /** The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. */
   readonly shares: Readonly<Record<string, number>>;
 }
 
-interface Use {
-  inUse: number;
-  askedAt: number;
+interface OperationSlots {
+  readonly use: SlotUse;
+  askedAt: MonotonicMs;
 }
 
 /**
@@ -31,14 +29,14 @@ interface Use {
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  */
 export class Slots {
-  readonly #dependencies: SlotsDependencies;
+  readonly #dependencies: SlotUseDependencies;
   readonly #options: SlotsOptions;
-  readonly #uses = new Map<string, Use>();
+  readonly #operations = new Map<string, OperationSlots>();
   /** The number of operations with a share. */
   readonly #sharers: number;
   #inUse = 0;
 
-  constructor(dependencies: SlotsDependencies, options: SlotsOptions) {
+  constructor(dependencies: SlotUseDependencies, options: SlotsOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
     this.#sharers = Object.values(options.shares).filter((share) => share > 0).length;
@@ -55,7 +53,7 @@ export class Slots {
 
   /** Remembers that an operation is in use, whether or not it gets a slot. */
   asked(operation: string): void {
-    this.#use(operation).askedAt = this.#dependencies.now();
+    this.#of(operation).askedAt = this.#dependencies.now();
   }
 
   /** Whether an operation may take a slot now. */
@@ -64,25 +62,31 @@ export class Slots {
     let free = this.#options.max - this.#inUse;
     // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
     // wait for theirs must not block each other.
-    if (this.#use(operation).inUse < this.#kept(operation)) return free > 0;
-    for (const [other, { inUse, askedAt }] of this.#uses) {
-      if (other !== operation && askedAt > recentlyAt) free -= Math.max(0, this.#kept(other) - inUse);
+    if (this.#of(operation).use.inUse < this.#kept(operation)) return free > 0;
+    for (const [other, { use, askedAt }] of this.#operations) {
+      if (other !== operation && askedAt > recentlyAt) free -= Math.max(0, this.#kept(other) - use.inUse);
     }
     return free > 0;
   }
 
   /** Whether an operation uses less than its share: then it goes before the others. */
   isBelowShare(operation: string): boolean {
-    return this.#use(operation).inUse < this.#share(operation);
+    return this.#of(operation).use.inUse < this.#share(operation);
+  }
+
+  /** How long a request of an operation waits behind so many others; `undefined` while that is not known. */
+  waitMs(operation: string, ahead: number): Ms | undefined {
+    return this.#of(operation).use.waitMs(ahead);
   }
 
   take(operation: string): void {
-    this.#use(operation).inUse++;
+    this.#of(operation).use.begin();
     this.#inUse++;
   }
 
-  release(operation: string): void {
-    this.#use(operation).inUse--;
+  /** Gives a slot back; `wasSent`: whether its request was at the indexer. */
+  release(operation: string, wasSent: boolean): void {
+    this.#of(operation).use.end(wasSent);
     this.#inUse--;
   }
 
@@ -100,11 +104,11 @@ export class Slots {
     return this.#options.max * (this.#options.shares[operation] ?? 0);
   }
 
-  #use(operation: string): Use {
-    const known = this.#uses.get(operation);
+  #of(operation: string): OperationSlots {
+    const known = this.#operations.get(operation);
     if (known !== undefined) return known;
-    const use = { inUse: 0, askedAt: Number.NEGATIVE_INFINITY };
-    this.#uses.set(operation, use);
-    return use;
+    const slots = { use: new SlotUse(this.#dependencies, this.#options), askedAt: Number.NEGATIVE_INFINITY };
+    this.#operations.set(operation, slots);
+    return slots;
   }
 }

@@ -21,10 +21,11 @@ export function openAdmission({
   ...dependencies
 }: TestAdmissionOptions = {}): Admission {
   const now = () => performance.now();
+  const slots = new Slots({ now }, { max, shares, patienceMs: PATIENCE_MS });
   return new Admission(
     {
-      slots: new Slots({ now }, { max, shares }),
-      backlog: new Backlog({ now }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
+      slots,
+      backlog: new Backlog({ slots }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
       isMemoryFull: () => false,
       guardsOf: () => [],
       rate: undefined,

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Ticket } from '../../../src/admission/admission.ts';
 import type { EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { Client, come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
@@ -21,11 +20,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a request gets a ticket, and may be sent, at once while slots are free', () => {
+test('a request gets a ticket, and may be sent, at once while slots are free', async () => {
   const admission = openAdmission({ max: 2 });
-  const entered = admission.enter(request());
-  expect(entered).toEqual({ send: expect.any(Function), end: expect.any(Function) });
-  expect((entered as Ticket).send()).toBe('go');
+  const [client] = await come(admission, 1);
+  expect(await client?.ticket.send()).toBe('go');
   expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 1, 0, 2]);
 });
 
@@ -152,20 +150,6 @@ describe('send', () => {
     expect(client?.sent).toEqual({ reason: 'breaker-open', retryAfterMs: 70 });
     expect(pause.ended).toEqual([['unsent', undefined]]);
     expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
-  });
-
-  test('returns its passes when the ticket is ended while it waits for the rate limit', async () => {
-    const guard = new FakeGuard('breaker-open');
-    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 1 });
-    const admission = openAdmission({ guardsOf: () => [guard], rate });
-    const [first, second] = await come(admission, 2);
-    first?.send();
-    second?.send();
-    await settle();
-    second?.ticket.end('unsent');
-    await vi.advanceTimersByTimeAsync(1000);
-    expect([first?.sent, second?.sent, guard.ended]).toEqual(['go', 'abandoned', [['unsent', undefined]]]);
-    expect([admission.inFlight, admission.slotsInUse]).toEqual([1, 1]);
   });
 
   test.each<[string, Partial<FakeGuard>, boolean]>([

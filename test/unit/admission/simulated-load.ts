@@ -62,10 +62,11 @@ export class SimulatedLoad {
     const now = () => performance.now();
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
+    const slots = new Slots({ now }, { ...SHIPPED, max: maxConcurrency });
     this.admission = new Admission(
       {
-        slots: new Slots({ now }, { max: maxConcurrency, shares: SHIPPED.shares }),
-        backlog: new Backlog({ now }, SHIPPED),
+        slots,
+        backlog: new Backlog({ slots }, SHIPPED),
         isMemoryFull: () => false,
         guardsOf: () => [],
         rate: undefined,

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 function slotsOf(max: number): Slots {
-  return new Slots({ now: () => now }, { max, shares: SHARES });
+  return new Slots({ now: () => now }, { max, shares: SHARES, patienceMs: 1500 });
 }
 
 /** An operation takes as many slots as it may; how many that were. */
@@ -34,7 +34,7 @@ describe('an operation', () => {
       return isBelow;
     });
     expect(below).toEqual([true, true, true, true, false]);
-    slots.release('pending');
+    slots.release('pending', true);
     expect(slots.isBelowShare('pending')).toBe(true);
   });
 
@@ -98,7 +98,7 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
   fc.assert(
     fc.property(options, fc.array(aStep, { maxLength: 120, size: 'max' }), ({ max, shares }, steps) => {
       now = 0;
-      const slots = new Slots({ now: () => now }, { max, shares });
+      const slots = new Slots({ now: () => now }, { max, shares, patienceMs: 1500 });
       const uses = new Map(
         OPERATIONS.map((name) => {
           const share = max * (new Map(Object.entries(shares)).get(name) ?? 0);
@@ -115,7 +115,7 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
         if (use === undefined) continue;
         if (kind === 'pass') now += ms;
         if (kind === 'release' && use.inUse > 0) {
-          slots.release(operation);
+          slots.release(operation, true);
           use.inUse--;
         }
         // Slots kept for an operation that is requested again after a minute may be lent at that moment.
