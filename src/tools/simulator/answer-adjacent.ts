@@ -20,7 +20,7 @@ export function answerAdjacent(question: Question): object {
   }
   const parent = direction === 'out' ? undefined : question.chain.parent(hash);
   const children = direction === 'in' ? [] : question.chain.children(hash);
-  const known = question.inAnyOrder(parent === undefined ? children : [parent, ...children]);
+  const known = parent === undefined ? children : [parent, ...children];
   // The indexer does not notice a timeout, and takes the rows read until then for all rows.
   const adjacent = question.select(known);
   if (adjacent.length === 0) throw new IndexerRefusal(404, 'adjacent transactions not found');

@@ -1,10 +1,10 @@
-import type { BlockSet } from './block-sets.ts';
 import { askedPage, askedSort } from './page.ts';
 import type { Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
 import { IndexerRefusal } from './refusal.ts';
 import { renderBlock } from './render-block.ts';
 import { renderTransactions } from './render-transactions.ts';
+import type { BlockSet } from './trace.ts';
 
 function askedSeqno(question: Question): number {
   if (question.traits.seqno === 'byItself') return readWrappedInt32(question.query.first('seqno') ?? '');
@@ -26,11 +26,11 @@ export function answerShards(question: Question): object {
     return asked;
   };
   if (question.traits.shards === 'transactions') {
-    const transactions = page(question.inAnyOrder(blockSet?.transactions ?? []));
+    const transactions = page(blockSet?.transactions ?? []);
     return renderTransactions(transactions, { dialect: question.dialect, noAddressBook: false });
   }
   const blocks = blockSet?.blocks ?? [];
-  const sorted = sort === 'asc' ? blocks.toReversed() : sort === 'desc' ? blocks : question.inAnyOrder(blocks);
+  const sorted = sort === 'asc' ? blocks.toReversed() : sort === 'desc' ? blocks : blocks;
   const rows = page(sorted);
   return { blocks: blockSet === undefined ? [] : rows.map((block) => renderBlock(block, blockSet)) };
 }

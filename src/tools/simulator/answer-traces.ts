@@ -30,7 +30,7 @@ function askedTraces(question: Question): readonly Trace[] {
     }
   }
   // In the chain's order, whatever the order of the parameters: equal states give equal bytes.
-  return question.inAnyOrder(chain.pendingTraces().filter((trace) => asked.has(trace)));
+  return chain.pendingTraces().filter((trace) => asked.has(trace));
 }
 
 function actionTypes(question: Question): readonly string[] {

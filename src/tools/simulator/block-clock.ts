@@ -1,11 +1,8 @@
-const LT_PER_BLOCK = 1_000_000;
-
 /** The chain's time: which masterchain block is committed when. Instants are epoch ms. */
 export class BlockClock {
   readonly startAt: number;
   readonly blockMs: number;
   readonly firstSeqno: number;
-  readonly #lts = new Map<number, number>();
 
   constructor(options: { startAt: number; blockMs: number; firstSeqno: number }) {
     this.startAt = options.startAt;
@@ -26,17 +23,5 @@ export class BlockClock {
   /** The newest masterchain block committed by that instant. */
   seqnoBy(instant: number): number {
     return this.firstSeqno + Math.floor((instant - this.startAt) / this.blockMs);
-  }
-
-  /** The next free logical time of a masterchain block that is not committed yet. */
-  nextLt(seqno: number): number {
-    const count = (this.#lts.get(seqno) ?? 0) + 1;
-    this.#lts.set(seqno, count);
-    return seqno * LT_PER_BLOCK + count;
-  }
-
-  /** Marks a masterchain block as taking no more transactions. */
-  closeBlock(seqno: number): void {
-    this.#lts.delete(seqno);
   }
 }

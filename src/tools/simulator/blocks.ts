@@ -7,44 +7,21 @@ export interface BlockId {
   readonly seqno: number;
 }
 
-/** The whole of a workchain that was never split, and of the masterchain. */
-const WHOLE_SHARD = '8000000000000000';
-
-// How the basechain is split, for as long as SPLIT_BLOCKS, in turn. A shard's prefix ends in its lowest 1 bit.
-const SPLITS: readonly (readonly string[])[] = [['4', 'c'], [WHOLE_SHARD], ['4', 'a', 'e'], ['2', '6', 'a', 'e']].map(
-  (split) => split.map((digits) => digits.padEnd(16, '0')),
-);
-const SPLIT_BLOCKS = 40;
-
-function splitAt(seqno: number): readonly string[] {
-  return SPLITS[Math.floor(seqno / SPLIT_BLOCKS) % SPLITS.length] ?? [WHOLE_SHARD];
-}
+/** The shards of the basechain, each with the accounts whose hashes begin with the same two bits. */
+const SHARDS = ['2000000000000000', '6000000000000000', 'a000000000000000', 'e000000000000000'];
 
 /** The masterchain block itself. */
 export function masterchainBlock(seqno: number): BlockId {
-  return { workchain: -1, shard: WHOLE_SHARD, seqno };
+  return { workchain: -1, shard: '8000000000000000', seqno };
 }
 
-/** The 1 to 4 shard blocks that a masterchain block commits, each with its own shard and seqno. */
+/** The shard blocks that a masterchain block commits. Each shard has seqnos of its own. */
 export function shardBlocks(seqno: number): readonly BlockId[] {
-  // Each shard has seqnos of its own, different from those of the masterchain and of other shards.
-  return splitAt(seqno).map((shard) => ({
-    workchain: 0,
-    shard,
-    seqno: seqno + 5_000_000 + Number.parseInt(shard.charAt(0), 16) * 10_000,
-  }));
+  return SHARDS.map((shard, place) => ({ workchain: 0, shard, seqno: seqno + 5_000_000 + place * 10_000 }));
 }
 
 /** The block of a block set in which an account's transactions are. */
-export function blockOf(account: Account, seqno: number): BlockId {
-  if (account.workchain === -1) return masterchainBlock(seqno);
-  const digit = account.hash.readUInt8(0) >> 4;
-  const block = shardBlocks(seqno).find(({ shard }) => {
-    // The lowest 1 bit of a shard's prefix marks its end: it holds the digits that far around the marker.
-    const marker = Number.parseInt(shard.charAt(0), 16);
-    const lowestBit = marker & -marker;
-    return marker - lowestBit <= digit && digit < marker + lowestBit;
-  });
-  if (block === undefined) throw new Error(`no shard of masterchain block ${seqno} holds ${account.address}`);
-  return block;
+export function blockOf({ workchain, hash }: Account, seqno: number): BlockId {
+  const shardBlock = shardBlocks(seqno)[hash.readUInt8(0) >> 6];
+  return workchain === -1 || shardBlock === undefined ? masterchainBlock(seqno) : shardBlock;
 }

@@ -1,9 +1,8 @@
 import { type Account, Accounts } from './accounts.ts';
 import { BlockClock } from './block-clock.ts';
-import { type BlockSet, BlockSets } from './block-sets.ts';
-import { electorTick } from './elector-tick.ts';
+import { masterchainBlock, shardBlocks } from './blocks.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
-import { knownTransactions, planTrace, type Trace, type Transaction } from './trace.ts';
+import { type BlockSet, knownTransactions, logicalTime, planTrace, type Trace, type Transaction } from './trace.ts';
 
 /** The options of a simulated chain. Instants are epoch ms. */
 export interface ChainOptions {
@@ -38,7 +37,9 @@ export class Chain {
   readonly #options: ChainOptions;
   readonly #seed: number;
   readonly #historyBlocks: number;
-  readonly #blockSets: BlockSets;
+  /** Those of the window, and those of the future that have transactions already. */
+  readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
+  readonly #transactions = new Map<string, Transaction>();
   readonly #traces = new Map<string, Trace>();
   readonly #live = new Set<Trace>();
   #now: number;
@@ -52,7 +53,6 @@ export class Chain {
     this.accounts = new Accounts(this.#seed);
     const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
     this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
-    this.#blockSets = new BlockSets(this.clock);
     this.#historyBlocks = options.historyBlocks ?? 2_000;
     this.#now = startAt;
     this.#begun = firstSeqno - 1;
@@ -108,7 +108,7 @@ export class Chain {
 
   /** An executed transaction of an indexed masterchain block, by its canonical hash. */
   transaction(hash: string): Transaction | undefined {
-    const transaction = this.#blockSets.transaction(hash);
+    const transaction = this.#transactions.get(hash);
     return transaction !== undefined && transaction.seqno <= this.#begun ? transaction : undefined;
   }
 
@@ -164,14 +164,14 @@ export class Chain {
   #beginBlock(seqno: number): void {
     const random = new SeededRandom(this.#seed, 'round', seqno - this.clock.firstSeqno);
     const { messagesPerBlock = 2, invalidatedShare = 0 } = this.#options;
-    this.#blockSets.add(electorTick(seqno, this.clock, this.accounts.elector, this.#seed));
+    this.#commit(this.#electorTick(seqno));
     const messages = random.int(0, Math.round(2 * messagesPerBlock));
     for (let n = 0; n < messages; n++) {
       const sentAt = this.clock.committedAt(seqno) + random.int(0, this.clock.blockMs - 1);
       const externalHash = digest(this.#seed, 'external', seqno, n);
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
-    this.#blockSets.close(seqno);
+    this.#blockSet(seqno).transactions.sort((a, b) => a.lt - b.lt);
     this.#begun = seqno;
     while (this.#floor <= seqno - this.#historyBlocks) this.#forget(this.#floor++);
   }
@@ -183,11 +183,45 @@ export class Chain {
     const trace = planTrace(seed, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
-    if (!invalidated) for (const transaction of trace.transactions) this.#blockSets.add(transaction);
+    if (!invalidated) for (const transaction of trace.transactions) this.#commit(transaction);
+  }
+
+  /** The elector's own transaction: every masterchain block has one, so none is empty. */
+  #electorTick(seqno: number): Transaction {
+    const committedAt = this.clock.committedAt(seqno);
+    return {
+      hash: digest(this.#seed, 'tick', seqno),
+      account: this.accounts.elector,
+      inMessage: undefined,
+      parent: undefined,
+      children: [],
+      seqno,
+      block: masterchainBlock(seqno),
+      lt: logicalTime(seqno, 0),
+      now: Math.floor(committedAt / 1000),
+      emulatedAt: committedAt,
+      confirmedAt: committedAt,
+      finalizedAt: committedAt,
+    };
+  }
+
+  #commit(transaction: Transaction): void {
+    this.#blockSet(transaction.seqno).transactions.push(transaction);
+    this.#transactions.set(transaction.hash, transaction);
+  }
+
+  #blockSet(seqno: number) {
+    const known = this.#blockSets.get(seqno);
+    if (known !== undefined) return known;
+    const blocks = [masterchainBlock(seqno), ...shardBlocks(seqno)];
+    const opened = { seqno, committedAt: this.clock.committedAt(seqno), blocks, transactions: [] };
+    this.#blockSets.set(seqno, opened);
+    return opened;
   }
 
   #forget(seqno: number): void {
-    this.#blockSets.forget(seqno);
+    for (const { hash } of this.#blockSets.get(seqno)?.transactions ?? []) this.#transactions.delete(hash);
+    this.#blockSets.delete(seqno);
     for (const [externalHash, trace] of this.#traces) {
       if (trace.goneAt >= this.clock.committedAt(seqno)) break;
       this.#traces.delete(externalHash);

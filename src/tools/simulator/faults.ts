@@ -41,8 +41,6 @@ export class Faults {
   jitterMs = 0;
   /** So many workers serve the requests, first come, first served. A query continues after its client has left. */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
-  /** Rows without a fixed order (traces, unsorted blocks, adjacent transactions) come in another order each time. */
-  shuffle = false;
   /** Whether answers are compressed for clients that accept gzip, unlike the real ones. */
   gzips = false;
   readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
@@ -62,7 +60,7 @@ export class Faults {
     };
   }
 
-  /** Ends all injected faults; latency, workers, order and compression stay. */
+  /** Ends all injected faults; latency, workers and compression stay. */
   clear(): void {
     this.#injected.clear();
   }

@@ -10,7 +10,6 @@ import { type IndexerOperation, operationOf } from './operation.ts';
 import { Question } from './question.ts';
 import { Replica } from './replica.ts';
 import { RequestLog } from './request-log.ts';
-import { SeededRandom } from './seeded-random.ts';
 import { sendAnswer } from './send-answer.ts';
 import { Streaming } from './streaming.ts';
 import { Workers } from './workers.ts';
@@ -61,7 +60,7 @@ export class Indexer {
   readonly #server: Server;
   readonly #closing = new AbortController();
   readonly #workers = new Workers(this.#closing.signal);
-  readonly #gates = new Set<{ gate: Gate; operation: IndexerOperation | undefined }>();
+  readonly #gates: { gate: Gate; operation: IndexerOperation | undefined }[] = [];
 
   constructor(options: IndexerOptions) {
     this.dialect = options.dialect ?? '1.3';
@@ -111,9 +110,8 @@ export class Indexer {
 
   /** Returns a gate at which requests, of one operation or all, wait from now on. */
   hold(operation?: IndexerOperation): Gate {
-    const gate = new Gate(() => void this.#gates.delete(held));
-    const held = { gate, operation };
-    this.#gates.add(held);
+    const gate = new Gate();
+    this.#gates.push({ gate, operation });
     return gate;
   }
 
@@ -159,12 +157,10 @@ export class Indexer {
       if (fault?.kind === 'hang') return void (await left);
       if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
-      const { shuffle } = this.faults;
       const question = new Question(
         { method, target, headers: request.headersDistinct, body },
         this.#replicaFor(operation, number).chain,
         this.dialect,
-        shuffle ? new SeededRandom('order', number) : undefined,
       );
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
@@ -183,10 +179,8 @@ export class Indexer {
   }
 
   #gateOf(operation: IndexerOperation): Gate | undefined {
-    for (const held of this.#gates) {
-      if (held.operation === undefined || held.operation === operation) return held.gate;
-    }
-    return undefined;
+    return this.#gates.find(({ gate, operation: only }) => !gate.isOpen && (only === undefined || only === operation))
+      ?.gate;
   }
 
   async #work(signal: AbortSignal): Promise<void> {

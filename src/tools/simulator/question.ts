@@ -4,7 +4,6 @@ import { type IndexerOperation, operationOf } from './operation.ts';
 import { Query } from './query.ts';
 import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
 import { IndexerRefusal } from './refusal.ts';
-import type { SeededRandom } from './seeded-random.ts';
 
 /** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
@@ -44,13 +43,8 @@ export class Question {
   readonly body: Buffer;
   readonly query: Query;
   readonly #headers: AskedRequest['headers'];
-  readonly #random: SeededRandom | undefined;
 
-  /**
-   * @param random Shuffles rows that have no fixed order. Default: the chain's own order, so that equal states give equal
-   *   bytes.
-   */
-  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect, random?: SeededRandom) {
+  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect) {
     this.method = request.method;
     this.operation = operationOf(request.target);
     this.chain = chain;
@@ -59,7 +53,6 @@ export class Question {
     this.body = request.body;
     this.query = new Query(request.target.split('?').slice(1).join('?'));
     this.#headers = request.headers;
-    this.#random = random;
   }
 
   /**
@@ -75,14 +68,6 @@ export class Question {
   selectAll<Row>(rows: readonly Row[]): readonly Row[] {
     if (this.select(rows).length < rows.length) throw new IndexerRefusal(500, 'timeout: context deadline exceeded');
     return rows;
-  }
-
-  /** Rows without a fixed order. */
-  inAnyOrder<Row>(rows: readonly Row[]): readonly Row[] {
-    const random = this.#random;
-    if (random === undefined) return rows;
-    const drawn = rows.map((row) => ({ row, place: random.next() }));
-    return drawn.sort((a, b) => a.place - b.place).map(({ row }) => row);
   }
 
   /** The value of a scalar parameter: of several the last counts. */

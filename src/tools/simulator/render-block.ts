@@ -1,6 +1,6 @@
-import type { BlockSet } from './block-sets.ts';
 import type { BlockId } from './blocks.ts';
 import { digest } from './seeded-random.ts';
+import type { BlockSet } from './trace.ts';
 
 /** A block of a block set as the indexer's JSON has it, about 0.9 KB; the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {

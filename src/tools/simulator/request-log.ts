@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { IndexerOperation } from './operation.ts';
 
@@ -57,16 +57,8 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
   }
 
   /** Resolves as soon as `total` has reached a number. */
-  arrived(total: number): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (this.#total < total) return;
-        this.off('request', look);
-        resolve();
-      };
-      this.on('request', look);
-      look();
-    });
+  async arrived(total: number): Promise<void> {
+    while (this.#total < total) await once(this, 'request');
   }
 
   /** Counts from zero again. Requests under way stay under way. */

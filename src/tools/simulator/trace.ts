@@ -40,6 +40,17 @@ export interface Transaction {
   readonly finalizedAt: number;
 }
 
+/** A masterchain block with the shard blocks that it commits, and every transaction in them. */
+export interface BlockSet {
+  readonly seqno: number;
+  /** When it is committed and indexed, epoch ms. */
+  readonly committedAt: number;
+  /** The masterchain block first, then the shard blocks. */
+  readonly blocks: readonly BlockId[];
+  /** In the order of their logical times, once the block is committed. */
+  readonly transactions: readonly Transaction[];
+}
+
 /** The transactions that one external message sets off. */
 export interface Trace {
   /** Hash of the first transaction. */
@@ -91,6 +102,13 @@ function receiver(place: number, size: number, accounts: Accounts, random: Seede
   return random.pick(random.chance(0.6) ? accounts.jettonWallets : accounts.contracts);
 }
 
+const LTS_OF_BLOCK = 1_000_000;
+
+/** The logical time of the n-th thing that happens in a masterchain block: `n` below a million. */
+export function logicalTime(seqno: number, n: number): number {
+  return seqno * LTS_OF_BLOCK + n;
+}
+
 /** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */
 export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts, random: SeededRandom): Trace {
   const { blockMs } = clock;
@@ -98,6 +116,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
   const size = parents.length + 1;
   const latePlace = seed.late && size > 1 ? random.int(1, size - 1) : undefined;
   const emulatedAt = seed.sentAt + blockMs / 4;
+  const firstLt = random.int(1, 900_000);
   const transactions: (Transaction & { readonly children: Transaction[] })[] = [];
 
   for (let place = 0; place < size; place++) {
@@ -108,7 +127,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     const committedAt = clock.committedAt(seqno);
     const isLate = place === latePlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
     const account = parent === undefined ? seed.sender : receiver(place, size, accounts, random);
-    const createdLt = clock.nextLt(seqno);
+    const createdLt = logicalTime(seqno, firstLt + 2 * place);
     const transaction = {
       hash: digest(seed.externalHash, 'transaction', place),
       account,
@@ -123,7 +142,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
       children: [],
       seqno,
       block: blockOf(account, seqno),
-      lt: clock.nextLt(seqno),
+      lt: createdLt + 1,
       now: Math.floor(committedAt / 1000),
       emulatedAt: isLate ? Math.max(committedAt - 1.75 * blockMs, parent?.emulatedAt ?? 0) : emulatedAt,
       confirmedAt: seed.invalidated ? Number.POSITIVE_INFINITY : committedAt - blockMs,
