@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { type Call, Calls, chainOf, HOT_CALLS } from './calls.ts';
-import { Connections } from './connections.ts';
+import { Connections, type Identity } from './connections.ts';
 import { OpenLoop } from './open-loop.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { type Phase, scheduleOf } from './schedule.ts';
@@ -17,6 +17,7 @@ export interface LoadOrder {
   readonly retries: boolean;
   /** The addresses it comes from, in turn. */
   readonly addresses: readonly string[];
+  readonly identity: Identity;
   /** So many keys of each operation are left to other generators. */
   readonly skip: number;
 }
@@ -34,7 +35,7 @@ const chain = chainOf(order.chainStartAt);
 chain.advanceTo(Date.now());
 const calls = new Calls(chain, random, order.skip);
 const schedule = scheduleOf(phases, calls, random);
-const connections = new Connections(order.port, order.addresses);
+const connections = new Connections(order.port, order.addresses, order.identity);
 for (const call of HOT_CALLS) await warm(call);
 
 const loop = new OpenLoop({ connections, phases, schedule, retries, nextCall: ({ rates }) => calls.next(rates) });

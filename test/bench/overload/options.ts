@@ -2,8 +2,11 @@ import { parseArgs } from 'node:util';
 import { listed, numberUpTo } from '../arguments.ts';
 import { SCENARIO_KINDS, type Scenario, scenariosOf } from './scenarios.ts';
 
-/** What the load asks: the indexer itself, or toncache with its defaults in front of it. */
-export const MODES = ['direct', 'shipped'] as const;
+/**
+ * What the load asks: the indexer itself, toncache with its defaults in front of it, or nginx with a limit for each address
+ * in front of that.
+ */
+export const MODES = ['direct', 'shipped', 'nginx'] as const;
 export type Mode = (typeof MODES)[number];
 
 /** One scenario in one mode. */
@@ -39,7 +42,7 @@ export function readOptions(args: string[]): Options {
       outages: { type: 'string', default: '10,36,75' },
     },
   }).values;
-  const modes = listed('--mode', mode, MODES);
+  const modes = listed('--mode', mode, MODES, ['direct', 'shipped']);
   const loads = more.loads.split(',').map((load) => numberUpTo('--loads', load, HIGHEST_LOAD));
   const seconds = numberUpTo('--seconds', more.seconds, MOST_SECONDS);
   const names = listed('--scenario', scenario, [...SCENARIO_KINDS, 'outage'], SCENARIO_KINDS);

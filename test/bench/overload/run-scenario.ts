@@ -2,6 +2,7 @@ import { type Launched, launch } from '../launch.ts';
 import { startToncache } from '../toncache-process.ts';
 import { startBusyIndexer } from './busy-indexer.ts';
 import type { LoadOrder, LoadResult } from './generate-load.ts';
+import { startNginxLimit } from './nginx-limit.ts';
 import type { Mode } from './options.ts';
 import { POLITE, type Scenario } from './scenarios.ts';
 import type { Tallied } from './tally.ts';
@@ -17,15 +18,19 @@ const KEYS_OF_THE_POLITE = 25_000;
 
 /** Runs a scenario with processes of its own, all of which have ended when it returns. */
 export async function runScenario(mode: Mode, scenario: Scenario): Promise<ScenarioResult> {
-  const { serviceMs, fault, warmUp, phases, clients, retries = false } = scenario;
+  const { serviceMs, fault, warmUp, phases, clients, identity = 'address', retries = false } = scenario;
   await using indexer = await startBusyIndexer(serviceMs, fault);
-  await using toncache = mode === 'direct' ? undefined : await startToncache({ UPSTREAM_URL: indexer.url });
+  const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
+  await using toncache = mode === 'direct' ? undefined : await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
+  const port = Number(new URL(toncache?.url ?? indexer.url).port);
+  await using nginx = mode === 'nginx' ? await startNginxLimit(port) : undefined;
   const order: LoadOrder = {
-    port: Number(new URL(toncache?.url ?? indexer.url).port),
+    port: nginx?.port ?? port,
     chainStartAt: indexer.chainStartAt,
     phases: toncache && warmUp ? [warmUp, ...phases] : phases,
     retries,
     addresses: addresses(1, clients ?? 1),
+    identity,
     skip: 0,
   };
   await using generator = startGenerator(order);
@@ -36,6 +41,7 @@ export async function runScenario(mode: Mode, scenario: Scenario): Promise<Scena
           ...order,
           phases: order.phases.map(({ seconds }) => ({ seconds, rates: POLITE.rates })),
           addresses: addresses(2, POLITE.clients),
+          identity: identity === 'invented' ? 'address' : identity,
           skip: KEYS_OF_THE_POLITE,
         });
   const result = await generator.next((line) => line as LoadResult);

@@ -1,4 +1,5 @@
 import { NO_RATES, type Rates } from './calls.ts';
+import type { Identity } from './connections.ts';
 import type { Phase } from './schedule.ts';
 
 /** What is offered over time, and what goes wrong at the indexer meanwhile. */
@@ -13,6 +14,8 @@ export interface Scenario {
   readonly serviceMs: number;
   /** So many clients, each with an address of its own, share the load; without it, it comes from 127.0.0.1. */
   readonly clients?: number;
+  /** How they show who they are, if not by their addresses; the {@link POLITE} never invent anything. */
+  readonly identity?: Identity;
   /** Whether clients ask for `pendingTraces` again 100 ms after anything but an answer, up to 20 times. */
   readonly retries?: boolean;
 }
@@ -24,7 +27,7 @@ export type IndexerFault = 'slow' | 'hang';
  * `steady`: a load that stays; `wallets`: so does this one, whose clients ask again; `burst`: many at once, up to a second
  * of the indexer's work; `closed-loop`: clients that ask again as soon as they were answered; `pages`: 30 at once, four
  * times a second; `slow`, `hang`: see {@link IndexerFault}, and the other operations are asked for now and then; `greedy`:
- * one or three clients ask for too much; `backfill`: one client has 300 connections and asks on when answered. Beside these
+ * one or three clients ask for too much, by their addresses, behind a proxy or with invented ones; `backfill`: one client has 300 connections and asks on when answered. Beside these
  * two, the {@link POLITE} ask for little.
  */
 export const SCENARIO_KINDS = [
@@ -81,7 +84,14 @@ export function scenariosOf(kind: ScenarioKind, loads: readonly number[], second
         const name = `${clients} greedy, ${load}x`;
         return { ...course(name, CALM, { rates: spread(load * CAPACITY_PER_SECOND, 0), seconds }), clients };
       };
-      return [...loads.filter((load) => load > 1).map((load) => greedy(1, load)), greedy(3, 5)];
+      const one = loads.filter((load) => load > 1).map((load) => greedy(1, load));
+      const as = (identity: Identity, name: string) => ({ ...greedy(1, 5), identity, name: `1 greedy, 5x, ${name}` });
+      return [
+        ...one,
+        greedy(3, 5),
+        as('forwarded', 'all behind a proxy'),
+        as('invented', 'invents addresses and keys'),
+      ];
     }
     case 'backfill': {
       const load = { rates: MIXED, seconds, clients: 300 };
