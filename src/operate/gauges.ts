@@ -52,10 +52,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
   gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
   gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
-  gauge('waiting_clients', 'Clients of these requests.', () => sources.waitingClients().length);
+  gauge(
+    'waiting_clients',
+    'Clients whose requests wait for a slot at the indexer.',
+    () => sources.waitingClients().length,
+  );
   gauge(
     'waiting_greediest_ratio',
-    'The part of these requests that one client has, the greediest.',
+    'The part of the waiting requests that the greediest client has, 0 to 1.',
     () => sources.waitingClients()[0]?.share ?? 0,
   );
   new Gauge({

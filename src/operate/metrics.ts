@@ -53,7 +53,11 @@ export class Metrics {
   /** The requests that failed, which are also counted in `requests_total`. */
   readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
   /** Not part of `requests_total`: nobody knows which operation they are for. */
-  readonly #refused = this.#tally('refused_requests_total', 'Requests that are none that is served here.', ['code']);
+  readonly #refused = this.#tally(
+    'refused_requests_total',
+    'Requests that were refused before their operation was read.',
+    ['code'],
+  );
   /** Loads and waits that were refused on the way to the indexer. Their requests may still get a stale answer. */
   readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
   /** Every request that reached the indexer or tried to. */
