@@ -71,7 +71,11 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const log = new EventLog(logger);
   const metrics = new Metrics(
     { logLinesDropped },
-    { usesRedis: settings.redis.url !== undefined, usesStream: settings.stream.url !== undefined },
+    {
+      timeoutMs: settings.upstream.timeout,
+      usesRedis: settings.redis.url !== undefined,
+      usesStream: settings.stream.url !== undefined,
+    },
   );
   events.subscribe(metrics.onEvent);
   events.subscribe(log.onEvent);

@@ -2,6 +2,7 @@ import { createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, SettingsError } from './config/load.ts';
 import { LogDestination } from './operate/log-destination.ts';
 import { createLogger } from './operate/logger.ts';
+import { VERSION } from './version.ts';
 
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
@@ -31,7 +32,14 @@ try {
   const { publicUrl, adminUrl } = await app.listen();
   const { network, upstream, redis } = settings;
   logger.info(
-    { publicUrl, adminUrl, upstream: upstream.url, network, redis: redis.url === undefined ? 'none' : 'configured' },
+    {
+      version: VERSION,
+      publicUrl,
+      adminUrl,
+      upstream: upstream.url,
+      network,
+      redis: redis.url === undefined ? 'none' : 'configured',
+    },
     'toncache is ready',
   );
 } catch (error) {

@@ -1,4 +1,5 @@
 import { SettingsError } from '../config/load.ts';
+import { VERSION } from '../version.ts';
 import { type Context, EXIT, UnavailableError, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
@@ -8,6 +9,10 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   if (name === undefined || name === 'help' || isHelp(name)) {
     (name === undefined ? context.stderr : context.stdout).write(listOfCommands());
     return name === undefined ? EXIT.usage : EXIT.ok;
+  }
+  if (name === '--version') {
+    context.stdout.write(`${VERSION}\n`);
+    return EXIT.ok;
   }
   const listed = COMMANDS.get(name);
   if (listed === undefined) {
@@ -50,6 +55,6 @@ function listOfCommands(): string {
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}\n`);
   return (
     `usage: toncache <command> [options]\n\n${lines.join('')}\n` +
-    `toncache <command> --help shows the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
+    `toncache --version shows the version, toncache <command> --help the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
   );
 }

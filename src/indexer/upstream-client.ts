@@ -4,6 +4,7 @@ import { gunzip } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
 import type { Pairs } from '../ton/operations.ts';
+import { VERSION } from '../version.ts';
 import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
 import { type RawAnswer, readAnswer } from './read-answer.ts';
 
@@ -82,7 +83,7 @@ const LARGEST_RATIO = 100;
 /** A body up to this many bytes may have any ratio. */
 const RATIO_FROM_BYTES = 1024 * 1024;
 
-const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', 'toncache'];
+const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', `toncache/${VERSION}`];
 
 const unpack = promisify(gunzip);
 

@@ -1,7 +1,9 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { UpstreamOperation } from '../answer/events.ts';
 import type { AppEvent } from '../event-hub.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import { startAtZero } from './known-labels.ts';
+import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';
 import { DurationTally, Tally } from './tallies.ts';
@@ -12,38 +14,24 @@ export interface MetricsDependencies {
 }
 
 export interface MetricsOptions {
+  /** `upstream.timeout`, in milliseconds. */
+  readonly timeoutMs: number;
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
   /** Whether there is a stream of events: the page has nothing about it where there is none. */
   readonly usesStream: boolean;
 }
 
-/** Histogram buckets, from half a millisecond (Redis in the same rack) to the longest usual wait. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Histogram buckets, from half a millisecond (Redis in the same rack) up. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** The buckets end just above the timeout: else one of 5 s would look like 7.5 s. */
+function boundsUpTo(timeoutMs: number): readonly number[] {
+  const timeout = timeoutMs / 1000;
+  return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
+}
 
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
-
-/**
- * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
- * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
- */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-
-/**
- * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
- * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
- * ms.
- */
-let ofProcess: readonly Metric[] | undefined;
-
-function metricsOfProcess(): readonly Metric[] {
-  if (ofProcess !== undefined) return ofProcess;
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
-  for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
-  ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
-  return ofProcess;
-}
 
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
@@ -62,11 +50,7 @@ export class Metrics {
   readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
   /** Every request that reached the indexer or tried to. */
   readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
-  readonly #upstreamSeconds = this.#durations(
-    'upstream_request_seconds',
-    'From sending a request to the indexer to the end of its answer.',
-    'operation',
-  );
+  readonly #upstreamSeconds: DurationTally;
   readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
   readonly #compressed = this.#counter('compressed_total', 'Bodies that were compressed.');
   /** The client got the more complete answer that was kept. */
@@ -84,7 +68,7 @@ export class Metrics {
   );
   readonly #redisAvailable = new Gauge({
     name: 'toncache_redis_available',
-    help: 'Whether the circuit breaker of Redis is closed (1) or open (0).',
+    help: 'Whether Redis is used (1), or is not connected or failing (0).',
     labelNames: ['call'],
     registers: [this.#registry],
   });
@@ -121,10 +105,19 @@ export class Metrics {
 
   readonly #stream: StreamMetrics | undefined;
 
-  constructor({ logLinesDropped }: MetricsDependencies, { usesRedis, usesStream }: MetricsOptions) {
+  readonly #redis = { connected: false, read: true, write: true };
+
+  constructor({ logLinesDropped }: MetricsDependencies, { timeoutMs, usesRedis, usesStream }: MetricsOptions) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);
-    if (usesRedis) for (const call of ['read', 'write']) this.#redisAvailable.set({ call }, 1);
+    this.#upstreamSeconds = this.#durations(
+      'upstream_request_seconds',
+      'From sending a request to the indexer to the end of its answer.',
+      'operation',
+      boundsUpTo(timeoutMs),
+    );
+    if (usesRedis) this.#showRedis();
+    startAtZero({ answered: this.#answered, failed: this.#failed, shed: this.#shed });
     for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     new Counter({
       name: 'toncache_log_lines_dropped_total',
@@ -190,7 +183,12 @@ export class Metrics {
         this.#countRedisCall('write', event.outcome, event.durationMs);
         break;
       case 'redis-available':
-        this.#redisAvailable.set({ call: event.operation }, event.available ? 1 : 0);
+        this.#redis[event.operation] = event.available;
+        this.#showRedis();
+        break;
+      case 'redis-transition':
+        this.#redis.connected = event.state === 'connected';
+        this.#showRedis();
         break;
       case 'purged':
         this.#purges.add(event.selector);
@@ -228,12 +226,18 @@ export class Metrics {
     this.#redisSeconds.add(ms, call);
   }
 
+  #showRedis(): void {
+    const { connected, ...closed } = this.#redis;
+    this.#redisAvailable.set({ call: 'read' }, connected && closed.read ? 1 : 0);
+    this.#redisAvailable.set({ call: 'write' }, connected && closed.write ? 1 : 0);
+  }
+
   #tally(name: string, help: string, labelNames: readonly string[]): Tally {
     return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
   }
 
-  #durations(name: string, help: string, labelName: string): DurationTally {
-    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, SECONDS);
+  #durations(name: string, help: string, labelName: string, bounds: readonly number[] = SECONDS): DurationTally {
+    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, bounds);
   }
 
   /** A counter for rare events; {@link Tally} is for frequent ones. */

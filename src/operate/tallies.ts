@@ -64,6 +64,11 @@ export class Tally {
     register(registry, naming, 'counter', values);
   }
 
+  /** Shows the labels with 0 until something is counted. */
+  start(first: string, second: string | number = ''): void {
+    this.#counts.of(first, second);
+  }
+
   /** Counts one, under the values of the labels in their order. */
   add(first: string, second: string | number = ''): void {
     this.#counts.of(first, second).count++;

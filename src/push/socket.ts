@@ -1,4 +1,5 @@
 import { Agent, WebSocket } from 'undici';
+import { VERSION } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
 export interface Socket {
@@ -33,7 +34,7 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
       allowH2: false,
       webSocket: { maxPayloadSize: LARGEST_MESSAGE_BYTES },
     });
-    const headers: Record<string, string> = { 'User-Agent': 'toncache' };
+    const headers: Record<string, string> = { 'User-Agent': `toncache/${VERSION}` };
     if (apiKey !== undefined) headers['X-API-Key'] = apiKey;
     const socket = new WebSocket(url, { dispatcher, headers });
     let reason = '';

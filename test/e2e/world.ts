@@ -159,7 +159,9 @@ export class World implements AsyncDisposable {
   get forwarded(): readonly LoggedRequest[] {
     return this.indexer.requests.recent.filter(
       ({ headers, target, operation }) =>
-        headers['user-agent'] === 'toncache' && operation !== 'masterchainInfo' && !target.startsWith(WARM_UP_SENT),
+        headers['user-agent']?.startsWith('toncache/') === true &&
+        operation !== 'masterchainInfo' &&
+        !target.startsWith(WARM_UP_SENT),
     );
   }
 

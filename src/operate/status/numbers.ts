@@ -22,7 +22,7 @@ export interface StatusNumbers {
   readonly rates?: Counts;
   /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
   readonly hitRatio?: number;
-  /** The part of the requests of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
+  /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
   readonly savedRatio?: number;
   readonly upstream: {
     readonly p50Seconds?: number;
@@ -50,13 +50,15 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
   const before = samples.at(-2);
   const window = ratesBetween(oldest, newest);
   const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
+  const answered = valid - window.refused - window.failed;
   const hits = window['hit-memory'] + window['hit-redis'] + window.stale;
   const sent = (sentBy(newest) - sentBy(oldest)) / secondsBetween(oldest, newest);
   const [p50, p99] = [0.5, 0.99].map((each) => quantileBetween(oldest, newest, 'upstream_request_seconds', each));
   const newestSeqno = newest.sum('newest_masterchain_seqno');
   return {
     ...(before && { rates: ratesBetween(before, newest) }),
-    ...(valid > 0 && { hitRatio: hits / valid, savedRatio: Math.min(1, Math.max(0, 1 - sent / valid)) }),
+    ...(valid > 0 && { hitRatio: hits / valid }),
+    ...(answered > 0 && { savedRatio: Math.min(1, Math.max(0, 1 - sent / answered)) }),
     upstream: {
       ...(p50 !== undefined && { p50Seconds: p50 }),
       ...(p99 !== undefined && { p99Seconds: p99 }),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { runCommand } from '../../support/command-output.ts';
@@ -9,6 +10,11 @@ describe('toncache', () => {
       expect(code).toBe(0);
       for (const [name, { summary }] of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
     }
+  });
+
+  it('shows its version with --version', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(await runCommand(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
   it.each([[[]], [['strat']], [['toString']]])('exits 64 with the list of commands for %j', async (args) => {

@@ -1,0 +1,30 @@
+import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { VERSION } from '../version.ts';
+
+/**
+ * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
+ * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
+ */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+let ofProcess: readonly Metric[] | undefined;
+
+/**
+ * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
+ * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
+ * ms.
+ */
+export function metricsOfProcess(): readonly Metric[] {
+  if (ofProcess !== undefined) return ofProcess;
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
+  for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
+  new Gauge({
+    name: 'toncache_build_info',
+    help: 'The versions that run, as labels.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: VERSION, node: process.version }, 1);
+  ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
+  return ofProcess;
+}
