@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'unsupported-encoding'
   | 'unsupported-version'
   | 'not-found'
+  | 'not-served'
   | 'method-not-allowed'
   | 'too-many-requests'
   | 'overloaded'

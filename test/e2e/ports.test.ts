@@ -92,7 +92,10 @@ describe('the public port', () => {
       expect(headers['access-control-allow-origin']).toBe('*');
       expect(headers).not.toHaveProperty('access-control-allow-credentials');
       expect(listed(headers['access-control-expose-headers'])).toEqual(
-        ['age', 'cache-status', 'etag', 'retry-after', 'x-api-version', 'x-request-id'].sort(),
+        [
+          ...['age', 'cache-status', 'etag', 'ratelimit', 'ratelimit-policy', 'retry-after'],
+          ...['x-api-version', 'x-request-id'],
+        ].sort(),
       );
     }
   });
@@ -108,28 +111,24 @@ describe('the public port', () => {
   });
 
   it.each([
-    '/',
-    '/api/v3',
-    '/api/v3/',
-    '/api/v3/masterchainInfo',
-    '/api/v2/pendingTraces',
-    '/api/v3/pendingTraces/x',
-    '/api/v3/pendingTraces//',
-    '/api/v3//pendingTraces',
-    '/api/v3/./pendingTraces',
-    '//api/v3/pendingTraces',
-    '/x/api/v3/pendingTraces',
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '*',
-  ])('answers %s with 404 in JSON', async (target) => {
+    ...['/', '/api/v3', '/api/v2/pendingTraces', '//api/v3/pendingTraces', '/x/api/v3/pendingTraces'].map(
+      (path) => [path, 404, /nothing is served/] as const,
+    ),
+    ...['/healthz', '/readyz', '/metrics', '*'].map((path) => [path, 404, /nothing is served/] as const),
+    // A 404 within the API would say that there is nothing.
+    ...['/api/v3/', '/api/v3/masterchainInfo', '/api/v3/pendingTraces/x'].map(
+      (path) => [path, 501, /pendingTraces.*PASSTHROUGH/] as const,
+    ),
+    ...['/api/v3/pendingTraces//', '/api/v3//pendingTraces', '/api/v3/./pendingTraces'].map(
+      (path) => [path, 501, /pendingTraces.*PASSTHROUGH/] as const,
+    ),
+  ])('answers %s with %i in JSON', async (target, expected, says) => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       const { status, headers, text } = await world.ask(target, { method });
-      expect(status).toBe(404);
+      expect(status).toBe(expected);
       expect(headers['content-type']).toBe('application/json');
       expect(headers['cache-control']).toBe('no-store');
-      if (method !== 'HEAD') expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+      if (method !== 'HEAD') expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(says) });
     }
     expect(world.forwarded).toEqual([]);
   });

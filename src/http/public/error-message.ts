@@ -11,6 +11,8 @@ const STATUS: Record<ErrorCode, number> = {
   'unsupported-encoding': 501,
   'unsupported-version': 505,
   'not-found': 404,
+  // No 404 within the API: wallets read that as "nothing there".
+  'not-served': 501,
   'method-not-allowed': 405,
   'too-many-requests': 429,
   overloaded: 503,

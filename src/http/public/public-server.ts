@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
 import { ProxyError } from '../../errors.ts';
-import { findOperation } from '../../ton/operations.ts';
+import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -173,7 +173,7 @@ export class PublicServer {
     const operation = findOperation(target.path);
     const passThrough = operation === undefined && isOfApi(target) ? this.#dependencies.passThrough : undefined;
     if (operation === undefined && passThrough === undefined) {
-      this.#refuse(request, response, '', new ProxyError('not-found', 'nothing is served at this path'));
+      this.#refuse(request, response, '', notServed(target));
     } else if (method === 'OPTIONS') {
       this.#send(request, response, preflightMessage(passThrough !== undefined, requestId(headers)));
     } else if (operation === undefined) {
@@ -229,6 +229,12 @@ export class PublicServer {
     this.#dependencies.onRefused(error.code);
     this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }
+}
+
+function notServed(target: Target): ProxyError {
+  return isOfApi(target)
+    ? new ProxyError('not-served', `only ${OPERATION_NAMES.join(', ')} are served here; PASSTHROUGH=on serves the rest`)
+    : new ProxyError('not-found', 'nothing is served at this path');
 }
 
 /** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */
