@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
@@ -72,6 +73,9 @@ describe('the configuration of nginx', () => {
     expect(statuses.filter((status) => status !== 429).length).toBeGreaterThanOrEqual(40);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
     expect(answers.find(({ status }) => status !== 429)?.cacheStatus).toMatch(/^toncache; /);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused).toMatchObject({ body: '{"error":"too many requests"}', cors: '*', retryAfter: '1' });
+    expect(readFileSync(join(folder, 'toncache.log'), 'utf8')).toMatch(/ 404 \d+ [\d.]+s "toncache; /);
 
     const known = await Promise.all(Array.from({ length: 200 }, () => ask('change-me-1')));
     expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
@@ -150,32 +154,48 @@ function nginxConfig(folder: string, at: NginxPlaces): string {
   writeFileSync(join(folder, 'ton.example.key'), key);
   writeFileSync(join(folder, 'ton.example.crt'), cert);
   mkdirSync(join(folder, 'logs'));
-  const text = deployFile('nginx.conf')
+  const config = deployFile('nginx.conf')
     .replace('pid /run/nginx.pid;', `pid ${folder}/nginx.pid;`)
     .replace('worker_processes auto;', 'worker_processes 1;')
     .replace('worker_rlimit_nofile 65536;', '')
     .replace('worker_connections 8192;', 'worker_connections 512;')
     .replace('listen 443', `listen 127.0.0.1:${at.port}`)
     .replaceAll('/etc/nginx/tls/', `${folder}/`)
+    .replaceAll('/var/log/nginx/', `${folder}/`)
     .replace(/server 127\.0\.0\.1:8080(.*;)/, (_, options: string) =>
       at.proxyUrls.map((url) => `server ${new URL(url).host}${options}`).join('\n'),
     )
     .replace('rate=500r/s', 'rate=100000r/s')
     .replace('127.0.0.1:8081', new URL(at.indexerUrl).host)
-    .replace('http {', `http {\n    access_log off;\n    client_body_temp_path ${folder}/body;\n`);
+    .replace('http {', `http {\n    client_body_temp_path ${folder}/body;\n`);
   const path = join(folder, 'nginx.conf');
-  writeFileSync(path, text);
+  writeFileSync(path, config);
   return path;
+}
+
+interface NginxAnswer {
+  readonly status: number;
+  readonly cacheStatus: string;
+  readonly body: string;
+  readonly cors: string | undefined;
+  readonly retryAfter: string | undefined;
 }
 
 function askOverTls(agent: Agent, port: number, path: string, key?: string) {
   const headers = { Host: 'ton.example', ...(key === undefined ? {} : { 'X-Api-Key': key }) };
-  return new Promise<{ status: number; cacheStatus: string }>((resolve, reject) => {
+  return new Promise<NginxAnswer>((resolve, reject) => {
     const sent = request({ agent, host: '127.0.0.1', port, path, headers, rejectUnauthorized: false }, (response) => {
-      response.resume().on('end', () => {
-        const cacheStatus = String(response.headers['cache-status'] ?? '');
-        resolve({ status: response.statusCode ?? 0, cacheStatus });
-      });
+      const { statusCode: status = 0, headers: got } = response;
+      text(response).then((body) => {
+        const cacheStatus = String(got['cache-status'] ?? '');
+        resolve({
+          status,
+          cacheStatus,
+          body,
+          cors: got['access-control-allow-origin'],
+          retryAfter: got['retry-after'],
+        });
+      }, reject);
     });
     sent.on('error', reject).end();
   });
