@@ -2,19 +2,11 @@ import type { Question } from './question.ts';
 import { IndexerRefusal } from './refusal.ts';
 import { renderTransactions } from './render-transactions.ts';
 
-/** Only `in` and `out` select. The indexer reads every other word as both, as if none were given. */
-function askedDirection(question: Question): 'in' | 'out' | undefined {
-  const word = question.scalar('direction');
-  if (word === 'in' || word === 'out') return word;
-  if (word !== undefined && question.traits.strict)
-    throw new IndexerRefusal(422, 'direction should be one of: in, out');
-  return undefined;
-}
-
 /** `GET adjacentTransactions`: the parent, the children up to now, or both. */
 export function answerAdjacent(question: Question): object {
   const hash = question.hash('hash');
-  const direction = askedDirection(question);
+  // The indexer reads every other word as both, as if none were given.
+  const direction = question.scalar('direction');
   if (hash === undefined) {
     throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
   }

@@ -8,9 +8,7 @@ import type { BlockSet } from './trace.ts';
 
 function askedSeqno(question: Question): number {
   if (question.traits.seqno === 'byItself') return readWrappedInt32(question.query.first('seqno') ?? '');
-  const seqno = question.integer('seqno');
-  if (seqno === undefined && question.traits.strict) throw new IndexerRefusal(422, 'seqno should be specified');
-  return seqno ?? 0;
+  return question.integer('seqno') ?? 0;
 }
 
 /** `GET masterchainBlockShards`: the masterchain block and its shard blocks, or in the specification's shape its transactions. */

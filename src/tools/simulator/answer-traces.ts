@@ -6,31 +6,14 @@ import { accountsIn, renderAddressBook, renderMetadata } from './render-address-
 import { renderTrace } from './render-trace.ts';
 import { knownTransactions, type Trace } from './trace.ts';
 
-/** The accounts that count: all of them, or the last of several. */
-function askedAccounts(question: Question): readonly string[] {
-  if (question.traits.manyAccounts) return question.addresses('account');
-  const account = question.address('account');
-  return account === undefined ? [] : [account];
-}
-
+/** Those of the account or, where none is given, of the external messages; in the chain's order. */
 function askedTraces(question: Question): readonly Trace[] {
-  const { chain, traits } = question;
-  const accounts = askedAccounts(question);
+  const { chain } = question;
+  const account = question.address('account');
   const hashes = question.hashes('ext_msg_hash');
-  if (accounts.length === 0 && hashes.length === 0) {
-    throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
-  }
-  const asked = new Set<Trace>();
-  for (const account of accounts) {
-    for (const trace of chain.pendingTracesOf(account)) asked.add(trace);
-  }
-  if (traits.manyAccounts || accounts.length === 0) {
-    for (const trace of chain.pendingTraces()) {
-      if (hashes.includes(trace.externalHash)) asked.add(trace);
-    }
-  }
-  // In the chain's order, whatever the order of the parameters: equal states give equal bytes.
-  return chain.pendingTraces().filter((trace) => asked.has(trace));
+  if (account !== undefined) return chain.pendingTracesOf(account);
+  if (hashes.length > 0) return chain.pendingTraces().filter(({ externalHash }) => hashes.includes(externalHash));
+  throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
 }
 
 function actionTypes(question: Question): readonly string[] {

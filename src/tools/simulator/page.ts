@@ -7,16 +7,15 @@ export interface Page {
   readonly end: number;
 }
 
+const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** `limit` and `offset` as the dialect reads them, with its default and its status for a limit that is too large. */
+/** `limit` and `offset` as the dialect reads them, with its status for a limit that is too large. */
 export function askedPage(question: Question): Page {
-  const { strict, defaultLimit, limitTooLargeStatus } = question.traits;
-  const limit = question.integer('limit') ?? defaultLimit;
+  const limit = question.integer('limit') ?? DEFAULT_LIMIT;
   const offset = question.integer('offset') ?? 0;
-  if (strict && limit < 1) throw new IndexerRefusal(422, 'limit should be at least 1');
-  if (strict && offset < 0) throw new IndexerRefusal(422, 'offset should be at least 0');
-  if (limit > MAX_LIMIT) throw new IndexerRefusal(limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
+  if (limit > MAX_LIMIT)
+    throw new IndexerRefusal(question.traits.limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
   return { offset: Math.max(0, offset), end: Math.max(0, offset) + Math.max(1, limit) };
 }
 

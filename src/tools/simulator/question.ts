@@ -95,7 +95,7 @@ export class Question {
   integer(name: string): number | undefined {
     const text = this.scalar(name);
     if (text === undefined) return undefined;
-    if (text === '' && !this.traits.strict) return 0;
+    if (text === '') return 0;
     return readInt32(text) ?? notConvertible(`"${name}"`);
   }
 
@@ -113,7 +113,7 @@ export class Question {
     return this.query.values(name).flatMap((value, place) => {
       const hash = this.#hashOrEmpty(value);
       if (hash !== undefined) return [hash];
-      const parts = this.traits.strict ? [] : value.split(',').map((part) => this.#hashOrEmpty(part));
+      const parts = value.split(',').map((part) => this.#hashOrEmpty(part));
       const known = parts.filter((part) => part !== undefined);
       return parts.length > 1 && known.length === parts.length ? known : notConvertible(`index ${place} of "${name}"`);
     });
@@ -125,15 +125,8 @@ export class Question {
     return text === undefined ? undefined : (readAddress(text, this.dialect) ?? notConvertible(`"${name}"`));
   }
 
-  /** All accounts of a parameter in their canonical form. Throws a {@link IndexerRefusal}, 422. */
-  addresses(name: string): readonly string[] {
-    return this.query
-      .values(name)
-      .map((value, place) => readAddress(value, this.dialect) ?? notConvertible(`index ${place} of "${name}"`));
-  }
-
   #hashOrEmpty(text: string): string | undefined {
-    return text === '' && !this.traits.strict ? '' : readHash(text, this.dialect);
+    return text === '' ? '' : readHash(text, this.dialect);
   }
 }
 

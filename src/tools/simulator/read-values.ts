@@ -22,11 +22,11 @@ function readHashOf12(text: string): string | undefined {
  * a tag byte any value. 1.3 also takes spaces around the raw form, and two words for no account.
  */
 export function readAddress(text: string, dialect: Dialect): string | undefined {
-  if (dialect === '1.3' && (text === 'null' || text === 'addr_none')) return text;
-  const raw = /^([+-]?\d{1,10}):([0-9a-fA-F]{64})$/.exec(dialect === '1.3' ? text.trim() : text);
+  if (dialect !== '1.2' && (text === 'null' || text === 'addr_none')) return text;
+  const raw = /^([+-]?\d{1,10}):([0-9a-fA-F]{64})$/.exec(dialect === '1.2' ? text : text.trim());
   const workchain = readInt32(raw?.[1] ?? '');
   if (raw !== null) return workchain === undefined ? undefined : `${workchain}:${raw[2]?.toUpperCase()}`;
-  const account = decodeAddress(text, dialect !== 'spec');
+  const account = decodeAddress(text);
   return account === undefined ? undefined : addressSpellings(account).raw;
 }
 

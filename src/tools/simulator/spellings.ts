@@ -8,32 +8,10 @@ export interface AccountId {
 }
 
 /** Every way in which clients write one account. */
-export interface AddressSpellings {
-  /** `0:UPPERCASE HEX`, the canonical form. */
-  readonly raw: string;
-  readonly rawLower: string;
-  readonly bounceable: string;
-  readonly bounceableUrl: string;
-  readonly nonBounceable: string;
-  readonly nonBounceableUrl: string;
-  readonly testnetBounceable: string;
-  readonly testnetBounceableUrl: string;
-  readonly testnetNonBounceable: string;
-  readonly testnetNonBounceableUrl: string;
-}
+export type AddressSpellings = ReturnType<typeof addressSpellings>;
 
 /** Every way in which clients write one hash of 32 bytes. */
-export interface HashSpellings {
-  /** Padded standard base64, the canonical form. */
-  readonly base64: string;
-  readonly base64Unpadded: string;
-  readonly base64url: string;
-  readonly base64urlUnpadded: string;
-  readonly hex: string;
-  readonly hexUpper: string;
-  /** `0x` and 64 digits. */
-  readonly hexPrefixed: string;
-}
+export type HashSpellings = ReturnType<typeof hashSpellings>;
 
 const BOUNCEABLE = 0x11;
 const NON_BOUNCEABLE = 0x51;
@@ -69,8 +47,11 @@ export function friendlyAddress(account: AccountId, isBounceable: boolean): stri
   return toBase64url(friendlyBytes(isBounceable ? BOUNCEABLE : NON_BOUNCEABLE, account).toString('base64'));
 }
 
-/** Writes an account in every form of the TON address standard; `hash` must hold 32 bytes. */
-export function addressSpellings(account: AccountId): AddressSpellings {
+/**
+ * Writes an account in every form of the TON address standard; `hash` must hold 32 bytes. `raw`, in upper case, is the
+ * canonical one.
+ */
+export function addressSpellings(account: AccountId) {
   const friendly = (tag: number) => friendlyBytes(tag, account).toString('base64');
   const hex = account.hash.toString('hex');
   const bounceable = friendly(BOUNCEABLE);
@@ -96,8 +77,8 @@ export function withUnknownTag(account: AccountId): string {
   return toBase64url(friendlyBytes(0x22, account).toString('base64'));
 }
 
-/** Writes a hash of 32 bytes in every form that clients send. */
-export function hashSpellings(hash: Buffer): HashSpellings {
+/** Writes a hash of 32 bytes in every form that clients send. `base64` is the canonical one. */
+export function hashSpellings(hash: Buffer) {
   const base64 = hash.toString('base64');
   const hex = hash.toString('hex');
   return {
@@ -112,10 +93,10 @@ export function hashSpellings(hash: Buffer): HashSpellings {
 }
 
 /**
- * Reads any form of `addressSpellings`; undefined when the text is none of them or its checksum is wrong. With `anyTag`,
- * also 48 characters whose tag byte has no meaning.
+ * Reads any form of `addressSpellings`, whatever its tag byte; undefined when the text is none of them or its checksum is
+ * wrong.
  */
-export function decodeAddress(text: string, anyTag = false): AccountId | undefined {
+export function decodeAddress(text: string): AccountId | undefined {
   const raw = /^(-?\d{1,3}):([0-9a-f]{64})$/i.exec(text);
   if (raw !== null) {
     const workchain = Number(raw[1]);
@@ -123,8 +104,6 @@ export function decodeAddress(text: string, anyTag = false): AccountId | undefin
   }
   if (!/^(?:[\w-]{48}|[A-Za-z0-9+/]{48})$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');
-  const kind = bytes.readUInt8(0) & ~TESTNET_ONLY;
-  if (!anyTag && kind !== BOUNCEABLE && kind !== NON_BOUNCEABLE) return undefined;
   if (crc16Xmodem(bytes.subarray(0, 34)) !== bytes.readUInt16BE(34)) return undefined;
   return { workchain: bytes.readInt8(1), hash: bytes.subarray(2, 34) };
 }
