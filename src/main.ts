@@ -13,7 +13,7 @@ const SAME_SIGNAL_MS = 500;
 /** How long the reader of a full pipe has for the last lines of the log, in milliseconds. */
 const LAST_LINES_MS = 250;
 
-const { settings, networkIsAssumed } = readSettings();
+const { settings, warnings } = readSettings();
 // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
 const output = new LogDestination(process.stdout.fd);
 process.on('exit', () => output.flush(LAST_LINES_MS));
@@ -24,9 +24,7 @@ let endingSince: number | undefined;
 process.on('SIGTERM', onSignal);
 process.on('SIGINT', onSignal);
 
-if (settings.redis.url !== undefined && networkIsAssumed) {
-  logger.warn('NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it');
-}
+for (const warning of warnings) logger.warn(warning);
 
 try {
   const { publicUrl, adminUrl } = await app.listen();

@@ -73,7 +73,8 @@ export class AdminClient {
   }
 
   #refusal(status: number, text: string): UnavailableError {
-    return new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}`);
+    const help = status === 401 ? '; set ADMIN_TOKEN to the token of that instance' : '';
+    return new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }
 
   async #reach<T>(asked: Promise<T>): Promise<T> {

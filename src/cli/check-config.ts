@@ -25,14 +25,8 @@ exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
     });
     expectNoMore(positionals);
     try {
-      const { sources, settings, networkIsAssumed } = loadSettings(env);
+      const { sources, warnings } = loadSettings(env);
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
-      const warnings: string[] = [];
-      if (networkIsAssumed && settings.redis.url !== undefined) {
-        warnings.push(
-          'NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it',
-        );
-      }
       if (values.json) {
         stdout.write(`${JSON.stringify({ settings: shown, warnings })}\n`);
       } else {

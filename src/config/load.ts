@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isNested, type Nested, setAt, valueAt } from './nested.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Setting, type Sourced, sourceOf } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
+import { warningsOf } from './warnings.ts';
 
 /** Invalid settings: all problems at once, each with the name of its setting. */
 export class SettingsError extends Error {
@@ -19,8 +21,8 @@ export class SettingsError extends Error {
 /** The loaded settings, and what an operator should know of them. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Whether no network is set, so that the default applies. */
-  readonly networkIsAssumed: boolean;
+  /** What an operator should know though the settings are right. */
+  readonly warnings: readonly string[];
   /** Every setting with its value as it was written, in the order of the schema. */
   readonly sources: readonly Sourced[];
 }
@@ -32,6 +34,7 @@ export interface LoadedSettings {
 export function loadSettings(environment: Environment): LoadedSettings {
   const problems: string[] = [];
   const given = readFile(environment['CONFIG_FILE'], problems);
+  const isFileRead = problems.length === 0;
   const inFile = structuredClone(given);
   for (const { env, envOnly, path } of listSettings()) {
     if (envOnly && valueAt(given, path) !== undefined) {
@@ -41,11 +44,18 @@ export function loadSettings(environment: Environment): LoadedSettings {
     if (value !== undefined && value !== '') setAt(given, path, value);
   }
   const parsed = settingsSchema.safeParse(withGroups(given));
-  for (const issue of parsed.error?.issues ?? []) problems.push(...describe(issue, given));
+  for (const issue of parsed.error?.issues ?? []) {
+    // A file that could not be read may hold what seems to be missing.
+    problems.push(...describe(issue, given).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)));
+  }
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
+  const settings = deepFreeze(parsed.data);
   const sources = listSettings().map((setting) => sourceOf(setting, environment, inFile));
-  return { settings: deepFreeze(parsed.data), networkIsAssumed: given['network'] === undefined, sources };
+  const known = ['CONFIG_FILE', ...listSettings().flatMap(({ env }) => env ?? [])];
+  return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
 }
+
+const REQUIRED = 'is required';
 
 let listed: readonly Setting[] | undefined;
 
@@ -81,9 +91,20 @@ function readFile(path: string | undefined, problems: string[]): Nested {
     if (isNested(parsed)) return parsed;
     problems.push(`CONFIG_FILE: ${path} must hold a JSON object`);
   } catch (error) {
-    problems.push(`CONFIG_FILE: ${path} ${error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'}`);
+    problems.push(`CONFIG_FILE: ${resolve(path)} ${error instanceof SyntaxError ? notJson(error) : unreadable(error)}`);
   }
   return {};
+}
+
+/** Says where the text stops being JSON, without the text itself. */
+function notJson({ message }: SyntaxError): string {
+  const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? [];
+  return line === undefined ? 'is not JSON: it ends too early' : `is not JSON at line ${line}, column ${column}`;
+}
+
+function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
 }
 
 /** `upstream` has a required member, so it has no default of its own. */
@@ -98,8 +119,19 @@ function describe(issue: z.core.$ZodIssue, given: Nested): string[] {
   const path = issue.path.map(String);
   const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
-  return [`${name}: ${valueAt(given, path) === undefined ? 'is required' : issue.message}`];
+  return [`${name}: ${valueAt(given, path) === undefined ? REQUIRED : wording(issue)}`];
 }
+
+/** The values of the schema say themselves what is accepted; these are the two cases in which zod speaks for them. */
+function wording(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
+  return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  object: 'a group of settings in braces',
+  string: 'text in quotes',
+};
 
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {

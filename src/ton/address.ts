@@ -24,12 +24,26 @@ export function parseAddress(text: string): string | undefined {
   return USER_FRIENDLY.test(spelling) ? parseUserFriendly(Buffer.from(spelling, 'base64')) : undefined;
 }
 
+/** Whether a text would be an address if its checksum were right: most likely it was mistyped or cut. */
+export function hasWrongChecksum(text: string): boolean {
+  const spelling = text.replaceAll(' ', '+');
+  const bytes = USER_FRIENDLY.test(spelling) ? Buffer.from(spelling, 'base64') : undefined;
+  return bytes !== undefined && hasTag(bytes) && !hasChecksum(bytes);
+}
+
 /** Tag, workchain (int8), 32 bytes, CRC16 over the 34 bytes before it. */
 function parseUserFriendly(bytes: Buffer): string | undefined {
-  const tag = bytes.readUInt8(0) & ~TESTNET_ONLY;
-  if (tag !== BOUNCEABLE && tag !== NON_BOUNCEABLE) return undefined;
-  if (crc16(bytes.subarray(0, 34)) !== bytes.readUInt16BE(34)) return undefined;
+  if (!hasTag(bytes) || !hasChecksum(bytes)) return undefined;
   return `${bytes.readInt8(1)}:${bytes.toString('hex', 2, 34).toUpperCase()}`;
+}
+
+function hasTag(bytes: Buffer): boolean {
+  const tag = bytes.readUInt8(0) & ~TESTNET_ONLY;
+  return tag === BOUNCEABLE || tag === NON_BOUNCEABLE;
+}
+
+function hasChecksum(bytes: Buffer): boolean {
+  return crc16(bytes.subarray(0, 34)) === bytes.readUInt16BE(34);
 }
 
 function isInt8(digits: string): boolean {

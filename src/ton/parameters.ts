@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
+import { ACCEPTED_ADDRESS, hasWrongChecksum, parseAddress } from './address.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
 
 /** The most hashes of external messages in one request; the indexer sets no bound. */
@@ -45,7 +45,9 @@ function read<T>(
 
 function refusalOf(text: string, accepted: string): string {
   if (text === UNDECODABLE) return 'is not valid percent-encoded UTF-8; accepted: % followed by two hex digits';
-  return `${text === '' ? 'is empty' : 'is not valid'}; accepted: ${accepted}`;
+  const isMistyped = accepted === ACCEPTED_ADDRESS && hasWrongChecksum(text);
+  const problem = isMistyped ? 'has a wrong checksum' : 'is not valid';
+  return `${text === '' ? 'is empty' : problem}; accepted: ${accepted}`;
 }
 
 /**

@@ -10,6 +10,7 @@ const parts = [
   'content-codings.ts',
   'sliced-strings.ts',
   'version.ts',
+  'loopback.ts',
   'admission',
   'clients',
   'redis',
@@ -37,6 +38,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'content-codings.ts': [],
   'sliced-strings.ts': [],
   'version.ts': [],
+  'loopback.ts': [],
   admission: ['circuit-breaker.ts', 'time-units.ts'],
   clients: ['errors.ts'],
   redis: ['redis-url.ts'],
@@ -53,11 +55,11 @@ export const mayImport: Record<string, readonly string[]> = {
     'clients (types)',
   ],
   http: [
-    ...['errors.ts', 'content-codings.ts', 'sliced-strings.ts', 'answer', 'ton'],
+    ...['errors.ts', 'content-codings.ts', 'sliced-strings.ts', 'loopback.ts', 'answer', 'ton'],
     ...['admission', 'cache', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
-  config: ['redis-url.ts'],
+  config: ['redis-url.ts', 'loopback.ts'],
   operate: [
     'http',
     'version.ts',

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
+import { isLoopback } from '../../loopback.ts';
 
 export interface AdminGuardOptions {
   /** The bearer token that a request must bring. Without a token, only a port on loopback answers. */
@@ -19,10 +20,6 @@ interface Refused {
 }
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/;
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
 
 /**
  * Says why a request may not read the admin port; `undefined` when it may. Keeps out web pages of other sites, open in
@@ -92,11 +89,6 @@ function nameOf(host: string): string | undefined {
 
 function isLiteral(host: string): boolean {
   return isIPv4(host) || isIPv6(host);
-}
-
-function isLoopback(host: string): boolean {
-  if (isIPv4(host)) return loopback.check(host, 'ipv4');
-  return isIPv6(host) ? loopback.check(host, 'ipv6') : host.toLowerCase() === 'localhost';
 }
 
 /** The host of an origin as browsers write it: without the default port of its scheme. */

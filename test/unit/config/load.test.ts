@@ -46,11 +46,36 @@ describe('where a setting comes from', () => {
     expect(load({ ...REQUIRED, NODE_ENV: 'production', upstream: 'x', ['__proto__']: 'y' })).toEqual(load(REQUIRED));
   });
 
-  test('it is known whether NETWORK was set', () => {
-    expect(load(REQUIRED).networkIsAssumed).toBe(true);
-    expect(load({ ...REQUIRED, NETWORK: '' }).networkIsAssumed).toBe(true);
-    expect(load({ ...REQUIRED, NETWORK: 'mainnet' }).networkIsAssumed).toBe(false);
-    expect(load(REQUIRED, { network: 'mainnet' }).networkIsAssumed).toBe(false);
+  const REDIS = { ...REQUIRED, REDIS_URL: 'redis://127.0.0.1' };
+  test.each<[string, Record<string, string>, object | undefined, RegExp | undefined]>([
+    ['Redis without NETWORK', REDIS, undefined, /^NETWORK is not set/],
+    ['an empty NETWORK', { ...REDIS, NETWORK: '' }, undefined, /^NETWORK is not set/],
+    ['NETWORK', { ...REDIS, NETWORK: 'mainnet' }, undefined, undefined],
+    ['a network in the file', REDIS, { network: 'mainnet' }, undefined],
+    ['no Redis', REQUIRED, undefined, undefined],
+    ['an open admin port', { ...REQUIRED, ADMIN_HOST: '0.0.0.0' }, undefined, /^ADMIN_TOKEN is not set/],
+    [
+      'its token',
+      { ...REQUIRED, ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: 'a-secret-of-24-letters-x' },
+      undefined,
+      undefined,
+    ],
+    ['a letter missing', { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' }, undefined, /is UPSTREAM_MAX_CONCURRENCY meant/],
+    [
+      'a letter too many',
+      { ...REQUIRED, CONFIG_FILES: 'x' },
+      undefined,
+      /^CONFIG_FILES is not read: is CONFIG_FILE meant/,
+    ],
+    [
+      'names of other programs',
+      { ...REQUIRED, HOME: '/', HOSTNAME: 'a', LOGNAME: 'b', NODE_ENV: 'c' },
+      undefined,
+      undefined,
+    ],
+  ])('are warned of: %s', (_, environment, file, expected) => {
+    const { warnings } = load(environment, file);
+    expect(warnings).toEqual(expected === undefined ? [] : [expect.stringMatching(expected)]);
   });
 });
 
@@ -86,6 +111,12 @@ describe('wrong settings', () => {
     }
   });
 
+  test('say which words are accepted', () => {
+    expect(problemsOf({ ...REQUIRED, LOG_LEVEL: 'loud' })).toEqual([
+      'LOG_LEVEL (logLevel): must be one of fatal, error, warn, info, debug, trace, silent',
+    ]);
+  });
+
   test('that are missing are reported as required', () => {
     expect(problemsOf({})).toEqual(['UPSTREAM_URL (upstream.url): is required']);
     expect(problemsOf({}, { upstream: { timeout: '1s' } })).toEqual(['UPSTREAM_URL (upstream.url): is required']);
@@ -94,8 +125,11 @@ describe('wrong settings', () => {
   test('of an unreadable file are reported together with those of the environment', () => {
     const environment = { ...BAD_ENVIRONMENT, CONFIG_FILE: '/nowhere/toncache.json' };
     const problems = problemsOf(environment).join('\n');
-    expect(problems).toMatch(/^CONFIG_FILE: \/nowhere\/toncache\.json /m);
+    expect(problems).toMatch(/^CONFIG_FILE: \/nowhere\/toncache\.json does not exist$/m);
     expect(problems).toMatch(/^PORT /m);
+    // The file may hold it.
+    expect(problemsOf({ CONFIG_FILE: '/nowhere/toncache.json' })).toHaveLength(1);
+    expect(problemsOf({}, '{\n  "upstream": {,')).toEqual([expect.stringMatching(/is not JSON at line 2, column 16$/)]);
   });
 
   test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is refused', (text) => {
@@ -117,6 +151,7 @@ describe('wrong settings', () => {
     );
     expect(problem).toMatch(new RegExp(`^${name}[ :]`));
     expect(problem).not.toContain('required');
+    expect(problem).toMatch(/: must be /);
     expect(others).toEqual([]);
   });
 

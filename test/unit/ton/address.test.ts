@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../../src/ton/address.ts';
+import { hasWrongChecksum, parseAddress } from '../../../src/ton/address.ts';
 import { addressSpellings, decodeAddress } from '../../../src/tools/simulator/spellings.ts';
 import { ACCOUNT, ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE } from './requests.ts';
 
@@ -78,4 +78,12 @@ describe('an account address', () => {
     ['a wrong checksum', `${ACCOUNT_BOUNCEABLE.slice(0, 47)}M`],
     ['a tag byte that is not known', Buffer.alloc(36).toString('base64')],
   ])('is not read from %s', (_, text) => expect(parseAddress(text)).toBeUndefined());
+
+  test.each([
+    [`${ACCOUNT_BOUNCEABLE.slice(0, 47)}M`, true],
+    [ACCOUNT_BOUNCEABLE, false],
+    [ACCOUNT_BOUNCEABLE.slice(0, 47), false],
+    [Buffer.alloc(36).toString('base64'), false],
+    [`0:${HEX}`, false],
+  ])('tells whether only the checksum is wrong: %s', (text, expected) => expect(hasWrongChecksum(text)).toBe(expected));
 });
