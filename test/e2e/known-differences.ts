@@ -221,13 +221,13 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reason: 'the indexer takes two slashes at the end of a path: no client sends them',
     rows: /^\w+\/\/\?/,
-    status: 404,
+    status: 501,
   },
 
   // Neither here nor there.
   {
     reason: 'a path that is none of the API is refused in own words',
     rows: /^(masterchainBlockShard|adjacentTransaction|pendingTrace)\?/,
-    status: 404,
+    status: 501,
   },
 ];
