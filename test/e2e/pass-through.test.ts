@@ -19,9 +19,9 @@ afterEach(() => world[Symbol.asyncDispose]());
 describe('pass-through when it is not configured', () => {
   beforeEach(() => start({ env: { PASSTHROUGH: 'off' } }));
 
-  it('is off: other paths are 404, and preflight allows no POST', async () => {
+  it('is off: other paths get 501, and preflight allows no POST', async () => {
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
-      expect(await world.ask(INFO, { method })).toMatchObject({ status: 404 });
+      expect(await world.ask(INFO, { method })).toMatchObject({ status: 501 });
     }
     const { headers } = await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' });
     expect(headers['access-control-allow-methods']).not.toMatch(/POST/);
