@@ -17,7 +17,7 @@ chain.advanceTo(STARTED_AT + (BLOCKS - 1) * 400);
 
 /** The body for a masterchain block, about 2 KB, split at every place where the requested seqno has to stand. */
 export function blocksBody(): readonly string[] {
-  const blockSet = chain.block(HEAD_SEQNO);
+  const blockSet = chain.block(chain.headSeqno);
   if (blockSet === undefined) throw new Error('the simulated chain has no block at its head');
   // The masterchain block and one shard block.
   const body = JSON.stringify({ blocks: blockSet.blocks.slice(0, 2).map((block) => renderBlock(block, blockSet)) });
