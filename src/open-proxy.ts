@@ -133,7 +133,7 @@ function openServer(
   handler: RequestHandler,
   limits: ClientLimits,
 ): PublicServer {
-  const { settings, events, now } = context;
+  const { settings, events, now, monotonic } = context;
   const { cache, gzip } = parts;
   const { http, upstream } = settings;
   const addresses = new ClientAddresses(
@@ -153,6 +153,8 @@ function openServer(
       clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
         addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
       now,
+      monotonic,
+      onWaited: (operation, outcome, ms) => events.report({ name: 'waited', operation, outcome, ms }),
       onRefused: (code) => events.report({ name: 'refused', code }),
       onBug: events.reportBug,
     },

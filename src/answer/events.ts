@@ -12,6 +12,13 @@ export type RequestOutcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'co
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
+  /** A request that memory did not answer has its answer. */
+  | {
+      readonly name: 'waited';
+      readonly operation: OperationName;
+      readonly outcome: RequestOutcome;
+      readonly ms: number;
+    }
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }

@@ -220,7 +220,7 @@ export class RequestHandler implements MemoryHits {
 
   #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
     this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
-    return { kind: 'entry', entry, cacheStatus };
+    return { kind: 'entry', outcome, entry, cacheStatus };
   }
 
   #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
@@ -233,6 +233,7 @@ export class RequestHandler implements MemoryHits {
     const { code: detail, upstreamStatus: fwdStatus } = error;
     return {
       kind: 'failure',
+      outcome: 'failed',
       error,
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };

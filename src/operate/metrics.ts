@@ -6,7 +6,7 @@ import { startAtZero } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 import { StreamMetrics } from './stream-metrics.ts';
-import { DurationTally, Tally } from './tallies.ts';
+import { boundsUpTo, DurationTally, SECONDS, Tally } from './tallies.ts';
 
 export interface MetricsDependencies {
   /** A number that only grows. */
@@ -20,15 +20,6 @@ export interface MetricsOptions {
   readonly usesRedis: boolean;
   /** Whether there is a stream of events: the page has nothing about it where there is none. */
   readonly usesStream: boolean;
-}
-
-/** Histogram buckets, from half a millisecond (Redis in the same rack) up. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
-
-/** The buckets end just above the timeout: else one of 5 s would look like 7.5 s. */
-function boundsUpTo(timeoutMs: number): readonly number[] {
-  const timeout = timeoutMs / 1000;
-  return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
 }
 
 const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
@@ -51,6 +42,7 @@ export class Metrics {
   /** Every request that reached the indexer or tried to. */
   readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
   readonly #upstreamSeconds: DurationTally;
+  readonly #requestSeconds: DurationTally;
   readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
   readonly #compressed = this.#counter('compressed_total', 'Bodies that were compressed.');
   /** The client got the more complete answer that was kept. */
@@ -64,14 +56,13 @@ export class Metrics {
   readonly #redisSeconds = this.#durations(
     'redis_call_seconds',
     'How long Redis calls took, decoding and encoding included.',
-    'call',
+    ['call'],
   );
-  readonly #redisAvailable = new Gauge({
-    name: 'toncache_redis_available',
-    help: 'Whether Redis is used (1), or is not connected or failing (0).',
-    labelNames: ['call'],
-    registers: [this.#registry],
-  });
+  readonly #redisAvailable = this.#gauge(
+    'redis_available',
+    'Whether Redis is used (1), or is not connected or failing (0).',
+    ['call'],
+  );
 
   /** Purges that this instance was asked for, including those that did not reach Redis. */
   readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
@@ -80,24 +71,19 @@ export class Metrics {
     'Purges that came from other instances through Redis.',
   );
 
-  readonly #breakerOpen = new Gauge({
-    name: 'toncache_breaker_open',
-    help: 'Whether the circuit breaker of an operation is open (1).',
-    labelNames: ['operation'],
-    registers: [this.#registry],
-  });
+  readonly #breakerOpen = this.#gauge('breaker_open', 'Whether the circuit breaker of an operation is open (1).', [
+    'operation',
+  ]);
 
-  readonly #newestBlock = new Gauge({
-    name: 'toncache_newest_masterchain_seqno',
-    help: 'The newest masterchain block that the indexer is known to have; 0 while none is known.',
-    registers: [this.#registry],
-  });
+  readonly #newestBlock = this.#gauge(
+    'newest_masterchain_seqno',
+    'The newest masterchain block that the indexer is known to have; 0 while none is known.',
+  );
 
-  readonly #paused = new Gauge({
-    name: 'toncache_upstream_paused',
-    help: 'Whether the indexer asked for a pause (429) and has not answered since (1).',
-    registers: [this.#registry],
-  });
+  readonly #paused = this.#gauge(
+    'upstream_paused',
+    'Whether the indexer asked for a pause (429) and has not answered since (1).',
+  );
   readonly #refusedConnections = this.#counter(
     'connections_refused_total',
     'Connections of clients that were refused: there were too many.',
@@ -113,7 +99,13 @@ export class Metrics {
     this.#upstreamSeconds = this.#durations(
       'upstream_request_seconds',
       'From sending a request to the indexer to the end of its answer.',
-      'operation',
+      ['operation'],
+      boundsUpTo(timeoutMs),
+    );
+    this.#requestSeconds = this.#durations(
+      'request_seconds',
+      'How long requests took that memory did not answer, from their head to their answer.',
+      ['operation', 'outcome'],
       boundsUpTo(timeoutMs),
     );
     if (usesRedis) this.#showRedis();
@@ -140,6 +132,9 @@ export class Metrics {
     switch (event.name) {
       case 'answered':
         this.#answered.add(event.operation, event.outcome);
+        break;
+      case 'waited':
+        this.#requestSeconds.add(event.ms, event.operation, event.outcome);
         break;
       case 'failed':
         this.#failed.add(event.operation, event.code);
@@ -236,8 +231,12 @@ export class Metrics {
     return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
   }
 
-  #durations(name: string, help: string, labelName: string, bounds: readonly number[] = SECONDS): DurationTally {
-    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames: [labelName] }, bounds);
+  #durations(name: string, help: string, labelNames: readonly string[], bounds = SECONDS): DurationTally {
+    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames }, bounds);
+  }
+
+  #gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
+    return new Gauge({ name: `toncache_${name}`, help, labelNames: [...labelNames], registers: [this.#registry] });
   }
 
   /** A counter for rare events; {@link Tally} is for frequent ones. */

@@ -30,7 +30,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   const answerOf = ({ operation, rawQuery, headers }: ProxyRequest): Answer => {
     const read = [...operation.headerNames].map((name) => headers[name] ?? '').join();
     const entry = hitOf(`${operation.name}?${rawQuery}${read.replaceAll(',', '') === '' ? '' : `&${read}`}`);
-    return { kind: 'entry', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
+    return { kind: 'entry', outcome: 'miss', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
   };
   // As in the memo of calls: what one of the parsers has taken.
   const remembered = new Set<string>();
@@ -54,7 +54,9 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
         return new Promise((resolve) => {
           setImmediate(() => {
             resolve(
-              wait?.reason === undefined ? answerOf(request) : { kind: 'failure', error: wait.reason, cacheStatus: {} },
+              wait?.reason === undefined
+                ? answerOf(request)
+                : { kind: 'failure', outcome: 'failed', error: wait.reason, cacheStatus: {} },
             );
           });
         });
@@ -62,6 +64,8 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       clientOf: () => '127.0.0.1',
       limits: undefined,
       onClient: () => {},
+      monotonic: () => 0,
+      onWaited: () => {},
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),

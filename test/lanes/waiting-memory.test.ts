@@ -21,6 +21,8 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       clientOf: () => '127.0.0.1',
       limits: undefined,
       onClient: () => {},
+      monotonic: () => 0,
+      onWaited: () => {},
       moveBody: () => {},
       discard: async () => {},
       now: () => 0,

@@ -1,11 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Answer } from '../../answer/answer.ts';
+import type { RequestOutcome } from '../../answer/events.ts';
 import type { ProxyRequest } from '../../answer/handle-request.ts';
 import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
 import type { ClientLimits } from '../../clients/client-limits.ts';
 import { type ErrorCode, ProxyError } from '../../errors.ts';
+import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { requestId } from '../parse-request.ts';
 import { acceptsGzip } from './accept-encoding.ts';
@@ -27,6 +29,10 @@ export interface OperationAnswersDependencies {
   readonly connections: ClientConnections;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  /** Called when a request that memory did not answer has its answer, with how long that took in milliseconds. */
+  readonly onWaited: (operation: OperationName, outcome: RequestOutcome, ms: number) => void;
   /** Called with the client of each request that memory does not answer, or that is beyond its limit. */
   readonly onClient: (client: string) => void;
   /** Called with each request that is refused before its operation was looked at. */
@@ -62,8 +68,11 @@ export class OperationAnswers {
   }
 
   #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
+    const { monotonic, onWaited } = this.#dependencies;
     let wait: Wait | undefined;
+    let startedAt = 0;
     const openWait = () => {
+      startedAt = monotonic();
       wait = this.openWait(client, asked.headers);
       return wait;
     };
@@ -76,6 +85,7 @@ export class OperationAnswers {
     return answer.then(
       (landed) => {
         this.closeWait(wait, client);
+        onWaited(asked.operation.name, landed.outcome, monotonic() - startedAt);
         return this.#message(landed, asked, client, mayAskAgain);
       },
       (error: unknown) => {
