@@ -104,3 +104,18 @@ describe('toncache top', () => {
     expect(second.hitRatio).toBeGreaterThan(0.5);
   });
 });
+
+describe('toncache simulator', () => {
+  it('answers as an indexer until it is ended, with the fault that was asked for', async () => {
+    const ending = new AbortController();
+    const listening = Promise.withResolvers<string>();
+    const ended = toncache(['simulator', '--port', '0', '--fault', '429'], {
+      signal: ending.signal,
+      onOutput: (text) => listening.resolve(/listens on (\S+)/.exec(text)?.[1] ?? ''),
+    });
+    const response = await fetch(`${await listening.promise}/api/v3/masterchainBlockShards?seqno=1`);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '1']);
+    ending.abort();
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});

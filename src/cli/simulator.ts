@@ -1,0 +1,79 @@
+import { duration } from '../config/values.ts';
+import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
+import { expectNoMore, readOptions, wholeNumber } from './options.ts';
+
+const DIALECTS = ['1.2', '1.3'] as const;
+const FAULTS = ['500', '429', 'hang', 'reset'] as const;
+
+export const simulator: Command = {
+  help: `usage: npm run simulator -- [--port 8081] [--latency 0ms] [--workers N] [--fault KIND] [--dialect 1.3]
+
+A simulated TON indexer with a chain that makes a block every 0.4 s, for those who have none. It listens on 127.0.0.1 alone,
+until Ctrl-C.
+
+  --port      8081 by default; 0 for any free one
+  --latency   how long each answer takes, like 50ms
+  --workers   so many answers are made at once, others wait; without it there is no bound
+  --fault     what goes wrong with each request: 500, 429, hang or reset
+  --dialect   the version that it answers as: 1.2 or 1.3
+
+example:
+  npm run simulator -- --latency 50ms --workers 20
+  UPSTREAM_URL=http://127.0.0.1:8081 npm start
+
+exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the port is in use`,
+
+  async run(args, { stdout, signal }) {
+    const { values, positionals } = readOptions(args, {
+      port: { type: 'string', default: '8081' },
+      latency: { type: 'string', default: '0ms' },
+      workers: { type: 'string' },
+      fault: { type: 'string' },
+      dialect: { type: 'string', default: '1.3' },
+    });
+    expectNoMore(positionals);
+    const port = wholeNumber('--port', values.port, 0, 65_535);
+    const latencyMs = readDuration('--latency', values.latency);
+    const workers = values.workers === undefined ? undefined : wholeNumber('--workers', values.workers, 1, 10_000);
+    const dialect = oneOf('--dialect', values.dialect, DIALECTS);
+    const fault = values.fault === undefined ? undefined : oneOf('--fault', values.fault, FAULTS);
+    const { startIndexer, failed, rateLimited } = await loadSimulator();
+    const indexer = await startIndexer({ port, dialect }).catch((error: unknown) => {
+      throw new UnavailableError(
+        `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,
+      );
+    });
+    if (workers === undefined) indexer.faults.latencyMs = latencyMs;
+    else indexer.faults.workers = { count: workers, serviceMs: latencyMs };
+    if (fault === '500') indexer.faults.inject(failed(500));
+    else if (fault === '429') indexer.faults.inject(rateLimited('json', '1'));
+    else if (fault !== undefined) indexer.faults.inject({ kind: fault });
+    stdout.write(`a simulated indexer ${dialect} listens on ${indexer.url}\n`);
+    stdout.write(`  curl '${indexer.url}/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}'\n`);
+    stdout.write(`  UPSTREAM_URL=${indexer.url} npm start\n`);
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await indexer.close();
+    return EXIT.ok;
+  },
+};
+
+function readDuration(name: string, text: string): number {
+  const parsed = duration('0ms', '1min').safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`${name} ${parsed.error.issues[0]?.message ?? 'is no duration'}`);
+}
+
+function oneOf<T extends string>(name: string, text: string, all: readonly T[]): T {
+  const found = all.find((each) => each === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`${name} is not valid; accepted: ${all.join(', ')}`);
+}
+
+async function loadSimulator() {
+  try {
+    return { ...(await import('../tools/simulator/indexer.ts')), ...(await import('../tools/simulator/faults.ts')) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UnavailableError('the simulated indexer is not part of the installed package: run it in a checkout');
+  }
+}
