@@ -5,7 +5,7 @@ import { readOptions } from '../bench/overload/options.ts';
 import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
 /** Commands of npm that are no script of the project. */
-const OF_NPM = ['ci', 'install', 'pack', 'publish'];
+const OF_NPM = ['ci', 'install', 'pack', 'publish', 'version'];
 
 const documented = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
 
