@@ -24,17 +24,14 @@ const ANSWER_WITHIN_MS = 10_000;
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 30_000;
 
-/** After so long a life, in milliseconds, the delay before the next try is the first one again. */
-const SETTLED_AFTER_MS = 10_000;
-
 /** The id of pings; subscriptions have numbers. */
 const PING_ID = 'ping';
 
 /**
  * Keeps one connection to the Streaming API. It counts as up when the server has answered a ping: a server whose limit of
  * connections is exceeded never does. It ends when any message is not answered within 10 s. A lost connection is opened
- * again after 250 ms, then after twice as long each time, up to 30 s, until one has been up for 10 s; jitter shortens
- * each delay by up to a half.
+ * again after 250 ms, then after twice as long each time, up to 30 s, until one has lived to answer a second ping, after
+ * 15 s; jitter shortens each delay by up to a half.
  */
 export class StreamConnection {
   readonly #dependencies: StreamConnectionDependencies;
@@ -45,7 +42,6 @@ export class StreamConnection {
   #failures = 0;
   #serverError: string | undefined;
   #nextPing: NodeJS.Timeout | undefined;
-  #settle: NodeJS.Timeout | undefined;
   #reconnect: NodeJS.Timeout | undefined;
 
   constructor(dependencies: StreamConnectionDependencies) {
@@ -86,7 +82,8 @@ export class StreamConnection {
       this.#dependencies.report({ name: 'stream-bad-frame' });
     } else if (frame.kind === 'reply' && frame.status === 'pong') {
       clearTimeout(this.#deadlines.get(PING_ID));
-      this.#rise();
+      if (this.#isUp) this.#failures = 0;
+      else this.#rise();
     } else if (this.#isUp) {
       if (frame.kind !== 'event') clearTimeout(this.#deadlines.get(frame.id ?? ''));
       this.#dependencies.onFrame(frame);
@@ -96,11 +93,7 @@ export class StreamConnection {
   }
 
   #rise(): void {
-    if (this.#isUp) return;
     this.#isUp = true;
-    this.#settle = setTimeout(() => {
-      this.#failures = 0;
-    }, SETTLED_AFTER_MS).unref();
     this.#dependencies.report({ name: 'stream-connected' });
     this.#dependencies.onUp();
   }
@@ -131,7 +124,6 @@ export class StreamConnection {
   #drop(): void {
     this.#isUp = false;
     clearTimeout(this.#nextPing);
-    clearTimeout(this.#settle);
     for (const deadline of this.#deadlines.values()) clearTimeout(deadline);
     this.#deadlines.clear();
     this.#socket?.close();

@@ -16,7 +16,10 @@ export class FakeSocket {
   readonly received: Operation[] = [];
   isClosed = false;
 
-  constructor(handlers: SocketHandlers) {
+  readonly #server: FakeServer;
+
+  constructor(server: FakeServer, handlers: SocketHandlers) {
+    this.#server = server;
     this.handlers = handlers;
   }
 
@@ -25,10 +28,10 @@ export class FakeSocket {
     return this.received.filter(({ operation }) => operation !== 'ping');
   }
 
-  /** Opens it and answers the ping that follows. */
+  /** Opens it and answers the ping that follows, unless the server does so by itself. */
   accept(): void {
     this.handlers.onOpen();
-    this.say({ id: 'ping', status: 'pong' });
+    if (!this.#server.answersPings) this.say({ id: 'ping', status: 'pong' });
   }
 
   say(message: object): void {
@@ -53,7 +56,7 @@ export class FakeServer {
   answersPings = false;
 
   readonly open: OpenSocket = (handlers) => {
-    const socket = new FakeSocket(handlers);
+    const socket = new FakeSocket(this, handlers);
     this.sockets.push(socket);
     return {
       send: (text) => {
