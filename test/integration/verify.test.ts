@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { failed, rateLimited, refusedKey, withoutList } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { EXIT_CODES, parseArguments } from '../../src/tools/verify/parse-arguments.ts';
 import { verify as runVerify } from '../../src/tools/verify/verify.ts';
+import { freePort } from '../support/free-port.ts';
 import { startTamperingProxy } from './tampering-proxy.ts';
 
 const BLOCK_MS = 100;
@@ -15,14 +16,15 @@ const CHECKS = [
   ...['spellings', 'pending', 'next block', 'final is final', 'growing only grows'],
 ];
 
-let indexer: Indexer | undefined;
+const indexers: Indexer[] = [];
 
-afterEach(() => indexer?.close());
+afterAll(() => Promise.all(indexers.map((indexer) => indexer.close())));
 
 async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = {}): Promise<Indexer> {
   // Blocks come faster than on the real chain, so that the next one is soon there.
   const chain = new Chain({ startAt: Date.now() - 200 * BLOCK_MS, blockMs: BLOCK_MS, ...options });
-  indexer = await startIndexer({ dialect, chain });
+  const indexer = await startIndexer({ dialect, chain });
+  indexers.push(indexer);
   return indexer;
 }
 
@@ -44,7 +46,8 @@ function checks(stdout: string, result: string): string[] {
   return lines.map((line) => line.split('  ')[0] ?? '');
 }
 
-describe('verify', () => {
+// All of them wait for blocks for most of their time.
+describe.concurrent('verify', () => {
   it.each<Dialect>(['spec', '1.2', '1.3'])(
     'finds toncache right before an indexer of dialect %s, reading only',
     async (dialect) => {
@@ -192,8 +195,7 @@ describe('verify', () => {
   });
 
   it('says in one line that the indexer cannot be reached', async () => {
-    const { url } = await start();
-    await indexer?.close();
+    const url = `http://127.0.0.1:${await freePort()}`;
     const { exitCode, stdout, stderr } = await verify([url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 69, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^verify: cannot reach ${url}: .*ECONNREFUSED.*\n$`));
