@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { type Answered, ask } from '../support/http-client.ts';
 import { answeringJson, children, NOT_FOUND } from '../support/json-upstream.ts';
 import { PATIENT_REDIS } from '../support/redis-patience.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
-import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { startProxy } from '../support/start-proxy.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -17,42 +17,43 @@ const [FINAL_HASH, OTHER_HASH] = ['cd'.repeat(32), 'ef'.repeat(32)];
 const FINAL = `/api/v3/adjacentTransactions?hash=${FINAL_HASH}&direction=in`;
 const OTHER = `/api/v3/adjacentTransactions?hash=${OTHER_HASH}&direction=in`;
 
-/** How far the wall clock of the proxy's machine is ahead of the true time: each test sets it. */
-let aheadMs: number;
-let upstream: ScriptedUpstream;
-
-beforeEach(async () => {
-  aheadMs = 0;
-  upstream = await startScriptedUpstream(
-    answeringJson((target) => (target.includes('/adjacentTransactions') ? children('a') : NOT_FOUND)),
+/** A proxy with a wall clock that the test sets, before an indexer of its own. */
+async function start(env: Readonly<Record<string, string>>) {
+  const stack = new AsyncDisposableStack();
+  const upstream = stack.use(
+    await startScriptedUpstream(
+      answeringJson((target) => (target.includes('/adjacentTransactions') ? children('a') : NOT_FOUND)),
+    ),
   );
-});
-afterEach(() => upstream[Symbol.asyncDispose]());
-
-function start(env: Readonly<Record<string, string>>): Promise<RunningProxy> {
-  return startProxy({
-    upstreamUrl: upstream.url,
-    env: { NETWORK: someNetwork(), ...env },
-    overrides: { redis: PATIENT_REDIS },
-    wall: () => Date.now() + aheadMs,
-  });
+  /** How far the wall clock of the proxy's machine is ahead of the true time. */
+  const wallClock = { aheadMs: 0 };
+  const proxy = stack.use(
+    await startProxy({
+      upstreamUrl: upstream.url,
+      env: { NETWORK: someNetwork(), ...env },
+      overrides: { redis: PATIENT_REDIS },
+      wall: () => Date.now() + wallClock.aheadMs,
+    }),
+  );
+  return { proxy, upstream, wallClock, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+type World = Awaited<ReturnType<typeof start>>;
 
 const statusOf = ({ headers }: Answered) => String(headers['cache-status']);
 
 const isMemoryHit = (answer: Answered) => statusOf(answer).includes('detail=memory');
 
 /** Sets the wall clock and gives all answers until the proxy has noticed, which is when it clears its memory. */
-async function setWallClock(proxy: RunningProxy, byMs: number): Promise<Answered[]> {
-  await expect.poll(async () => isMemoryHit(await proxy.ask(OTHER)), SOON).toBe(true);
-  aheadMs += byMs;
+async function setWallClock({ proxy, wallClock }: World, byMs: number): Promise<Answered[]> {
+  await vi.waitFor(async () => expect(isMemoryHit(await proxy.ask(OTHER))).toBe(true), SOON);
+  wallClock.aheadMs += byMs;
   const answers: Answered[] = [];
-  const noticed = async () => {
+  await vi.waitFor(async () => {
     const answer = await proxy.ask(OTHER);
     answers.push(answer);
-    return isMemoryHit(answer);
-  };
-  await expect.poll(noticed, SOON).toBe(false);
+    expect(isMemoryHit(answer)).toBe(false);
+  }, SOON);
   return answers;
 }
 
@@ -61,31 +62,35 @@ const TIERS = [
   ['memory and Redis', () => ({ REDIS_URL: inject('redisUrl') })],
 ] as const;
 
-describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
+// The proxy looks at the wall clock once a second: they wait at the same time.
+describe.concurrent.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
   describe.each([
     ['back an hour', -HOUR_MS],
     ['forward an hour', HOUR_MS],
   ])('%s', (_direction, byMs) => {
     it('gives a 404 no longer lifetime', async () => {
-      await using proxy = await start(env());
-      const asked = () => upstream.heads.length;
+      await using world = await start(env());
+      const { proxy } = world;
+      const asked = () => world.upstream.heads.length;
       await proxy.ask(ABSENT);
       for (const setMs of [byMs, 0, byMs]) {
-        aheadMs = setMs;
+        world.wallClock.aheadMs = setMs;
         // Once before the process can have noticed, and once after.
         for (let lifetime = 0; lifetime < 2; lifetime++) {
           const before = asked();
-          await expect
-            .poll(async () => [(await proxy.ask(ABSENT)).status, asked() > before], SOON)
-            .toEqual([404, true]);
+          await vi.waitFor(
+            async () => expect([(await proxy.ask(ABSENT)).status, asked() > before]).toEqual([404, true]),
+            SOON,
+          );
         }
       }
     });
 
     it('changes the age of no answer', async () => {
-      await using proxy = await start(env());
+      await using world = await start(env());
+      const { proxy } = world;
       const before = performance.now();
-      const answers = [await proxy.ask(OTHER), ...(await setWallClock(proxy, byMs)), await proxy.ask(OTHER)];
+      const answers = [await proxy.ask(OTHER), ...(await setWallClock(world, byMs)), await proxy.ask(OTHER)];
       const mostSeconds = Math.ceil((performance.now() - before) / 1000);
       for (const { status, headers } of answers) {
         expect(status).toBe(200);
@@ -95,7 +100,8 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
     });
 
     it('ends the effect of an earlier purge, and not of a later one', async () => {
-      await using proxy = await start(env());
+      await using world = await start(env());
+      const { proxy } = world;
       const purge = async () => {
         const asking = {
           method: 'POST',
@@ -105,14 +111,14 @@ describe.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
         expect((await ask(proxy.adminUrl, '/purge', asking)).status).toBe(200);
       };
       await purge();
-      await setWallClock(proxy, byMs);
-      await expect.poll(async () => statusOf(await proxy.ask(FINAL)), SOON).toContain('hit');
-      const asked = () => upstream.heads.filter((head) => !head.includes('masterchainInfo')).length;
+      await setWallClock(world, byMs);
+      await vi.waitFor(async () => expect(statusOf(await proxy.ask(FINAL))).toContain('hit'), SOON);
+      const asked = () => world.upstream.heads.filter((head) => !head.includes('masterchainInfo')).length;
       const before = asked();
       await purge();
       expect(statusOf(await proxy.ask(FINAL))).toContain('fwd=');
       expect(asked() - before).toBe(1);
-      await expect.poll(async () => statusOf(await proxy.ask(FINAL)), SOON).toContain('hit');
+      await vi.waitFor(async () => expect(statusOf(await proxy.ask(FINAL))).toContain('hit'), SOON);
     });
   });
 });
