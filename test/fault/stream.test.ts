@@ -61,6 +61,9 @@ test('a lost connection ends the longer life of empty answers', async () => {
   const before = world.forwarded.length;
   await world.ask(byAccount(account));
   expect(world.forwarded.length).toBe(before + 1);
+  world.advance(300);
+  await world.ask(byAccount(account));
+  expect(world.forwarded.length).toBe(before + 2);
   expect(world.proxy.log.filter(({ msg }) => msg.includes('no connection to the stream'))).toHaveLength(1);
 });
 

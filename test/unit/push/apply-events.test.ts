@@ -73,16 +73,6 @@ describe('an answer is stale', () => {
     expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 19 }))).toBe(2000);
   });
 
-  test('if the connection was lost since, and later answers live as without a stream', () => {
-    push.watch(by(1));
-    const kept = push.answer(by(1));
-    vi.advanceTimersByTime(10);
-    push.server.socket.handlers.onClose('reset');
-    expect(push.freshness(kept)).toBe('expired');
-    vi.advanceTimersByTime(10);
-    expect(push.freshMs(push.answer(by(1)))).toBe(250);
-  });
-
   test('if it was asked for before its watch began: nobody heeded events', () => {
     push.watch(by(1));
     push.onClockJump();

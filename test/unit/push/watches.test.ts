@@ -107,14 +107,4 @@ describe('a subscription', () => {
     push.watch(by(2), by(3));
     expect(push.subscribed).toEqual([account(1), account(2), traceHash(1)]);
   });
-
-  test('of all that is polled follows a new connection', () => {
-    push.watch(by(1), by(2));
-    push.server.socket.handlers.onClose('reset');
-    vi.advanceTimersByTime(250);
-    push.server.socket.accept();
-    push.subscribe();
-    expect(push.subscribed).toEqual([account(1), account(2)]);
-    expect(push.freshMs(push.answer(by(2)))).toBe(2000);
-  });
 });
