@@ -59,6 +59,7 @@ test('a lost connection ends the longer life of empty answers', async () => {
   world.indexer.streaming.cut();
   await untilConnected(world, 0);
   const before = world.forwarded.length;
+  world.advance(10);
   await world.ask(byAccount(account));
   expect(world.forwarded.length).toBe(before + 1);
   world.advance(300);
