@@ -2,6 +2,7 @@ import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { accountsIn, renderAddressBook } from '../../../src/tools/simulator/render-address-book.ts';
 import { renderBlock } from '../../../src/tools/simulator/render-block.ts';
 import { renderTransaction } from '../../../src/tools/simulator/render-transaction.ts';
+import { digest } from '../../../src/tools/simulator/seeded-random.ts';
 import type { Transaction } from '../../../src/tools/simulator/trace.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
@@ -24,21 +25,30 @@ export function blocksBody(): readonly string[] {
   return body.split(String(blockSet.seqno));
 }
 
-/** A body of adjacent transactions: `sizeKb` to 10 % more. Throws when the chain has none of that size. */
+/** A body of adjacent transactions of `sizeKb`: as many as fit, and hashes in a member that nobody reads. */
 export function transactionsBody(sizeKb: number): string {
-  const all = Array.from({ length: BLOCKS }, (_, back) => chain.block(HEAD_SEQNO - back)?.transactions ?? []).flat();
+  const all = Array.from(
+    { length: BLOCKS },
+    (_, back) => chain.block(chain.headSeqno - back)?.transactions ?? [],
+  ).flat();
   const rows = all.filter(({ inMessage }) => inMessage !== undefined);
-  for (let first = 0; first < rows.length; first++) {
-    let body = '';
-    for (let count = 1; body.length < sizeKb * 1000; count++) body = render(rows.slice(first, first + count));
-    if (body.length <= sizeKb * 1100) return body;
-  }
-  throw new Error(`the simulated chain has no transactions that make ${sizeKb} KB`);
+  const bytes = sizeKb * 1000;
+  let count = 1;
+  while (count < rows.length && render(rows.slice(0, count + 1)).length <= bytes) count++;
+  const fitting = rows.slice(0, count);
+  return render(fitting, Math.max(0, bytes - render(fitting).length));
 }
 
-function render(rows: readonly Transaction[]): string {
+function render(rows: readonly Transaction[], paddingBytes = 0): string {
   return JSON.stringify({
     transactions: rows.map((row) => renderTransaction(row, 'finalized', '1.2')),
     address_book: renderAddressBook(accountsIn(rows)),
+    padding: hashes(paddingBytes),
   });
+}
+
+function hashes(bytes: number): string {
+  let text = '';
+  for (let number = 0; text.length < bytes; number++) text += digest('padding', number);
+  return text.slice(0, bytes);
 }
