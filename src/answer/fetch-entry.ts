@@ -106,7 +106,7 @@ export class EntryFetcher {
         if (!(result instanceof ProxyError)) return result;
         if (result.code === 'upstream-rate-limited') return result.withRetryAfter(Math.ceil(pauseMs() / 1000));
         if (result.code !== 'upstream-unreachable' || !isFirst || !retries.tryTake()) return result;
-        ticket = this.#ticket(call, request, await admission.enter({ ...request, isRefresh: false }));
+        ticket = this.#ticket(call, request, await admission.enter(request));
       }
     } catch (bug) {
       if (!(ticket instanceof ProxyError)) ticket.end('abandoned');

@@ -34,6 +34,8 @@ export interface FastLaneConnectionDependencies {
 export interface FastLaneConnectionOptions {
   readonly maxHeadBytes: number;
   readonly keepAliveMs: number;
+  /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
+  readonly hasLimits: boolean;
   /** A connection is cut when no byte of an answer leaves for so long, in milliseconds. */
   readonly stallMs: number;
 }
@@ -139,7 +141,7 @@ export class FastLaneConnection {
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
-    if (this.#dependencies.answers.hasLimits) {
+    if (this.#options.hasLimits) {
       if (readSpelling(spelling) === undefined) return false;
       if (this.#refuse(fields)) return true;
     }

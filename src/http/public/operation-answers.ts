@@ -95,11 +95,6 @@ export class OperationAnswers {
     );
   }
 
-  /** Whether a client may ask for too much. */
-  get hasLimits(): boolean {
-    return this.#dependencies.limits !== undefined;
-  }
-
   /** Counts a request of a client; the message that refuses it if that is one too many. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
     const { limits, clientOf, onClient, onRefused } = this.#dependencies;

@@ -120,7 +120,11 @@ export class PublicServer {
         refuse: (socket, code) => this.#refuseConnection(socket, code),
         isDraining: () => this.#draining,
       },
-      { headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes, stallMs: this.server.timeout },
+      {
+        ...{ headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes },
+        stallMs: this.server.timeout,
+        hasLimits: this.#dependencies.limits !== undefined,
+      },
     );
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
     return lane;
