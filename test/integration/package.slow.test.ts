@@ -49,12 +49,14 @@ function startInstalled(upstreamUrl: string, more: Readonly<Record<string, strin
 
 describe('the npm package', () => {
   it('holds what runs, and no sources, tests, demo or simulator', () => {
-    const others = files.filter((path) => !/^dist\/(.*\.c?js|status\/page\/[\w.]+)$/.test(path));
+    const others = files.filter((path) => !/^dist\/(.*\.c?js|operate\/status\/page\/[\w.]+)$/.test(path));
     expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json']);
-    expect(files).toContain('dist/status/page/index.html');
+    expect(files).toContain('dist/operate/status/page/index.html');
     // The encoder of spellings is what `toncache verify` holds the parser against.
     const notNeeded = files.filter((path) => /test|demo|simulator/.test(path));
-    expect(notNeeded.toSorted()).toEqual(['dist/cli/demo.js', 'dist/tools/simulator/spellings.js']);
+    expect(notNeeded.toSorted()).toEqual([
+      ...['dist/cli/demo.js', 'dist/cli/simulator.js', 'dist/tools/simulator/spellings.js'],
+    ]);
   });
 
   it('brings its dependencies and none for development', () => {

@@ -23,7 +23,9 @@ describe('wrong settings', () => {
   it('in an unreadable file are reported together with those of the environment', async () => {
     await using started = new ProxyProcess({ CONFIG_FILE: world.file('missing.json'), UPSTREAM_TIMEOUT: 'soon' });
     expect((await started.ended).code).toBe(78);
-    for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT', 'UPSTREAM_URL']) expect(started.errors).toContain(name);
+    for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT']) expect(started.errors).toContain(name);
+    // The file may hold it.
+    expect(started.errors).not.toContain('UPSTREAM_URL');
   });
 });
 
