@@ -13,7 +13,7 @@ import { createAdminExplain } from './http/admin/admin-explain.ts';
 import { createAdminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
-import { openIndexer } from './open-indexer.ts';
+import { openIndexers } from './open-indexers.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
@@ -102,7 +102,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     { key: `toncache:bans:${network}`, usableMs: longestUseMs(settings.lifetimes) },
   );
 
-  const indexer = openIndexer(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
+  const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
   const push = openPush(context);
   events.subscribe((event) => {
     if (event.name === 'redis-transition') {
@@ -111,7 +111,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     } else if (event.name === 'clock-jump') {
       // The instants of entries belong to another time: a 404 could be served for hours too long.
       memory.clear();
-      indexer.head.forget();
+      for (const { head } of indexers.all) head.forget();
       push?.onClockJump();
     }
   });
@@ -122,7 +122,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   );
   const topKeys = new TopKeys(random, monotonic);
   const askingClients = new TopKeys(random, monotonic);
-  const { admission, passThroughAdmission } = indexer;
+  const { admission, passThroughAdmission } = indexers;
   const waitingClients = () => countWaiting([...admission.waitingClients(), ...passThroughAdmission.waitingClients()]);
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
   const greedyWatch = new GreedyWatch({
@@ -130,7 +130,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onGreedy: ({ client, share }) => events.report({ name: 'greedy-client', client: shownClient(client), share }),
   });
   const { server: publicServer, explain } = openProxy(context, {
-    ...{ cache, gzip, redis, bans, indexer, push },
+    ...{ cache, gzip, redis, bans, indexers, push },
     onAsked: topKeys.onAsked,
     onClient: askingClients.onAsked,
   });
@@ -171,6 +171,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     waitingClients,
     limit: () => admission.limit,
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
+    indexers: indexers.samples,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     stream: push?.gauges,
@@ -180,7 +181,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await redis?.ready();
-      await Promise.all([clock.askServer(), purges.follow()]);
+      await Promise.all([clock.askServer(), purges.follow(), indexers.ready()]);
       push?.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
@@ -198,7 +199,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       push?.close();
       purges.close();
       clock.close();
-      await indexer.close();
+      await indexers.close();
       // Closed after the public port, so that the answers to the last requests still reach Redis.
       await redis?.close();
       adminServer.close();

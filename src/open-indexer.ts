@@ -1,12 +1,10 @@
-import { Admission, type AdmissionDependencies } from './admission/admission.ts';
-import { Backlog } from './admission/backlog.ts';
+import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { Pause } from './admission/pause.ts';
-import { ProcessGuard } from './admission/process-guard.ts';
 import { RateLimit } from './admission/rate-limit.ts';
+import type { Route } from './admission/routes.ts';
 import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
-import { AnswerBodyReader } from './answer/answer-body-reader.ts';
 import type { AppContext } from './app-context.ts';
 import { IndexerHead } from './indexer/indexer-head.ts';
 import { UpstreamClient } from './indexer/upstream-client.ts';
@@ -23,38 +21,50 @@ const CONNECTION_LIFETIME_MS = 300_000;
 /** The signal of a request that does not wait. */
 const NEVER = new AbortController().signal;
 
-/** The way to the indexer. Get a ticket from an admission before using the client. */
-export interface OpenIndexer {
-  /** For the three operations. */
-  readonly admission: Admission;
-  /** For pass-through. */
-  readonly passThroughAdmission: Admission;
-  readonly client: UpstreamClient;
-  readonly head: IndexerHead;
-  readonly answerBodies: AnswerBodyReader;
-  /** Whether this process is nearly out of memory. */
-  readonly isMemoryFull: () => boolean;
-  /** Milliseconds until the pause ends that the indexer asked for; 0 when there is none. */
-  readonly pauseMs: () => number;
-  /** Closes all connections; requests under way fail. */
-  close(): Promise<void>;
+/** What the settings say of one indexer. */
+export interface IndexerSettings {
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  readonly maxConcurrency: number;
+  readonly requestsPerSecond?: number | undefined;
+  readonly isBackup: boolean;
+  /** Its place in the settings, backups last. */
+  readonly index: number;
+  /** Whether there is no other. */
+  readonly isOne: boolean;
 }
 
 export interface OpenIndexerDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
-  /** Frees memory; called while the process is nearly out of it. */
-  readonly makeRoom: () => void;
+  /** Whether its chain is behind that of the others. */
+  readonly isBehind: () => boolean;
 }
 
-/** Builds the client and its admissions; nothing connects before the first request. */
-export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIndexerDependencies): OpenIndexer {
+/** One indexer. Get a ticket for it from an admission before using its client. */
+export interface OpenIndexer {
+  /** Its host and port. */
+  readonly name: string;
+  readonly client: UpstreamClient;
+  /** `undefined` when it is asked without. */
+  readonly apiKey: string | undefined;
+  readonly head: IndexerHead;
+  /** The way of the three operations to it. */
+  readonly route: Route;
+  readonly pause: Pause;
+}
+
+/** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
+export function openIndexer(
+  context: AppContext,
+  { scripting, isBehind }: OpenIndexerDependencies,
+  indexer: IndexerSettings,
+): OpenIndexer {
   const { settings, events, now, monotonic, random } = context;
   const { report } = events;
-  const { upstream, admission, passThrough } = settings;
-  const client = openClient(context);
-  const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard({ now: monotonic, makeRoom }, { maxMemory: admission.maxMemory });
+  const { upstream, admission, breaker } = settings;
+  const name = new URL(indexer.url).host;
+  const client = openClient(context, indexer);
   const pause = new Pause(
     {
       now: monotonic,
@@ -62,8 +72,8 @@ export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIn
       onTransition: (transition) =>
         report(
           transition.state === 'open'
-            ? { name: 'pause', state: 'begun', ms: transition.openMs }
-            : { name: 'pause', state: 'ended' },
+            ? { name: 'pause', indexer: name, state: 'begun', ms: transition.openMs }
+            : { name: 'pause', indexer: name, state: 'ended' },
         ),
     },
     { defaultMs: upstream.pause, longestMs: upstream.longestPause },
@@ -73,69 +83,44 @@ export function openIndexer(context: AppContext, { scripting, makeRoom }: OpenIn
     {
       now: monotonic,
       random,
-      onTransition: (operation, state) => report({ name: 'breaker', operation, state }),
+      onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
     },
-    settings.breaker,
+    breaker,
   );
-  const rate = openRateLimit(context, scripting);
+  const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
+    name,
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
     onRateLimited: (retryAfter) => pause.admit()?.('rate-limited', retryAfter),
     now,
     report,
   });
-  // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
-  const shared = {
-    isMemoryFull: () => processGuard.isFull || client.readingBytes + answerBodies.pendingBytes > upstream.maxReading,
+  const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
+  const route: Route = {
+    index: indexer.index,
+    isBackup: indexer.isBackup,
+    slots: new Slots({ now: monotonic }, { max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
     rate,
+    guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
+    health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
+    isBehind,
+    hasBlock: (seqno) => head.seqno >= seqno,
   };
-  const openAdmission = (
-    max: number,
-    shares: Readonly<Record<string, number>>,
-    guardsOf: AdmissionDependencies['guardsOf'],
-  ) => {
-    const slots = new Slots({ now: monotonic }, { max, shares, patienceMs });
-    const backlog = new Backlog(
-      { slots },
-      {
-        patienceMs,
-        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-        maxWaiting: admission.maxQueue,
-      },
-    );
-    return new Admission({ ...shared, slots, backlog, guardsOf }, { patienceMs });
-  };
-  return {
-    admission: openAdmission(upstream.maxConcurrency, admission.shares, ({ operation }) => [
-      pause,
-      ...(breakers.get(operation) ?? []),
-    ]),
-    passThroughAdmission: openAdmission(passThrough.maxConcurrency, {}, ({ withClientKey }) =>
-      withClientKey === true ? [] : [pause],
-    ),
-    client,
-    head,
-    answerBodies,
-    isMemoryFull: () => processGuard.isFull,
-    pauseMs: () => pause.retryAfterMs,
-    close: async () => {
-      await client.close();
-      await answerBodies.close();
-    },
-  };
+  return { name, client, apiKey: indexer.apiKey, head, route, pause };
 }
 
-function openClient({ now, settings: { upstream, passThrough } }: AppContext): UpstreamClient {
+function openClient({ now, settings }: AppContext, { url, apiKey, maxConcurrency }: IndexerSettings): UpstreamClient {
+  const { upstream, passThrough } = settings;
   return new UpstreamClient(
     { now },
     {
-      baseUrl: new URL(upstream.url),
-      apiKey: upstream.apiKey,
+      baseUrl: new URL(url),
+      apiKey,
       timeoutMs: upstream.timeout,
       // One for each slot, and one for the question for the head, which takes none.
-      maxConnections: upstream.maxConcurrency + 1,
+      maxConnections: maxConcurrency + 1,
       maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
       maxBodyBytes: upstream.maxBodySize,
       keepAliveMs: KEEP_ALIVE_MS,
@@ -146,11 +131,11 @@ function openClient({ now, settings: { upstream, passThrough } }: AppContext): U
 
 function openRateLimit(
   { settings, monotonic, events }: AppContext,
+  { url, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
 ): RateLimit | undefined {
-  const { upstream, redis, network } = settings;
-  const perSecond = upstream.requestsPerSecond;
-  if (perSecond === undefined) return undefined;
+  const { redis, network } = settings;
+  if (requestsPerSecond === undefined) return undefined;
   const shared =
     scripting &&
     new SharedRate(
@@ -160,10 +145,10 @@ function openRateLimit(
         onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
       },
       {
-        key: `toncache:rate:${network}`,
+        key: `toncache:rate:${network}:${new URL(url).host}`,
         failuresToOpen: redis.failuresToOpen,
         openMs: redis.retryAfter,
       },
     );
-  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic }, { perSecond });
+  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic }, { perSecond: requestsPerSecond });
 }

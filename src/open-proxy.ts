@@ -1,10 +1,11 @@
-import { AnswerClassifier } from './answer/answer-classifier.ts';
+import { IndexerAsker } from './answer/ask-indexers.ts';
 import { explainWith } from './answer/explain.ts';
 import { EntryFetcher } from './answer/fetch-entry.ts';
 import { RequestHandler } from './answer/handle-request.ts';
 import type { Load } from './answer/load.ts';
 import { EntryLoader } from './answer/load-entry.ts';
 import { refreshStaleWith } from './answer/refresh-stale.ts';
+import { refuseWith } from './answer/refuse.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
@@ -13,10 +14,11 @@ import { ClientLimits } from './clients/client-limits.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import { PublicServer } from './http/public/public-server.ts';
-import { RetryBudget } from './indexer/retry-budget.ts';
+import { Hedging } from './indexer/hedging.ts';
+import { HEDGES, RETRIES, RetryBudget } from './indexer/retry-budget.ts';
 import { Leases } from './once/lease.ts';
 import { SingleFlight } from './once/single-flight.ts';
-import type { OpenIndexer } from './open-indexer.ts';
+import type { OpenIndexers } from './open-indexers.ts';
 import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { CallMemo } from './ton/call-memo.ts';
@@ -34,7 +36,7 @@ export interface OpenProxyDependencies {
   readonly redis: SharedRedis | undefined;
   /** Applies bans, and the events of the stream, to an entry. */
   readonly bans: AppliedBans;
-  readonly indexer: OpenIndexer;
+  readonly indexers: OpenIndexers;
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
@@ -53,23 +55,28 @@ export interface OpenProxy {
 /** Builds the way of a request from the public port to its answer: server, handler, flights, loader, fetcher. */
 export function openProxy(context: AppContext, parts: OpenProxyDependencies): OpenProxy {
   const { settings, events, now, monotonic, random } = context;
-  const { cache, gzip, redis, bans, indexer, push } = parts;
+  const { cache, gzip, redis, bans, indexers, push } = parts;
   const { upstream, coalescing, network } = settings;
-  const { admission, client } = indexer;
+  const { admission, heads } = indexers;
   const { report } = events;
-  const fetcher = new EntryFetcher({
-    cache,
-    admission,
-    upstream: client,
-    bodies: indexer.answerBodies,
-    classifier: new AnswerClassifier({ head: indexer.head, random, report }, settings.lifetimes),
-    retries: new RetryBudget(monotonic),
-    pushed: push?.effects,
-    pauseMs: indexer.pauseMs,
-    random,
-    monotonic,
-    report,
-  });
+  const refuse = refuseWith(random, report);
+  const hedges = new RetryBudget({ now: monotonic }, HEDGES);
+  const asker = new IndexerAsker(
+    {
+      indexers: indexers.all,
+      heads,
+      hedging: heads && new Hedging({ budget: hedges }, { unknownMs: upstream.timeout / 10 }),
+      admission,
+      refuse,
+      bodies: indexers.answerBodies,
+      retries: new RetryBudget({ now: monotonic }, RETRIES),
+      random,
+      monotonic,
+      report,
+    },
+    settings.lifetimes,
+  );
+  const fetcher = new EntryFetcher({ asker, cache, pushed: push?.effects, report });
   const loader = new EntryLoader(
     {
       cache,
@@ -87,7 +94,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
             pollBudgetMs: settings.redis.budget,
           },
         ),
-      random,
+      refuse,
       monotonic,
       report,
     },
@@ -111,7 +118,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     loader,
     refreshStale,
     missLimit: limits,
-    isMemoryFull: indexer.isMemoryFull,
+    isMemoryFull: indexers.isMemoryFull,
     applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
       parts.onAsked(key);
@@ -142,7 +149,7 @@ function openServer(
   );
   return new PublicServer(
     {
-      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexer, limits) : undefined,
+      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, limits) : undefined,
       handle: (request) => handler.handle(request),
       hits: http.fastLane ? handler : undefined,
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
@@ -172,20 +179,25 @@ function openServer(
 
 function openPassThrough(
   { settings, events, monotonic, random }: AppContext,
-  indexer: OpenIndexer,
+  indexers: OpenIndexers,
   missLimit: ClientLimits,
 ): PassThrough {
   const { passThrough, upstream } = settings;
   return new PassThrough(
     {
-      admission: indexer.passThroughAdmission,
+      admission: indexers.passThroughAdmission,
       missLimit,
-      upstream: indexer.client,
+      indexers: indexers.all,
       bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+      refuse: refuseWith(random, events.report),
       random,
       monotonic,
       report: events.report,
     },
-    { maxTransfers: passThrough.maxTransfers, ourKey: upstream.apiKey, sharesOurKey: passThrough.sharedKey },
+    {
+      maxTransfers: passThrough.maxTransfers,
+      hasOurKey: upstream.apiKey !== undefined,
+      sharesOurKey: passThrough.sharedKey,
+    },
   );
 }

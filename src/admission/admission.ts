@@ -1,12 +1,14 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
-import type { EndPass, EntryRequest, Guard } from './guard.ts';
+import type { EndPass, EntryRequest } from './guard.ts';
 import type { Outcome, Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Slots } from './slots.ts';
+import { closedGuard, type Route, type Routes } from './routes.ts';
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
+  /** The indexer that it is to be sent to. */
+  readonly route: Route;
   /**
    * To be awaited right before the request is sent: asks memory and guards once more, after waiting for the rate
    * limit if there is one. With any result but `go`, the ticket has ended. Never rejects.
@@ -22,14 +24,10 @@ export type Entered = Ticket | Refusal | 'abandoned';
 type Sent = 'go' | 'abandoned' | Refusal;
 
 export interface AdmissionDependencies {
-  readonly slots: Slots;
+  readonly routes: Routes;
   readonly backlog: Backlog;
   /** Whether this process has hardly any memory left. */
   readonly isMemoryFull: () => boolean;
-  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
-  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
-  /** Absent when the rate is not limited. */
-  readonly rate: RateLimit | undefined;
 }
 
 export interface AdmissionOptions {
@@ -37,12 +35,16 @@ export interface AdmissionOptions {
   readonly patienceMs: Ms;
 }
 
+/** The signal of a request that nobody leaves. */
+const NEVER = new AbortController().signal;
+
 /**
- * The one door to the indexer. A request is refused on arrival, in the same turn of the event loop, or gets a ticket
+ * The one door to the indexers. A request is refused on arrival, in the same turn of the event loop, or gets a ticket
  * when it is its turn:
  *
  * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
- * 2. it takes a slot, or waits in the backlog for one; a refresh never waits, for a slot or for the rate limit;
+ * 2. it takes a slot at one of the indexers, or waits in the backlog for one; a refresh never waits, for a slot or for the
+ *    rate limit; a backup is asked rather than a request refused;
  * 3. `ticket.send()` asks memory, pause and circuit breaker again, waits for its turn in the rate limit, and takes the
  *    passes of pause and circuit breaker.
  *
@@ -66,7 +68,7 @@ export class Admission {
 
   /** The number of slots taken. */
   get slotsInUse(): number {
-    return this.#dependencies.slots.inUse;
+    return this.#sum(({ slots }) => slots.inUse);
   }
 
   /** Requests that wait for a slot. */
@@ -79,41 +81,36 @@ export class Admission {
     return this.#dependencies.backlog.clients();
   }
 
-  /** The number of slots in all. */
+  /** The number of slots in all, without those of backups. */
   get limit(): number {
-    return this.#dependencies.slots.max;
+    return this.#sum(({ slots, isBackup }) => (isBackup ? 0 : slots.max));
   }
 
   /** How long a miss that comes now would wait for a slot; 0 while that is not known. */
   expectedWaitMs(operation: string): Ms {
-    return this.#dependencies.backlog.expectedWaitMs(operation);
+    return this.#dependencies.backlog.expectedWaitMs({ operation, key: '', clients: [], signal: NEVER });
   }
 
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
   refusal(request: EntryRequest): Refusal | undefined {
-    const { backlog } = this.#dependencies;
-    const closed = this.#closed(request);
-    if (closed !== undefined) return closed;
-    const rateWaitMs = this.#rateFor(request)?.expectedWaitMs(backlog.size) ?? 0;
-    if (rateWaitMs > this.#ratePatienceMs(request)) return { reason: 'rate-limit', retryAfterMs: rateWaitMs };
-    if (this.#hasFreeSlot(request)) return undefined;
-    return request.isRefresh === true ? { reason: 'no-free-slot', retryAfterMs: 0 } : backlog.refuse(request);
+    const decided = this.#decide(request);
+    return decided !== 'wait' && 'reason' in decided ? decided : undefined;
   }
 
   /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
   async enter(request: EntryRequest): Promise<Entered> {
-    const { slots, backlog } = this.#dependencies;
+    const { routes, backlog } = this.#dependencies;
     const { operation, signal } = request;
     if (signal.aborted) return 'abandoned';
-    slots.asked(operation);
-    const refusal = this.refusal(request);
-    if (refusal !== undefined) return refusal;
-    if (this.#hasFreeSlot(request)) {
-      slots.take(operation);
-      return this.#ticket(request);
+    for (const { slots } of routes.all) slots.asked(operation);
+    const decided = this.#decide(request);
+    if (decided === 'wait') {
+      const waited = await backlog.wait(request);
+      return waited === 'abandoned' || 'reason' in waited ? waited : this.#ticket(request, waited);
     }
-    const waited = await backlog.wait(request);
-    return waited === 'slot' ? this.#ticket(request) : waited;
+    if ('reason' in decided) return decided;
+    decided.slots.take(operation);
+    return this.#ticket(request, decided);
   }
 
   /** Another client waits for a request that was to enter. */
@@ -121,21 +118,36 @@ export class Admission {
     this.#dependencies.backlog.join(request, client);
   }
 
-  #hasFreeSlot({ operation }: EntryRequest): boolean {
-    const { slots, backlog } = this.#dependencies;
-    return !backlog.hasWaiting(operation) && slots.mayTake(operation);
+  #sum(count: (route: Route) => number): number {
+    return this.#dependencies.routes.all.reduce((sum, route) => sum + count(route), 0);
+  }
+
+  /** The indexer that a request would be sent to now, or why it would not be sent. */
+  #decide(request: EntryRequest): Route | Refusal | 'wait' {
+    const { isMemoryFull, routes, backlog } = this.#dependencies;
+    if (isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const open = routes.openTo(request);
+    if ('reason' in open) return open;
+    const rateWaitMs = Math.min(...open.map((route) => rateFor(route, request)?.expectedWaitMs(backlog.size) ?? 0));
+    if (rateWaitMs > this.#ratePatienceMs(request)) {
+      return routes.chooseBackup(request) ?? { reason: 'rate-limit', retryAfterMs: rateWaitMs };
+    }
+    const free = backlog.hasWaiting(request.operation) ? undefined : routes.choose(open, request);
+    if (free !== undefined) return free;
+    if (request.neverWaits === true) return { reason: 'no-free-slot', retryAfterMs: 0 };
+    const refusal = backlog.refuse(request);
+    return refusal === undefined ? 'wait' : (routes.chooseBackup(request) ?? refusal);
   }
 
   /** Why memory, pause or circuit breaker would refuse a request now; takes nothing. */
-  #closed(request: EntryRequest): Refusal | undefined {
-    const { isMemoryFull, guardsOf } = this.#dependencies;
-    if (isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
-    const guard = guardsOf(request).find(({ isOpen }) => isOpen);
+  #closed(request: EntryRequest, route: Route): Refusal | undefined {
+    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const guard = closedGuard(route, request);
     return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
   }
 
-  #ticket(request: EntryRequest): Ticket {
-    const { slots, backlog } = this.#dependencies;
+  #ticket(request: EntryRequest, route: Route): Ticket {
+    const { backlog } = this.#dependencies;
     let passes: readonly EndPass[] | undefined;
     let hasEnded = false;
     const end: Ticket['end'] = (outcome, retryAfter) => {
@@ -143,12 +155,12 @@ export class Admission {
       hasEnded = true;
       for (const endPass of passes ?? []) endPass(outcome, retryAfter);
       if (passes !== undefined) this.#inFlight--;
-      slots.release(request.operation, passes !== undefined);
+      route.slots.release(request.operation, passes !== undefined);
       backlog.handOut();
     };
     const send = async (): Promise<Sent> => {
-      const stopped = await this.#waitForRate(request);
-      const taken = stopped ?? this.#takePasses(request);
+      const stopped = await this.#waitForRate(request, route);
+      const taken = stopped ?? takePasses(request, route);
       if (taken === 'abandoned' || 'reason' in taken) {
         end('unsent');
         return taken;
@@ -157,38 +169,40 @@ export class Admission {
       this.#inFlight++;
       return 'go';
     };
-    return { send, end };
+    return { route, send, end };
   }
 
   /** Resolves with `undefined` when the request may go on. */
-  async #waitForRate(request: EntryRequest): Promise<'abandoned' | Refusal | undefined> {
+  async #waitForRate(request: EntryRequest, route: Route): Promise<'abandoned' | Refusal | undefined> {
     if (request.signal.aborted) return 'abandoned';
-    const closed = this.#closed(request);
+    const closed = this.#closed(request, route);
     if (closed !== undefined) return closed;
-    const taken = await this.#rateFor(request)?.take(request.signal, this.#ratePatienceMs(request));
+    const taken = await rateFor(route, request)?.take(request.signal, this.#ratePatienceMs(request));
     if (taken === undefined || taken === 'go') return undefined;
     return taken === 'abandoned' ? taken : { reason: 'rate-limit', retryAfterMs: taken.waitMs };
   }
 
-  #takePasses(request: EntryRequest): readonly EndPass[] | Refusal {
-    const passes: EndPass[] = [];
-    for (const guard of this.#dependencies.guardsOf(request)) {
-      const pass = guard.admit(request.key);
-      if (pass === undefined) {
-        for (const endPass of passes) endPass('unsent');
-        return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
-      }
-      passes.push(pass);
-    }
-    return passes;
-  }
-
-  #rateFor({ withClientKey }: EntryRequest): RateLimit | undefined {
-    return withClientKey === true ? undefined : this.#dependencies.rate;
-  }
-
   /** A refresh gets only what misses leave of the rate. */
-  #ratePatienceMs({ isRefresh }: EntryRequest): Ms {
-    return isRefresh === true ? 0 : this.#options.patienceMs;
+  #ratePatienceMs({ neverWaits }: EntryRequest): Ms {
+    return neverWaits === true ? 0 : this.#options.patienceMs;
   }
+}
+
+function takePasses(request: EntryRequest, { guardsOf, health }: Route): readonly EndPass[] | Refusal {
+  const passes: EndPass[] = [];
+  for (const guard of guardsOf(request)) {
+    const pass = guard.admit(request.key);
+    if (pass === undefined) {
+      for (const endPass of passes) endPass('unsent');
+      return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+    }
+    passes.push(pass);
+  }
+  if (health !== undefined) passes.push(health.begin());
+  return passes;
+}
+
+/** A request with the client's own API key has a rate of its own. */
+function rateFor({ rate }: Route, { withClientKey }: EntryRequest): RateLimit | undefined {
+  return withClientKey === true ? undefined : rate;
 }

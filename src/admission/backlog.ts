@@ -2,10 +2,10 @@ import type { Ms } from '../time-units.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { EntryRequest } from './guard.ts';
 import type { Refusal } from './outcome.ts';
-import type { Slots } from './slots.ts';
+import type { Route, Routes } from './routes.ts';
 
 export interface BacklogDependencies {
-  readonly slots: Slots;
+  readonly routes: Routes;
 }
 
 export interface BacklogOptions {
@@ -17,8 +17,8 @@ export interface BacklogOptions {
   readonly maxWaiting: number;
 }
 
-/** How a wait ended: with a slot that was taken for the request, or without. */
-type Waited = 'slot' | 'abandoned' | Refusal;
+/** How a wait ended: with a slot of this indexer that was taken for the request, or without. */
+type Waited = Route | 'abandoned' | Refusal;
 
 interface Waiter {
   /** The number of its arrival, to compare waiters of different operations. */
@@ -46,14 +46,14 @@ interface Queue {
  * slower, or if clients that wait for less go before it.
  */
 export class Backlog {
-  readonly #slots: Slots;
+  readonly #routes: Routes;
   readonly #options: BacklogOptions;
   readonly #queues = new Map<string, Queue>();
   readonly #waiters = new Map<EntryRequest, Waiter>();
   #arrivals = 0;
 
-  constructor({ slots }: BacklogDependencies, options: BacklogOptions) {
-    this.#slots = slots;
+  constructor({ routes }: BacklogDependencies, options: BacklogOptions) {
+    this.#routes = routes;
     this.#options = options;
   }
 
@@ -73,21 +73,21 @@ export class Backlog {
   }
 
   /**
-   * How long a request of these clients that comes now would wait; without clients, behind all others. At most twice the
-   * patience, because those ahead of it give up before. 0 while it is not known.
+   * How long a request that comes now would wait; without clients, behind all others. At most twice the patience, because
+   * those ahead of it give up before. 0 while it is not known.
    */
-  expectedWaitMs(operation: string, clients: Iterable<string> = []): Ms {
-    const { waiting } = this.#queue(operation);
-    const ahead = Math.min(waiting.size, ...[...clients].map((client) => waiting.ahead(client)));
-    const waitMs = ahead === 0 ? 0 : (this.#slots.waitMs(operation, ahead) ?? 0);
+  expectedWaitMs(request: EntryRequest): Ms {
+    const { waiting } = this.#queue(request.operation);
+    const ahead = Math.min(waiting.size, ...[...request.clients].map((client) => waiting.ahead(client)));
+    const waitMs = ahead === 0 ? 0 : (this.#routes.waitMs(request, ahead) ?? 0);
     return Math.min(waitMs, 2 * this.#options.patienceMs);
   }
 
   /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
-  refuse({ operation, clients }: EntryRequest): Refusal | undefined {
-    const queue = this.#queue(operation);
+  refuse(request: EntryRequest): Refusal | undefined {
+    const queue = this.#queue(request.operation);
     const { patienceMs, shortPatienceMs, maxWaiting } = this.#options;
-    const retryAfterMs = this.expectedWaitMs(operation, clients);
+    const retryAfterMs = this.expectedWaitMs(request);
     const isFull = this.size >= maxWaiting;
     if (!isFull && retryAfterMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
     queue.overloaded = queue.waiting.size > 0;
@@ -113,7 +113,7 @@ export class Backlog {
       const onAbort = () => end('abandoned');
       const giveUp = () => {
         queue.overloaded = true;
-        end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(operation, clients) });
+        end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(request) });
       };
       const expiry = setTimeout(giveUp, this.#options.patienceMs);
       signal.addEventListener('abort', onAbort, { once: true });
@@ -126,27 +126,27 @@ export class Backlog {
     this.#queue(request.operation).waiting.share(request, client);
   }
 
-  /** Hands the free slots to those who wait. */
+  /** Hands the free slots to those who wait, and ends the waits of those that no indexer may be sent now. */
   handOut(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      this.#slots.take(next.operation);
-      this.#waiters.get(next)?.end('slot');
+      if ('slots' in next.end) next.end.slots.take(next.request.operation);
+      this.#waiters.get(next.request)?.end(next.end);
     }
   }
 
   /** The next request of the operations that may take a slot: those below their share before the others, then by arrival. */
-  #next(): EntryRequest | undefined {
+  #next(): { readonly request: EntryRequest; readonly end: Route | Refusal } | undefined {
     const candidates = [...this.#queues].flatMap(([operation, { waiting }]) => {
       const { first } = waiting;
-      if (first === undefined || !this.#slots.mayTake(operation)) return [];
-      return {
-        request: first,
-        isBelowShare: this.#slots.isBelowShare(operation),
-        order: this.#waiters.get(first)?.order ?? 0,
-      };
+      if (first === undefined) return [];
+      const open = this.#routes.openTo(first);
+      const end = 'reason' in open ? open : this.#routes.choose(open, first);
+      if (end === undefined) return [];
+      const isBelowShare = 'reason' in end || end.slots.isBelowShare(operation);
+      return { request: first, end, isBelowShare, order: this.#waiters.get(first)?.order ?? 0 };
     });
     candidates.sort((one, other) => Number(other.isBelowShare) - Number(one.isBelowShare) || one.order - other.order);
-    return candidates[0]?.request;
+    return candidates[0];
   }
 
   #queue(operation: string): Queue {

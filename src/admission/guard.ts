@@ -9,10 +9,14 @@ export interface EntryRequest {
   readonly clients: Iterable<string>;
   /** Aborts the waits of this request. */
   readonly signal: AbortSignal;
-  /** Whether no client waits for it, because the stale copy may still be served: then it never waits either. */
-  readonly isRefresh?: boolean;
+  /** Whether it never waits for a slot or the rate: a refresh, or the second request of a hedge. */
+  readonly neverWaits?: boolean;
   /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
   readonly withClientKey?: boolean;
+  /** The masterchain block that it is about: an indexer that has it is preferred. */
+  readonly seqno?: number | undefined;
+  /** The place of the indexer that has failed it: it is sent to another one. */
+  readonly not?: number;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type CallResult, CircuitBreaker } from '../circuit-breaker.ts';
+import { CircuitBreaker } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { FailedKeys } from './failed-keys.ts';
 import type { EndPass, Guard } from './guard.ts';
-import type { Outcome } from './outcome.ts';
+import { RESULTS } from './outcome.ts';
 
 /** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
 const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
@@ -84,15 +84,3 @@ class OperationBreaker implements Guard {
     );
   }
 }
-
-/** Any answer closes a breaker after a trial, even a 404 or a 429: the indexer is reachable and answers. */
-const RESULTS: Record<Outcome, CallResult> = {
-  answered: 'success',
-  'client-error': 'success',
-  'rate-limited': 'success',
-  'server-error': 'failure',
-  timeout: 'failure',
-  unreachable: 'failure',
-  abandoned: 'unknown',
-  unsent: 'unknown',
-};

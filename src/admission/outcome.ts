@@ -1,3 +1,5 @@
+import type { CallResult } from '../circuit-breaker.ts';
+
 /**
  * How a request to the indexer ended. Decided in one place, where its answer is read:
  *
@@ -19,6 +21,18 @@ export type Outcome =
   | 'unreachable'
   | 'abandoned'
   | 'unsent';
+
+/** What an outcome says of the indexer. Any answer says that it is reachable and answers, even a 404 or a 429. */
+export const RESULTS: Record<Outcome, CallResult> = {
+  answered: 'success',
+  'client-error': 'success',
+  'rate-limited': 'success',
+  'server-error': 'failure',
+  timeout: 'failure',
+  unreachable: 'failure',
+  abandoned: 'unknown',
+  unsent: 'unknown',
+};
 
 /** Why a request is not sent to the indexer. */
 export type RefusalReason =

@@ -25,12 +25,15 @@ export type ProxyEvent =
   | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason | 'client-limit' }
   | {
       readonly name: 'upstream-answered';
+      /** The host and port of the indexer that was asked; so in all events. */
+      readonly indexer: string;
       readonly operation: UpstreamOperation;
       readonly status: number;
       readonly ms: number;
     }
   | {
       readonly name: 'upstream-failed';
+      readonly indexer: string;
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly ms: number;
@@ -39,16 +42,32 @@ export type ProxyEvent =
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
-  | { readonly name: 'breaker'; readonly operation: UpstreamOperation; readonly state: 'open' | 'closed' }
+  | {
+      readonly name: 'breaker';
+      readonly indexer: string;
+      readonly operation: UpstreamOperation;
+      readonly state: 'open' | 'closed';
+    }
   /** The indexer's answer could not be used, whatever its status. */
-  | { readonly name: 'upstream-useless'; readonly operation: UpstreamOperation; readonly code: ErrorCode }
+  | {
+      readonly name: 'upstream-useless';
+      readonly indexer: string;
+      readonly operation: UpstreamOperation;
+      readonly code: ErrorCode;
+    }
   | HeadEvent
   /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
-  | { readonly name: 'pause'; readonly state: 'begun'; readonly ms: number }
-  | { readonly name: 'pause'; readonly state: 'ended' }
+  | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
+  | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
+  /** One of several indexers is asked less, or as before. */
+  | {
+      readonly name: 'indexer-state';
+      readonly indexer: string;
+      readonly state: 'failing' | 'well' | 'behind' | 'caught-up';
+    }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
-  | { readonly name: 'key-refused'; readonly status: number }
+  | { readonly name: 'key-refused'; readonly indexer: string; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 
 /** Receives events; must not throw. */

@@ -5,11 +5,11 @@ import { ProxyError } from '../errors.ts';
 import type { Acquisition, Landing, Leases } from '../once/lease.ts';
 import type { Flight } from '../once/single-flight.ts';
 import type { OperationName } from '../ton/operations.ts';
-import type { Call } from '../ton/parse-call.ts';
+import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher } from './fetch-entry.ts';
 import type { Load } from './load.ts';
-import { overloaded } from './overloaded.ts';
+import type { Refuse } from './refuse.ts';
 import { decodeFailure } from './shared-failure.ts';
 
 export interface EntryLoaderDependencies {
@@ -18,8 +18,7 @@ export interface EntryLoaderDependencies {
   readonly fetcher: EntryFetcher;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
-  /** 0 to 1. */
-  readonly random: () => number;
+  readonly refuse: Refuse;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
@@ -63,9 +62,10 @@ export class EntryLoader {
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
       const { clients, signal } = flight;
-      const isRefresh = !acceptStale && clients.size === 0;
-      const request = { operation: call.operation.name, key, isRefresh, clients, signal };
-      const ticket = await this.#enter(call.operation.name, request, flight);
+      const neverWaits = !acceptStale && clients.size === 0;
+      const seqno = seqnoOf(call);
+      const request = { operation: call.operation.name, key, neverWaits, clients, signal, seqno };
+      const ticket = await this.#enter(request, flight);
       if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found, !acceptStale);
       const acquired = await this.#acquire(key, look, ticket);
       // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
@@ -93,14 +93,11 @@ export class EntryLoader {
     }
   }
 
-  async #enter(operation: OperationName, request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
-    const { admission, random, report } = this.#dependencies;
+  async #enter(request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
+    const { admission, refuse } = this.#dependencies;
     flight.onFollowed = (client) => admission.join(request, client);
     const entered = await admission.enter(request);
-    if (entered === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    if (!('reason' in entered)) return entered;
-    if (request.isRefresh !== true) report({ name: 'shed', operation, reason: entered.reason });
-    return overloaded(random, entered);
+    return entered === 'abandoned' || 'reason' in entered ? refuse(request, entered) : entered;
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */

@@ -4,48 +4,8 @@ import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
 import { stream } from './stream-settings.ts';
-import { about, duration, flag, headerValue, integer, share, size, upstreamUrl, word } from './values.ts';
-
-const upstream = z.strictObject({
-  url: upstreamUrl.meta(about('The indexer, with or without `/api/v3`.', { env: 'UPSTREAM_URL' })),
-  apiKey: headerValue
-    .optional()
-    .meta(about('Sent to the indexer as `X-Api-Key`.', { env: 'UPSTREAM_API_KEY', envOnly: true })),
-  timeout: duration('10ms', '5min')
-    .prefault('5s')
-    .meta(
-      about('How long the indexer may take for an answer, and how long a client waits for one.', {
-        env: 'UPSTREAM_TIMEOUT',
-      }),
-    ),
-  maxConcurrency: integer(1, 10_000)
-    .prefault(64)
-    .meta(
-      about('The most requests for the three operations at the indexer at once.', { env: 'UPSTREAM_MAX_CONCURRENCY' }),
-    ),
-  requestsPerSecond: integer(1, 100_000)
-    .optional()
-    .meta(
-      about(
-        'The most requests a second to the indexer, for all instances on one Redis together; not limited when not set.',
-        { env: 'UPSTREAM_RPS' },
-      ),
-    ),
-  maxBodySize: size('1KiB', '256MiB')
-    .prefault('8MiB')
-    .meta(
-      about('The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.'),
-    ),
-  maxReading: size('1MiB', '16GiB')
-    .prefault('128MiB')
-    .meta(about('The most bytes of answers being read at once; beyond it misses are shed.')),
-  pause: duration('1ms', '10min')
-    .prefault('1s')
-    .meta(about('How long misses pause after a 429 without `Retry-After`.')),
-  longestPause: duration('1ms', '1h')
-    .prefault('60s')
-    .meta(about('The longest pause, whatever `Retry-After` asks for.')),
-});
+import { upstream } from './upstream-settings.ts';
+import { about, duration, flag, integer, share, size, word } from './values.ts';
 
 const operationShare = (fraction: number) =>
   share

@@ -82,13 +82,24 @@ function plainUrl(
   });
 }
 
-/** The indexer's address: with or without a trailing `/api/v3`, which is not kept. */
-export const upstreamUrl = plainUrl(
+/** The address of an indexer: with or without a trailing `/api/v3`, which is not kept. */
+const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
   'UPSTREAM_API_KEY',
   ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
 );
+
+/** Addresses of indexers, separated by commas, to a list. */
+export const upstreamUrls = z.string().transform((text, ctx): readonly [string, ...string[]] => {
+  const parsed = text.split(',').map((url) => upstreamUrl.safeParse(url.trim()));
+  const wrong = parsed.find(({ error }) => error !== undefined)?.error;
+  const [first, ...others] = parsed.flatMap(({ data }) => data ?? []);
+  if (wrong !== undefined) ctx.addIssue(wrong.issues[0]?.message ?? '');
+  else if (first === undefined || new Set([first, ...others]).size < parsed.length) ctx.addIssue('must name each once');
+  else return [first, ...others];
+  return z.NEVER;
+});
 
 /** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
 export const streamUrl = plainUrl(['ws', 'wss'], 'ws://indexer:8085', 'STREAM_API_KEY', ({ origin, pathname, href }) =>

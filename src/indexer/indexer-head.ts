@@ -21,21 +21,23 @@ const FURTHEST_AHEAD_MS = 60 * 60_000;
 export type HeadEvent =
   | {
       readonly name: 'upstream-answered';
+      readonly indexer: string;
       readonly operation: typeof OPERATION;
       readonly status: number;
       readonly ms: number;
     }
   | {
       readonly name: 'upstream-failed';
+      readonly indexer: string;
       readonly operation: typeof OPERATION;
       readonly code: ProxyError['code'];
       readonly ms: number;
       readonly cause: unknown;
-    }
-  /** The newest masterchain block that the indexer is known to have has changed. */
-  | { readonly name: 'newest-block'; readonly seqno: number };
+    };
 
 export interface IndexerHeadDependencies {
+  /** The indexer, for events. */
+  readonly name: string;
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
@@ -72,11 +74,35 @@ export class IndexerHead {
    */
   chainTime(): number | undefined {
     const now = this.#dependencies.now();
-    if (now - this.#askedAt >= ASK_EVERY_MS) {
-      this.#askedAt = now;
-      void this.#ask();
-    }
+    if (now - this.#askedAt >= ASK_EVERY_MS) void this.ask();
     return this.#isHeld(now) ? this.#at : undefined;
+  }
+
+  /** The highest block that it is known to have; -1 while none is known. */
+  get seqno(): number {
+    return this.#seqno;
+  }
+
+  /** Asks for the head now. Resolves with the seqno of the answer; `undefined` if there was none. Never rejects. */
+  async ask(): Promise<number | undefined> {
+    const { name: indexer, upstream, maySend, onRateLimited, now, report } = this.#dependencies;
+    const startedAt = now();
+    this.#askedAt = startedAt;
+    if (!(await maySend())) return undefined;
+    try {
+      const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
+      report({ name: 'upstream-answered', indexer, operation: OPERATION, status, ms: now() - startedAt });
+      if (status === 429) onRateLimited(retryAfter);
+      if (status !== 200) return undefined;
+      const head = headIn(body);
+      this.#learn(head, true);
+      return head.seqno;
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      const { code, cause } = error;
+      report({ name: 'upstream-failed', indexer, operation: OPERATION, code, ms: now() - startedAt, cause });
+      return undefined;
+    }
   }
 
   /** Learns the point that an answer shows; most are about old blocks. */
@@ -98,25 +124,7 @@ export class IndexerHead {
       this.#at = at;
       this.#shownAt = now;
     }
-    if (seqno === undefined || seqno === this.#seqno || (seqno < this.#seqno && (isHeld || !isHead))) return;
-    this.#seqno = seqno;
-    this.#dependencies.report({ name: 'newest-block', seqno });
-  }
-
-  async #ask(): Promise<void> {
-    const { upstream, maySend, onRateLimited, now, report } = this.#dependencies;
-    if (!(await maySend())) return;
-    const startedAt = now();
-    try {
-      const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
-      report({ name: 'upstream-answered', operation: OPERATION, status, ms: now() - startedAt });
-      if (status === 429) onRateLimited(retryAfter);
-      if (status === 200) this.#learn(headIn(body), true);
-    } catch (error) {
-      if (!(error instanceof ProxyError)) throw error;
-      const { code, cause } = error;
-      report({ name: 'upstream-failed', operation: OPERATION, code, ms: now() - startedAt, cause });
-    }
+    if (seqno !== undefined && (seqno > this.#seqno || (isHead && !isHeld))) this.#seqno = seqno;
   }
 
   #isHeld(now: number): boolean {

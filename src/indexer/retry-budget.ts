@@ -1,36 +1,60 @@
-const CALLS_A_RETRY = 10;
-const MOST_CALLS_COUNTED = 100;
-const FREE_EVERY_MS = 1000;
+import type { MonotonicMs, Ms } from '../time-units.ts';
+
+export interface RetryBudgetDependencies {
+  readonly now: () => MonotonicMs;
+}
+
+export interface RetryBudgetOptions {
+  /** A retry is paid for by so many calls. */
+  readonly callsARetry: number;
+  /** The most calls that can be saved up. */
+  readonly mostCalls: number;
+  /** The calls that are saved up at the start. */
+  readonly calls: number;
+  /** One retry in this time is free. */
+  readonly freeEveryMs: Ms;
+}
+
+/** A tenth of the calls, ten of them at once, and one a second in any case. */
+export const RETRIES: RetryBudgetOptions = { callsARetry: 10, mostCalls: 100, calls: 0, freeEveryMs: 1000 };
+
+/** One in twenty calls, twenty of them at once. */
+export const HEDGES: RetryBudgetOptions = {
+  callsARetry: 20,
+  mostCalls: 400,
+  calls: 400,
+  freeEveryMs: Number.POSITIVE_INFINITY,
+};
 
 /**
- * Limits how often a call may be sent a second time: to a tenth of the calls, of which at most a hundred can be saved
- * up, and one a second in any case. So an indexer that fails everything does not get twice the requests.
+ * Limits how often a call may be sent a second time, to a part of the calls. So an indexer that fails everything, or has
+ * become slow, does not get twice the requests.
  */
 export class RetryBudget {
-  readonly #now: () => number;
+  readonly #now: () => MonotonicMs;
+  readonly #options: RetryBudgetOptions;
   /** Calls that have not paid for a retry yet. */
-  #calls = 0;
-  #lastAt = Number.NEGATIVE_INFINITY;
+  #calls: number;
+  #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: monotonic milliseconds. */
-  constructor(now: () => number) {
+  constructor({ now }: RetryBudgetDependencies, options: RetryBudgetOptions) {
     this.#now = now;
+    this.#options = options;
+    this.#calls = options.calls;
   }
 
   /** To be called once for every call, not for its retry. */
   countCall(): void {
-    this.#calls = Math.min(MOST_CALLS_COUNTED, this.#calls + 1);
+    this.#calls = Math.min(this.#options.mostCalls, this.#calls + 1);
   }
 
-  /**
-   * Whether a call may be sent again; `true` uses up a retry. Only for a GET that failed before any byte of its answer
-   * came.
-   */
+  /** Whether a call may be sent again; `true` uses up a retry. */
   tryTake(): boolean {
+    const { callsARetry, freeEveryMs } = this.#options;
     const now = this.#now();
-    const isPaid = this.#calls >= CALLS_A_RETRY;
-    if (!isPaid && now - this.#lastAt < FREE_EVERY_MS) return false;
-    if (isPaid) this.#calls -= CALLS_A_RETRY;
+    const isPaid = this.#calls >= callsARetry;
+    if (!isPaid && !(now - this.#lastAt >= freeEveryMs)) return false;
+    if (isPaid) this.#calls -= callsARetry;
     this.#lastAt = now;
     return true;
   }

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { OperationName } from '../ton/operations.ts';
+import type { IndexerSample } from './indexer-metrics.ts';
 import type { StreamSources } from './stream-metrics.ts';
 
 /** Current values, read at each scrape. */
@@ -20,6 +21,7 @@ export interface GaugeSources {
   readonly limit: () => number;
   /** How long a miss of an operation would wait for a slot. */
   readonly expectedWaitMs: (operation: OperationName) => number;
+  readonly indexers: () => readonly IndexerSample[];
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
   /** Absent where `stream.url` is not set. */

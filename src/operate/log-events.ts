@@ -10,6 +10,8 @@ interface Line {
   readonly message: string;
   readonly fields?: object;
   readonly topic?: string;
+  /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
+  readonly isGood?: true;
 }
 
 /** The line for each event that is logged; `undefined` where this one says nothing to an operator. */
@@ -19,31 +21,43 @@ const info = (message: string, fields: object = {}): Line => ({ level: 'info', m
 const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', message, fields });
 const about = (topic: string, line: Line): Line => ({ ...line, topic });
 
-const GOOD: Line = about('indexer', info('the indexer answers again'));
-const indexerFails = (fields: object) => about('indexer', warn('the indexer fails', fields));
+const topicOf = (indexer: string) => `indexer ${indexer}`;
+const indexerFails = (indexer: string, fields: object) =>
+  about(topicOf(indexer), warn('the indexer fails', { indexer, ...fields }));
+
+const STATES = {
+  failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
+  well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
+  behind: (indexer: string) => warn('the chain of this indexer is behind: the others are asked', { indexer }),
+  'caught-up': (indexer: string) => info('the chain of this indexer has caught up: it is asked again', { indexer }),
+};
 
 const LINES: Lines = {
-  'upstream-answered': ({ status }) => {
-    if (status >= 500) return indexerFails({ status });
-    return status === 401 || status === 403 ? undefined : GOOD;
+  'upstream-answered': ({ indexer, status }) => {
+    if (status >= 500) return indexerFails(indexer, { status });
+    if (status === 401 || status === 403) return undefined;
+    return { ...about(topicOf(indexer), info('the indexer answers again', { indexer })), isGood: true };
   },
-  'upstream-failed': ({ code, cause }) => indexerFails({ code, reason: reasonOf(cause) }),
-  'upstream-useless': ({ code }) => indexerFails({ code }),
-  'key-refused': ({ status }) => ({
+  'upstream-failed': ({ indexer, code, cause }) => indexerFails(indexer, { code, reason: reasonOf(cause) }),
+  'upstream-useless': ({ indexer, code }) => indexerFails(indexer, { code }),
+  'key-refused': ({ indexer, status }) => ({
     level: 'error',
     message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
-    fields: { status },
-    topic: 'indexer',
+    fields: { indexer, status },
+    topic: topicOf(indexer),
   }),
-  breaker: ({ operation, state }) =>
+  'indexer-state': ({ indexer, state }) => STATES[state](indexer),
+  breaker: ({ indexer, operation, state }) =>
     about(
-      `breaker of ${operation}`,
-      state === 'open' ? warn('circuit breaker opened', { operation }) : info('circuit breaker closed', { operation }),
+      `breaker of ${operation} at ${indexer}`,
+      state === 'open'
+        ? warn('circuit breaker opened', { indexer, operation })
+        : info('circuit breaker closed', { indexer, operation }),
     ),
-  pause: (event) =>
+  pause: ({ indexer, ...event }) =>
     event.state === 'begun'
-      ? warn('the indexer asked for a pause (429): misses are refused until it ends', { ms: event.ms })
-      : info('pause ended: the indexer answers again'),
+      ? warn('the indexer asked for a pause (429): nothing is sent to it until it ends', { indexer, ms: event.ms })
+      : info('pause ended: the indexer answers again', { indexer }),
   'rate-shared': ({ shared }) =>
     shared
       ? info('rate limit is shared through Redis again')
@@ -105,8 +119,9 @@ export class EventLog {
   readonly #logger: Logger;
   #isClosing = false;
   /** The last message of each topic. */
-  readonly #said = new Map<string, string>([['indexer', GOOD.message]]);
-  #goodInARow = 0;
+  readonly #said = new Map<string, string>();
+  /** By topic. */
+  readonly #goodInARow = new Map<string, number>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -125,12 +140,17 @@ export class EventLog {
     const line = (LINES[event.name] as ((event: AppEvent) => Line | undefined) | undefined)?.(event);
     if (line === undefined) return;
     // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
-    if (line.topic === 'indexer') this.#goodInARow = line === GOOD ? this.#goodInARow + 1 : 0;
-    if (line === GOOD && this.#goodInARow < GOOD_AGAIN) return;
+    if (line.topic?.startsWith(topicOf('')) && this.#isTooEarly(line.topic, line.isGood === true)) return;
     // A server that says much adds no line each time, but one for each connection.
     if (event.name === 'stream-connected') for (const topic of STREAM_TOPICS) this.#said.delete(topic);
     this.#write(line);
   };
+
+  #isTooEarly(topic: string, isGood: boolean): boolean {
+    const inARow = isGood ? (this.#goodInARow.get(topic) ?? 0) + 1 : 0;
+    this.#goodInARow.set(topic, inARow);
+    return isGood && (inARow < GOOD_AGAIN || !this.#said.has(topic));
+  }
 
   #write({ level, message, fields = {}, topic }: Line): void {
     if (topic !== undefined && this.#said.get(topic) === message) return;

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { UpstreamOperation } from '../answer/events.ts';
 import type { AppEvent } from '../event-hub.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import { IndexerMetrics } from './indexer-metrics.ts';
 import { startAtZero } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
@@ -21,8 +21,6 @@ export interface MetricsOptions {
   /** Whether there is a stream of events: the page has nothing about it where there is none. */
   readonly usesStream: boolean;
 }
-
-const BREAKERS: readonly UpstreamOperation[] = [...OPERATIONS, 'passThrough'];
 
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
@@ -71,19 +69,7 @@ export class Metrics {
     'Purges that came from other instances through Redis.',
   );
 
-  readonly #breakerOpen = this.#gauge('breaker_open', 'Whether the circuit breaker of an operation is open (1).', [
-    'operation',
-  ]);
-
-  readonly #newestBlock = this.#gauge(
-    'newest_masterchain_seqno',
-    'The newest masterchain block that the indexer is known to have; 0 while none is known.',
-  );
-
-  readonly #paused = this.#gauge(
-    'upstream_paused',
-    'Whether the indexer asked for a pause (429) and has not answered since (1).',
-  );
+  readonly #indexers = new IndexerMetrics(this.#registry);
   readonly #refusedConnections = this.#counter(
     'connections_refused_total',
     'Connections of clients that were refused: there were too many.',
@@ -110,7 +96,6 @@ export class Metrics {
     );
     if (usesRedis) this.#showRedis();
     startAtZero({ answered: this.#answered, failed: this.#failed, shed: this.#shed });
-    for (const operation of BREAKERS) this.#breakerOpen.set({ operation }, 0);
     new Counter({
       name: 'toncache_log_lines_dropped_total',
       help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
@@ -125,10 +110,12 @@ export class Metrics {
   /** Adds the gauges to the page. To be called once, when the components that they read exist. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
+    this.#indexers.readGauges(sources.indexers, OPERATIONS);
     if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
   }
 
   readonly onEvent = (event: AppEvent): void => {
+    this.#indexers.onEvent(event);
     switch (event.name) {
       case 'answered':
         this.#answered.add(event.operation, event.outcome);
@@ -161,15 +148,6 @@ export class Metrics {
         break;
       case 'followed':
         this.#followed.add(event.operation);
-        break;
-      case 'breaker':
-        this.#breakerOpen.set({ operation: event.operation }, event.state === 'open' ? 1 : 0);
-        break;
-      case 'newest-block':
-        this.#newestBlock.set(event.seqno);
-        break;
-      case 'pause':
-        this.#paused.set(event.state === 'begun' ? 1 : 0);
         break;
       case 'redis-read':
         this.#countRedisCall('read', event.outcome, event.durationMs);

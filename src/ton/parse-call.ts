@@ -8,6 +8,13 @@ export interface Call {
   readonly request: CanonicalRequest;
 }
 
+/** The masterchain block that a call is about; `undefined` for the operations that are about none. */
+export function seqnoOf({ operation, request }: Call): number | undefined {
+  if (operation.name !== 'masterchainBlockShards') return undefined;
+  const [, seqno] = request.query.find(([name]) => name === 'seqno') ?? [];
+  return seqno === undefined ? undefined : Number(seqno);
+}
+
 /** The request headers by lower-case name, as node:http gives them. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 

@@ -3,8 +3,8 @@ import { outcomeOf } from '../../src/answer/outcome-of.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { ProxyError } from '../../src/errors.ts';
 import { EventHub } from '../../src/event-hub.ts';
-import { RetryBudget } from '../../src/indexer/retry-budget.ts';
-import { openIndexer } from '../../src/open-indexer.ts';
+import { RETRIES, RetryBudget } from '../../src/indexer/retry-budget.ts';
+import { openIndexers } from '../../src/open-indexers.ts';
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
 
 export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
@@ -18,7 +18,7 @@ export class GuardedUpstream implements AsyncDisposable {
   nowMs = 1_700_000_000_000;
   /** States of circuit breakers as they changed. */
   readonly transitions: { readonly operation: string; readonly state: string }[] = [];
-  readonly #opened: ReturnType<typeof openIndexer>;
+  readonly #opened: ReturnType<typeof openIndexers>;
   readonly #budget: RetryBudget;
   /** Of a block that exists. */
   readonly #seqno: string;
@@ -32,15 +32,15 @@ export class GuardedUpstream implements AsyncDisposable {
     events.subscribe((event) => {
       if (event.name === 'breaker') this.transitions.push({ operation: event.operation, state: event.state });
     });
-    this.#opened = openIndexer(
+    this.#opened = openIndexers(
       { settings, events, now, monotonic: now, random: () => 0 },
       { scripting: undefined, makeRoom: () => {} },
     );
-    this.#budget = new RetryBudget(now);
+    this.#budget = new RetryBudget({ now }, RETRIES);
   }
 
   get pauseMs(): number {
-    return this.#opened.pauseMs();
+    return this.#indexer.pause.retryAfterMs;
   }
 
   /** Sends a call of a key that no other call has. */
@@ -69,8 +69,14 @@ export class GuardedUpstream implements AsyncDisposable {
     await this.#opened.close();
   }
 
+  get #indexer() {
+    const [indexer] = this.#opened.all;
+    if (indexer === undefined) throw new Error('there is no indexer');
+    return indexer;
+  }
+
   async #once(operation: Operation, key: string): Promise<Ended> {
-    const { admission, client } = this.#opened;
+    const { admission } = this.#opened;
     const signal = new AbortController().signal;
     const ticket = await admission.enter({ operation, key, clients: [], signal });
     if (ticket === 'abandoned') return ticket;
@@ -79,7 +85,7 @@ export class GuardedUpstream implements AsyncDisposable {
     if (go !== 'go') return go === 'abandoned' ? go : go.reason;
     try {
       const query = [['seqno', this.#seqno]] as const;
-      const { status, retryAfter } = await client.fetch({ operation, query, headers: [] });
+      const { status, retryAfter } = await this.#indexer.client.fetch({ operation, query, headers: [] });
       ticket.end(outcomeOfStatus(status), retryAfter);
       return status;
     } catch (error) {

@@ -3,11 +3,13 @@ import { Admission, type AdmissionDependencies, type Ticket } from '../../src/ad
 import { Backlog } from '../../src/admission/backlog.ts';
 import type { EndPass, EntryRequest, Guard } from '../../src/admission/guard.ts';
 import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
+import { type Route, Routes } from '../../src/admission/routes.ts';
 import { Slots } from '../../src/admission/slots.ts';
 
 export const PATIENCE_MS = 1500;
 
-export interface TestAdmissionOptions extends Partial<AdmissionDependencies> {
+export interface TestAdmissionOptions
+  extends Partial<Pick<AdmissionDependencies, 'isMemoryFull'> & Pick<Route, 'guardsOf' | 'rate'>> {
   readonly max?: number;
   readonly maxWaiting?: number;
   readonly shares?: Readonly<Record<string, number>>;
@@ -18,21 +20,15 @@ export function openAdmission({
   max = 2,
   maxWaiting = 100,
   shares = {},
-  ...dependencies
+  isMemoryFull = () => false,
+  guardsOf = () => [],
+  rate,
 }: TestAdmissionOptions = {}): Admission {
   const now = () => performance.now();
   const slots = new Slots({ now }, { max, shares, patienceMs: PATIENCE_MS });
-  return new Admission(
-    {
-      slots,
-      backlog: new Backlog({ slots }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting }),
-      isMemoryFull: () => false,
-      guardsOf: () => [],
-      rate: undefined,
-      ...dependencies,
-    },
-    { patienceMs: PATIENCE_MS },
-  );
+  const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guardsOf }]);
+  const backlog = new Backlog({ routes }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
+  return new Admission({ routes, backlog, isMemoryFull }, { patienceMs: PATIENCE_MS });
 }
 
 /** A guard that does what a test says, and remembers how its passes ended. */
@@ -66,10 +62,10 @@ export class Client {
 
   constructor(
     admission: Admission,
-    { operation = 'any', isRefresh = false, key = 'key', client = 'one' }: ClientOptions = {},
+    { operation = 'any', neverWaits = false, key = 'key', client = 'one' }: ClientOptions = {},
   ) {
-    const clients = isRefresh ? [] : [client];
-    this.request = { operation, isRefresh, key, clients, signal: this.#leaving.signal };
+    const clients = neverWaits ? [] : [client];
+    this.request = { operation, neverWaits, key, clients, signal: this.#leaving.signal };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });
@@ -102,7 +98,7 @@ export class Client {
 
 export interface ClientOptions {
   readonly operation?: string;
-  readonly isRefresh?: boolean;
+  readonly neverWaits?: boolean;
   readonly key?: string;
   readonly client?: string;
 }

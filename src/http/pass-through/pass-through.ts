@@ -6,6 +6,7 @@ import type { Report } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
 import { outcomeOf } from '../../answer/outcome-of.ts';
 import { overloaded, type Shed } from '../../answer/overloaded.ts';
+import type { Refuse } from '../../answer/refuse.ts';
 import type { MissLimit } from '../../clients/client-limits.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
@@ -22,11 +23,21 @@ const OPERATION = 'passThrough';
 /** Never aborted: for a check that does not wait. */
 const NEVER = new AbortController().signal;
 
+/** An indexer that requests are passed to. */
+interface PassedTo {
+  readonly name: string;
+  readonly client: Pick<UpstreamClient, 'forward'>;
+  /** Of requests without a key; never sent to another indexer. */
+  readonly apiKey: string | undefined;
+}
+
 export interface PassThroughDependencies {
   readonly missLimit: MissLimit;
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
-  readonly upstream: UpstreamClient;
+  /** In the order of the routes of admission. */
+  readonly indexers: readonly PassedTo[];
+  readonly refuse: Refuse;
   readonly bodies: BodyReader;
   readonly random: () => number;
   readonly monotonic: () => number;
@@ -36,11 +47,8 @@ export interface PassThroughDependencies {
 export interface PassThroughOptions {
   /** The most answers that may be on their way to clients at once. */
   readonly maxTransfers: number;
-  /**
-   * The API key that the cached operations are sent with, if there is one; and whether it is added to requests without
-   * a key.
-   */
-  readonly ourKey: string | undefined;
+  /** Whether the cached operations are sent with an API key, and whether it is added to requests without a key. */
+  readonly hasOurKey: boolean;
   readonly sharesOurKey: boolean;
 }
 
@@ -79,30 +87,32 @@ export class PassThrough {
   /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
   async serve({ request, response, target, client, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
-    const { admission, bodies, missLimit, report } = this.#dependencies;
+    const { admission, bodies, indexers, missLimit, refuse, report } = this.#dependencies;
     const limited = missLimit.takeMiss(client);
     if (limited !== undefined) {
       report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
       throw limited;
     }
-    const { withClientKey, headers } = this.#keyFor(request, target);
+    const { withClientKey, addsOurKey } = this.#keyFor(request, target);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
     const refusal = admission.refusal({ ...entering, signal: NEVER });
-    if (refusal !== undefined) throw this.#shed(refusal);
+    if (refusal !== undefined) throw refuse(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
     if (wait === undefined) throw this.#shed({ reason: 'too-many-waiting', retryAfterMs: 0 });
     const { signal } = wait;
     const ticket = await admission.enter({ ...entering, signal });
     if (ticket === 'abandoned') throw signal.reason;
-    if ('reason' in ticket) throw this.#shed(ticket);
+    if ('reason' in ticket) throw refuse(entering, ticket);
     const go = await ticket.send();
     if (go === 'abandoned') throw signal.reason;
-    if (go !== 'go') throw this.#shed(go);
-    const forwarded = [...forwardedHeaders(request.headers), ...headers];
-    const answer = await this.#forward({ method, target, headers: forwarded, body, signal }, ticket);
+    if (go !== 'go') throw refuse(entering, go);
+    const indexer = indexers[ticket.route.index] as PassedTo;
+    const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
+    const headers = [...forwardedHeaders(request.headers), ...ourKey];
+    const answer = await this.#forward({ method, target, headers, body, signal }, indexer, ticket);
     // The body has no deadline as a whole: only each pause in it is bounded.
     wait.close();
     await this.#transfer(answer, response, requestId);
@@ -110,16 +120,17 @@ export class PassThrough {
 
   async #forward(
     request: ForwardRequest,
+    { client, name: indexer }: PassedTo,
     ticket: { end(outcome: Outcome, retryAfter?: string): void },
   ): Promise<ForwardedAnswer> {
-    const { upstream, monotonic, report } = this.#dependencies;
+    const { monotonic, report } = this.#dependencies;
     const startedAt = monotonic();
     let outcome: Outcome = 'abandoned';
     let retryAfter: string | undefined;
     try {
-      const answer = await upstream.forward(request);
+      const answer = await client.forward(request);
       const { status, headers } = answer;
-      report({ name: 'upstream-answered', operation: OPERATION, status, ms: monotonic() - startedAt });
+      report({ name: 'upstream-answered', indexer, operation: OPERATION, status, ms: monotonic() - startedAt });
       retryAfter = [headers['retry-after']].flat()[0];
       outcome = outcomeOfStatus(status);
       return answer;
@@ -128,7 +139,7 @@ export class PassThrough {
       if (error instanceof ProxyError && !request.signal.aborted) {
         outcome = outcomeOf(error);
         const { code, cause } = error;
-        report({ name: 'upstream-failed', operation: OPERATION, code, ms: monotonic() - startedAt, cause });
+        report({ name: 'upstream-failed', indexer, operation: OPERATION, code, ms: monotonic() - startedAt, cause });
       }
       throw error;
     } finally {
@@ -180,13 +191,10 @@ export class PassThrough {
   }
 
   /** The key that a request goes with: the client's own, as header or parameter, before ours. */
-  #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; headers: readonly string[] } {
-    const { ourKey, sharesOurKey } = this.#options;
-    if (request.headers['x-api-key'] !== undefined || hasApiKey(target)) return { withClientKey: true, headers: [] };
-    if (ourKey === undefined) return { withClientKey: false, headers: [] };
-    return sharesOurKey
-      ? { withClientKey: false, headers: ['x-api-key', ourKey] }
-      : { withClientKey: true, headers: [] };
+  #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; addsOurKey: boolean } {
+    const { hasOurKey, sharesOurKey } = this.#options;
+    const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
+    return { withClientKey: hasItsOwn || (hasOurKey && !sharesOurKey), addsOurKey: !hasItsOwn && sharesOurKey };
   }
 }
 

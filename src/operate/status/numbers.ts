@@ -67,9 +67,11 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
       queued: newest.sum('upstream_queued'),
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
-      openBreakers: newest
-        .of('breaker_open')
-        .flatMap(({ labels, value }) => (value > 0 ? `${labels['operation']}` : [])),
+      openBreakers: [
+        ...new Set(
+          newest.of('breaker_open').flatMap(({ labels, value }) => (value > 0 ? `${labels['operation']}` : [])),
+        ),
+      ],
     },
     memory: {
       bytes: newest.sum('memory_bytes'),

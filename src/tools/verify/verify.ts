@@ -58,9 +58,12 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
     PORT: '0',
     ADMIN_PORT: '0',
   });
-  const { upstream } = settings;
+  const {
+    apiKey: key,
+    url: [indexerUrl],
+  } = settings.upstream;
   const app = createApp({ logger: createLogger('warn', stderr) }, settings);
-  const traffic = new UpstreamTraffic({ origin: new URL(upstream.url).origin, rate });
+  const traffic = new UpstreamTraffic({ origin: new URL(indexerUrl).origin, rate });
   try {
     const { publicUrl } = await app.listen();
     const report = new FindingReport((line) => void stdout.write(`${line}\n`));
@@ -68,13 +71,13 @@ async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundi
     await check(
       {
         toncache: new Asker({ baseUrl: publicUrl, headers: {}, traffic }),
-        indexer: new Asker({ baseUrl: upstream.url, headers: keyHeader(upstream.apiKey), traffic }),
+        indexer: new Asker({ baseUrl: indexerUrl, headers: keyHeader(key), traffic }),
         report,
         given: [],
       },
       options,
     );
-    report.end(upstream.url, traffic.count, Math.round((performance.now() - startedAt) / 1000));
+    report.end(indexerUrl, traffic.count, Math.round((performance.now() - startedAt) / 1000));
     if (report.count('violation') > 0) return EXIT_CODES.violation;
     return report.count('unclear') > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
   } finally {

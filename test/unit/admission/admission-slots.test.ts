@@ -76,8 +76,8 @@ describe('a freed slot', () => {
 
   test('is what a refresh needs, which never waits', async () => {
     const admission = openAdmission({ max: 1 });
-    const [refresh] = await come(admission, 1, { isRefresh: true });
-    const [dropped] = await come(admission, 1, { isRefresh: true });
+    const [refresh] = await come(admission, 1, { neverWaits: true });
+    const [dropped] = await come(admission, 1, { neverWaits: true });
     expect([refresh?.said, dropped?.said, admission.waiting]).toEqual(['ticket', 'no-free-slot', 0]);
   });
 });

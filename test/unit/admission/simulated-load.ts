@@ -2,6 +2,7 @@ import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/outcome.ts';
+import { Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
@@ -63,16 +64,9 @@ export class SimulatedLoad {
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
     const slots = new Slots({ now }, { ...SHIPPED, max: maxConcurrency });
-    this.admission = new Admission(
-      {
-        slots,
-        backlog: new Backlog({ slots }, SHIPPED),
-        isMemoryFull: () => false,
-        guardsOf: () => [],
-        rate: undefined,
-      },
-      SHIPPED,
-    );
+    const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guardsOf: () => [] }]);
+    const backlog = new Backlog({ routes }, SHIPPED);
+    this.admission = new Admission({ routes, backlog, isMemoryFull: () => false }, SHIPPED);
   }
 
   /** So many requests at this moment. */

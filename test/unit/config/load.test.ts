@@ -23,7 +23,7 @@ describe('where a setting comes from', () => {
     expect(settings.network).toBe('sandbox');
     expect(settings.http.port).toBe(1);
     expect(settings.http.adminPort).toBe(9464);
-    expect(settings.upstream).toMatchObject({ url: 'http://environment', timeout: 2000, maxConcurrency: 64 });
+    expect(settings.upstream).toMatchObject({ url: ['http://environment'], timeout: 2000, maxConcurrency: 64 });
   });
 
   test('a group that the environment sets in part keeps the other values of the file', () => {

@@ -7,7 +7,13 @@ const SECRET = 'hunter2';
 describe('a secret', () => {
   test('is one of the listed settings', () => {
     const secrets = listSettings().filter(({ envOnly }) => envOnly);
-    expect(secrets.map(({ env }) => env)).toEqual(['UPSTREAM_API_KEY', 'REDIS_URL', 'STREAM_API_KEY', 'ADMIN_TOKEN']);
+    expect(secrets.map(({ env }) => env)).toEqual([
+      'UPSTREAM_API_KEY',
+      'UPSTREAM_BACKUP_API_KEY',
+      'REDIS_URL',
+      'STREAM_API_KEY',
+      'ADMIN_TOKEN',
+    ]);
   });
 
   test('comes from the environment', () => {

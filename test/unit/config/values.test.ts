@@ -9,7 +9,7 @@ import {
   networks,
   size,
   streamUrl,
-  upstreamUrl,
+  upstreamUrls,
   word,
 } from '../../../src/config/values.ts';
 
@@ -108,7 +108,7 @@ describe('the indexer', () => {
     ['https://host/api/v3x', 'https://host/api/v3x'],
     ['http://[::1]:8081', 'http://[::1]:8081'],
     ['http://10.0.0.1', 'http://10.0.0.1'],
-  ])('%s is %s', (text, url) => expect(read(upstreamUrl, text)).toBe(url));
+  ])('%s is %s', (text, url) => expect(read(upstreamUrls, text)).toEqual([url]));
 
   test.each([
     ...['', 'indexer:8081', '//indexer', 'ftp://indexer', 'file:///etc/passwd', 'http://', 'unix:/x', 'redis://r'],
@@ -120,7 +120,14 @@ describe('the indexer', () => {
       'http://indexer#',
       'http://indexer#x',
     ],
-  ])('is not %j', (text) => expect(read(upstreamUrl, text)).toBeUndefined());
+  ])('is not %j', (text) => expect(read(upstreamUrls, text)).toBeUndefined());
+
+  test('several are separated by commas, and each is named once', () => {
+    expect(read(upstreamUrls, 'http://a:8081, https://b/api/v3')).toEqual(['http://a:8081', 'https://b']);
+    for (const text of ['http://a,', 'http://a,http://a/api/v3', ',', 'http://a,b']) {
+      expect(read(upstreamUrls, text)).toBeUndefined();
+    }
+  });
 });
 
 describe('the stream', () => {

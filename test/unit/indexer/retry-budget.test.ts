@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { RetryBudget } from '../../../src/indexer/retry-budget.ts';
+import { RETRIES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
 
 let now = 0;
 let budget: RetryBudget;
 
 beforeEach(() => {
   now = 0;
-  budget = new RetryBudget(() => now);
+  budget = new RetryBudget({ now: () => now }, RETRIES);
 });
 
 function count(calls: number): void {
@@ -19,7 +19,7 @@ test('in any period there are at most a tenth of its requests, the saved ten, an
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       now = 0;
-      budget = new RetryBudget(() => now);
+      budget = new RetryBudget({ now: () => now }, RETRIES);
       const history = steps.map(({ waitMs, calls, tries }) => {
         now += waitMs;
         count(calls);

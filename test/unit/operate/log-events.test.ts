@@ -19,18 +19,20 @@ function levelsOf(...events: readonly ProxyEvent[]): readonly number[] {
   return said.map(({ level }) => level);
 }
 
-const opened: ProxyEvent = { name: 'breaker', operation: 'pendingTraces', state: 'open' };
-const closed: ProxyEvent = { name: 'breaker', operation: 'pendingTraces', state: 'closed' };
-const answered: ProxyEvent = { name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 };
-const useless: ProxyEvent = { name: 'upstream-useless', operation: 'pendingTraces', code: 'upstream-invalid' };
+const indexer = 'indexer:8081';
+const opened: ProxyEvent = { name: 'breaker', indexer, operation: 'pendingTraces', state: 'open' };
+const closed: ProxyEvent = { name: 'breaker', indexer, operation: 'pendingTraces', state: 'closed' };
+const answered: ProxyEvent = { name: 'upstream-answered', indexer, operation: 'pendingTraces', status: 200, ms: 1 };
+const useless: ProxyEvent = { name: 'upstream-useless', indexer, operation: 'pendingTraces', code: 'upstream-invalid' };
 
 describe('the log', () => {
   it('says once that a circuit breaker opened, however many trials fail, and once that it closed', () => {
     expect(levelsOf(opened, opened, opened, closed, opened)).toEqual([WARN, INFO, WARN]);
   });
 
-  it('tells the operations apart', () => {
+  it('tells the operations apart, and the indexers', () => {
     expect(levelsOf(opened, { ...opened, operation: 'adjacentTransactions' })).toEqual([WARN, WARN]);
+    expect(levelsOf(useless, answered, { ...useless, indexer: 'other:8081' })).toEqual([WARN, WARN, WARN, WARN]);
   });
 
   it('says once that answers of the indexer are invalid, whatever their status', () => {
@@ -43,10 +45,9 @@ describe('the log', () => {
   });
 
   it('says when a pause begins and ends', () => {
-    expect(levelsOf({ name: 'pause', state: 'begun', ms: 1000 }, { name: 'pause', state: 'ended' })).toEqual([
-      WARN,
-      INFO,
-    ]);
+    expect(
+      levelsOf({ name: 'pause', indexer, state: 'begun', ms: 1000 }, { name: 'pause', indexer, state: 'ended' }),
+    ).toEqual([WARN, INFO]);
   });
 
   it('says when the rate is no longer shared through Redis, and when it is again', () => {

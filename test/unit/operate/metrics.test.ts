@@ -24,6 +24,7 @@ async function seriesOfPage(): Promise<Set<string>> {
     waitingClients: () => [],
     limit: zero,
     expectedWaitMs: zero,
+    indexers: () => [],
     redisWritesPending: zero,
     redisClockOffsetMs: zero,
     stream: { isConnected: () => false, watches: zero, addresses: zero },
@@ -44,7 +45,13 @@ function seriesNamedIn(text: string): string[] {
 describe('the metrics page', () => {
   it('has the buckets of a latency from 0.5 ms to just above the timeout', async () => {
     const metrics = new Metrics({ logLinesDropped: () => 0 }, { timeoutMs: 5000, usesRedis: false, usesStream: false });
-    metrics.onEvent({ name: 'upstream-answered', operation: 'pendingTraces', status: 200, ms: 1 });
+    metrics.onEvent({
+      name: 'upstream-answered',
+      indexer: 'indexer:8081',
+      operation: 'pendingTraces',
+      status: 200,
+      ms: 1,
+    });
     const { body } = await metrics.page();
     const bounds = [...body.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
     expect([bounds[0], ...bounds.slice(-4)]).toEqual(['0.0005', '2.5', '5', '5.25', '+Inf']);

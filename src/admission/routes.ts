@@ -1,0 +1,108 @@
+import type { EntryRequest, Guard } from './guard.ts';
+import type { Health } from './health.ts';
+import type { Refusal } from './outcome.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Slots } from './slots.ts';
+
+/** One indexer, as admission sees it. */
+export interface Route {
+  /** Its place in the settings, backups last. */
+  readonly index: number;
+  /** Whether it is asked only while no other can answer, or the others are full. */
+  readonly isBackup: boolean;
+  readonly slots: Slots;
+  /** Absent when its rate is not limited. */
+  readonly rate: RateLimit | undefined;
+  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
+  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
+  /** Absent where there is one indexer: then it is asked however it fares. */
+  readonly health?: Health | undefined;
+  /** Whether its chain is so far behind that its answers come from the past. */
+  readonly isBehind?: () => boolean;
+  /** Whether it is known to have a masterchain block. */
+  readonly hasBlock?: (seqno: number) => boolean;
+}
+
+const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
+
+/**
+ * The indexers that a request may be sent to. Of those that no guard closes the best sort is asked:
+ *
+ *   well and up to date; the backup; those that are behind; those whose requests fail
+ *
+ * Of several of one sort, two at random are compared and the one with less to do is taken, by the time that its requests
+ * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy).
+ */
+export class Routes {
+  readonly all: readonly Route[];
+  readonly #random: () => number;
+
+  /** `random`: 0 to 1. */
+  constructor(random: () => number, routes: readonly Route[]) {
+    this.#random = random;
+    this.all = routes;
+  }
+
+  /** Those that a request may be sent to now, whether or not they have a free slot; or why there is none. */
+  openTo(request: EntryRequest): readonly Route[] | Refusal {
+    const open: Route[] = [];
+    let refusal: Refusal | undefined;
+    for (const route of this.all) {
+      if (route.index === request.not || (route.isBackup && request.withClientKey === true)) continue;
+      const guard = closedGuard(route, request);
+      if (guard === undefined) open.push(route);
+      else if (refusal === undefined || guard.retryAfterMs < refusal.retryAfterMs) {
+        refusal = { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+      }
+    }
+    return open.length > 0 ? bestOf(open, request) : (refusal ?? NO_OTHER);
+  }
+
+  /** The one of these with a free slot that a request is to be sent to; `undefined` if there is none now. */
+  choose(routes: readonly Route[], { operation }: EntryRequest): Route | undefined {
+    const free = routes.filter(({ slots }) => slots.mayTake(operation));
+    if (free.length <= 1) return free[0];
+    const first = Math.floor(this.#random() * free.length);
+    const second = (first + 1 + Math.floor(this.#random() * (free.length - 1))) % free.length;
+    const [one, other] = [free[first], free[second]];
+    const load = (route: Route | undefined) => route?.slots.loadMs(operation) ?? Number.POSITIVE_INFINITY;
+    return load(other) < load(one) ? other : one;
+  }
+
+  /** A backup with a free slot, for a request that would wait too long for the others. */
+  chooseBackup(request: EntryRequest): Route | undefined {
+    if (request.withClientKey === true) return undefined;
+    const open = this.all.filter((route) => route.isBackup && closedGuard(route, request) === undefined);
+    return this.choose(open, request);
+  }
+
+  /** How long a request waits for a slot behind so many others; `undefined` while that is not known. */
+  waitMs(request: EntryRequest, ahead: number): number | undefined {
+    const open = this.openTo(request);
+    let perMs = 0;
+    for (const { slots } of 'reason' in open ? [] : open) {
+      const waitMs = slots.waitMs(request.operation, 1);
+      if (waitMs === undefined) return undefined;
+      perMs += 1 / waitMs;
+    }
+    return ahead / perMs;
+  }
+}
+
+/** The guard that refuses a request now, if there is one. */
+export function closedGuard({ guardsOf }: Route, request: EntryRequest): Guard | undefined {
+  return guardsOf(request).find(({ isOpen }) => isOpen);
+}
+
+function bestOf(open: readonly Route[], { seqno }: EntryRequest): readonly Route[] {
+  if (open.length === 1) return open;
+  const best = Math.min(...open.map(sortOf));
+  const same = open.filter((route) => sortOf(route) === best);
+  const having = seqno === undefined ? [] : same.filter(({ hasBlock }) => hasBlock?.(seqno));
+  return having.length > 0 ? having : same;
+}
+
+/** The lower, the better. */
+function sortOf({ health, isBehind, isBackup }: Route): number {
+  return (health?.isFailing === true ? 4 : 0) + (isBehind?.() === true ? 2 : 0) + (isBackup ? 1 : 0);
+}

@@ -1,0 +1,224 @@
+import type { Admission, Ticket } from '../admission/admission.ts';
+import type { EntryRequest } from '../admission/guard.ts';
+import type { Pause } from '../admission/pause.ts';
+import type { Route } from '../admission/routes.ts';
+import type { Entry } from '../cache/entry.ts';
+import { type ErrorCode, ProxyError } from '../errors.ts';
+import type { Heads } from '../indexer/heads.ts';
+import type { Hedging } from '../indexer/hedging.ts';
+import type { IndexerHead } from '../indexer/indexer-head.ts';
+import type { RetryBudget } from '../indexer/retry-budget.ts';
+import type { UpstreamClient } from '../indexer/upstream-client.ts';
+import type { Flight } from '../once/single-flight.ts';
+import type { LifetimePolicies } from '../ton/lifetime.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
+import { classifyAnswer } from './classify-answer.ts';
+import type { Report } from './events.ts';
+import { outcomeOf } from './outcome-of.ts';
+import type { Refuse } from './refuse.ts';
+
+/** An indexer that can be asked. */
+export interface AskedIndexer {
+  readonly name: string;
+  readonly client: Pick<UpstreamClient, 'fetch'>;
+  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'seqno'>;
+  /** The pause that it asked for. */
+  readonly pause: Pick<Pause, 'retryAfterMs'>;
+  readonly route: Pick<Route, 'health'>;
+}
+
+export interface IndexerAskerDependencies {
+  /** In the order of the routes of admission. */
+  readonly indexers: readonly AskedIndexer[];
+  /** Absent where there is one indexer, as `hedging` is. */
+  readonly heads: Heads | undefined;
+  readonly hedging: Hedging | undefined;
+  readonly admission: Admission;
+  readonly refuse: Refuse;
+  readonly bodies: AnswerBodyReader;
+  readonly retries: RetryBudget;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonic: () => number;
+  readonly report: Report;
+}
+
+/** One question, by a flight that has its ticket. */
+export interface IndexerQuestion {
+  readonly call: Call;
+  readonly request: EntryRequest;
+  readonly flight: Flight;
+  /** That of the client's request that began the flight; sent on to the indexer. */
+  readonly traceparent: string | undefined;
+  readonly ticket: Ticket;
+  /** What the look-up found: too old to be served, but perhaps more complete than the indexer's answer. */
+  readonly known: Entry | undefined;
+}
+
+/** An answer that may be cached, whose ticket has not ended. */
+export interface Obtained {
+  readonly entry: Entry;
+  readonly answer: ReadAnswer;
+  /** Ends the ticket; further calls do nothing. */
+  readonly endTicket: () => void;
+}
+
+type SendResult = Obtained | ProxyError;
+
+/**
+ * Asks an indexer, and sometimes once more. One indexer is asked again if it could not be reached. Of several, another
+ * one is asked
+ *
+ * - when the first one failed or could not be asked after all,
+ * - when it says for the first time that there is nothing, and its head is older than the newest,
+ * - when it takes longer than nearly all answers (a hedge; Dean and Barroso, The Tail at Scale): the first answer counts.
+ *   The other request is not aborted: the indexer would work on it all the same, and how long it takes says whom to ask.
+ */
+export class IndexerAsker {
+  readonly #dependencies: IndexerAskerDependencies;
+  readonly #policies: LifetimePolicies;
+
+  constructor(dependencies: IndexerAskerDependencies, policies: LifetimePolicies) {
+    this.#dependencies = dependencies;
+    this.#policies = policies;
+  }
+
+  /** Ends every ticket but that of an answer. A throw is a bug. */
+  async ask(question: IndexerQuestion): Promise<SendResult> {
+    const { hedging, retries } = this.#dependencies;
+    retries.countCall();
+    const asked = this.#send(question, question.ticket);
+    const isHedged = hedging !== undefined && question.request.neverWaits !== true;
+    const early = await (isHedged ? hedging.within(question.call.operation.name, asked) : asked);
+    if (early === undefined) return this.#hedge(question, asked);
+    const other = this.#other(question, early);
+    if (other === undefined) return early;
+    const ticket = await this.#enter(other);
+    const late = ticket instanceof ProxyError ? ticket : await this.#send({ ...question, request: other }, ticket);
+    if (late instanceof ProxyError) return early instanceof ProxyError && late.wentForward ? late : early;
+    if (!(early instanceof ProxyError)) early.endTicket();
+    return late;
+  }
+
+  /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
+  #other({ request, ticket, known }: IndexerQuestion, early: SendResult): EntryRequest | undefined {
+    const { indexers, heads, retries } = this.#dependencies;
+    const { index } = ticket.route;
+    if (heads === undefined) {
+      const isUnreached = early instanceof ProxyError && early.code === 'upstream-unreachable';
+      return isUnreached && retries.tryTake() ? request : undefined;
+    }
+    if (early instanceof ProxyError) {
+      if (!mayElsewhereSucceed(early)) return undefined;
+      const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
+      return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
+    }
+    if (known !== undefined || early.entry.head.answerClass !== 'absent' || heads.lag(index) === 0) return undefined;
+    return { ...request, not: index, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
+  }
+
+  /** Asks another indexer beside one that has not answered yet. */
+  async #hedge(question: IndexerQuestion, asked: Promise<SendResult>): Promise<SendResult> {
+    const { admission, hedging } = this.#dependencies;
+    const request = { ...question.request, not: question.ticket.route.index, neverWaits: true };
+    if (admission.refusal(request) !== undefined || hedging?.tryTake() !== true) return asked;
+    const ticket = await admission.enter(request);
+    if (ticket === 'abandoned' || 'reason' in ticket) return asked;
+    const results = [asked, this.#send({ ...question, request }, ticket)];
+    const first = await Promise.any(results.map(obtained)).catch(() => asked);
+    for (const result of results)
+      void obtained(result).then(
+        (each) => each !== first && each.endTicket(),
+        () => {},
+      );
+    return first;
+  }
+
+  async #enter(request: EntryRequest): Promise<Ticket | ProxyError> {
+    const { admission, refuse } = this.#dependencies;
+    const entered = await admission.enter(request);
+    return entered === 'abandoned' || 'reason' in entered ? refuse(request, entered) : entered;
+  }
+
+  /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
+  async #send({ call, request, flight, traceparent }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
+    const { indexers, heads, hedging, bodies, refuse, monotonic, report } = this.#dependencies;
+    const operation = call.operation.name;
+    const indexer = indexers[ticket.route.index] as AskedIndexer;
+    try {
+      const go = await ticket.send();
+      if (go !== 'go') return refuse(request, go);
+      flight.depart();
+      heads?.onUse(ticket.route.index);
+      const startedAt = monotonic();
+      try {
+        const { query, headers } = call.request;
+        const answer = await indexer.client.fetch({ operation, query, headers, traceparent });
+        const ms = monotonic() - startedAt;
+        hedging?.answered(operation, ms);
+        report({ name: 'upstream-answered', indexer: indexer.name, operation, status: answer.status, ms });
+        const read = await bodies.read(call, answer);
+        const entry = this.#classify(call, request.key, read, indexer);
+        if (entry instanceof ProxyError) {
+          ticket.end(outcomeOf(entry), answer.retryAfter);
+          const { code } = entry;
+          return code === 'upstream-rate-limited'
+            ? entry.withRetryAfter(Math.ceil(indexer.pause.retryAfterMs / 1000))
+            : entry;
+        }
+        const outcome = answer.status === 200 ? 'answered' : 'client-error';
+        return { entry, answer: read, endTicket: () => ticket.end(outcome) };
+      } catch (error) {
+        if (!(error instanceof ProxyError)) throw error;
+        const { code, cause } = error;
+        report({ name: 'upstream-failed', indexer: indexer.name, operation, code, ms: monotonic() - startedAt, cause });
+        ticket.end(outcomeOf(error));
+        return error;
+      }
+    } catch (bug) {
+      ticket.end('abandoned');
+      throw bug;
+    }
+  }
+
+  /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
+  #classify(call: Call, key: string, answer: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
+    const { random, report } = this.#dependencies;
+    const classified = classifyAnswer(key, answer, { random, chainTime: () => head.chainTime() }, this.#policies);
+    if (!(classified instanceof ProxyError)) {
+      head.learn(answer.facts.chainPoint);
+      return classified;
+    }
+    const { code } = classified;
+    if (code === 'upstream-refused-key') report({ name: 'key-refused', indexer, status: answer.status });
+    if (code === 'upstream-invalid' || code === 'upstream-redirect') {
+      report({ name: 'upstream-useless', indexer, operation: call.operation.name, code });
+    }
+    return classified;
+  }
+}
+
+/** Rejects for a failure. */
+async function obtained(result: Promise<SendResult>): Promise<Obtained> {
+  const ended = await result;
+  if (ended instanceof ProxyError) throw ended;
+  return ended;
+}
+
+/** Failures that another indexer need not have; `overloaded` if a guard closed before the request was sent. */
+const OF_ONE_INDEXER: ReadonlySet<ErrorCode> = new Set([
+  'overloaded',
+  'upstream-error',
+  'upstream-invalid',
+  'upstream-rate-limited',
+  'upstream-redirect',
+  'upstream-refused-key',
+  'upstream-timeout',
+  'upstream-unreachable',
+]);
+
+function mayElsewhereSucceed({ code, upstreamStatus = 500 }: ProxyError): boolean {
+  return OF_ONE_INDEXER.has(code) && (code !== 'upstream-error' || upstreamStatus >= 500);
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ms } from '../time-units.ts';
+import type { RetryBudget } from './retry-budget.ts';
+
+/** So many answers of an operation are remembered, and looked at when a quarter of them is new. */
+const REMEMBERED = 128;
+
+/** The part of the answers that came within the time after which another indexer is asked as well. */
+const QUANTILE = 0.95;
+
+/** No request is hedged before this time. */
+const SHORTEST_MS: Ms = 50;
+
+export interface HedgingDependencies {
+  /** Pays for the second requests. */
+  readonly budget: RetryBudget;
+}
+
+export interface HedgingOptions {
+  /** After this time a request is hedged while it is not known how long answers take. */
+  readonly unknownMs: Ms;
+}
+
+interface AnswerTimes {
+  readonly last: Ms[];
+  count: number;
+  hedgeAfterMs: Ms;
+}
+
+/** Decides when a request has taken so long that another indexer is asked as well: longer than 95 % of the answers. */
+export class Hedging {
+  readonly #dependencies: HedgingDependencies;
+  readonly #options: HedgingOptions;
+  readonly #times = new Map<string, AnswerTimes>();
+
+  constructor(dependencies: HedgingDependencies, options: HedgingOptions) {
+    this.#dependencies = dependencies;
+    this.#options = options;
+  }
+
+  /** Remembers how long an answer took. */
+  answered(operation: string, ms: Ms): void {
+    const times = this.#timesOf(operation);
+    times.last[times.count++ % REMEMBERED] = ms;
+    if (times.count % (REMEMBERED / 4) !== 0) return;
+    const sorted = times.last.toSorted((a, b) => a - b);
+    times.hedgeAfterMs = Math.max(SHORTEST_MS, sorted[Math.floor(QUANTILE * sorted.length)] ?? 0);
+  }
+
+  /** The result of a request; `undefined` if it takes so long that it is to be hedged. Rejects as the request does. */
+  async within<T>(operation: string, result: Promise<T>): Promise<T | undefined> {
+    const ended = new AbortController();
+    const { hedgeAfterMs } = this.#timesOf(operation);
+    const late = sleep(hedgeAfterMs, undefined, { signal: ended.signal }).catch(() => undefined);
+    try {
+      return await Promise.race([result, late]);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** Whether a second request may be sent; `true` uses it up. */
+  tryTake(): boolean {
+    return this.#dependencies.budget.tryTake();
+  }
+
+  #timesOf(operation: string): AnswerTimes {
+    const known = this.#times.get(operation);
+    if (known !== undefined) return known;
+    const times = { last: [], count: 0, hedgeAfterMs: this.#options.unknownMs };
+    this.#times.set(operation, times);
+    return times;
+  }
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Admission } from './admission/admission.ts';
+import { Backlog } from './admission/backlog.ts';
+import { ProcessGuard } from './admission/process-guard.ts';
+import { type Route, Routes } from './admission/routes.ts';
+import { Slots } from './admission/slots.ts';
+import { AnswerBodyReader } from './answer/answer-body-reader.ts';
+import type { AppContext } from './app-context.ts';
+import { Heads } from './indexer/heads.ts';
+import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-indexer.ts';
+import type { IndexerSample } from './operate/indexer-metrics.ts';
+import type { RedisScripting } from './redis/connect.ts';
+
+/** How long a start waits for the heads of several indexers, in milliseconds, so that none answers from the past. */
+const FIRST_HEADS_MS = 1000;
+
+/** The way to the indexers. */
+export interface OpenIndexers {
+  /** In the order of the settings, backups last. */
+  readonly all: readonly OpenIndexer[];
+  /** Absent where there is one indexer. */
+  readonly heads: Heads | undefined;
+  /** For the three operations. */
+  readonly admission: Admission;
+  /** For pass-through. */
+  readonly passThroughAdmission: Admission;
+  readonly answerBodies: AnswerBodyReader;
+  /** What is known of each indexer now. */
+  readonly samples: () => IndexerSample[];
+  /** Whether this process is nearly out of memory. */
+  readonly isMemoryFull: () => boolean;
+  /** Resolves when the heads of several indexers are known, after 1 s at the latest. */
+  ready(): Promise<void>;
+  /** Closes all connections; requests under way fail. */
+  close(): Promise<void>;
+}
+
+export interface OpenIndexersDependencies {
+  /** Runs the scripts by which instances share the rate limit; absent without Redis. */
+  readonly scripting: RedisScripting | undefined;
+  /** Frees memory; called while the process is nearly out of it. */
+  readonly makeRoom: () => void;
+}
+
+/** Builds the clients and their admissions; nothing connects before the first request. */
+export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenIndexersDependencies): OpenIndexers {
+  const { settings, events, monotonic, random } = context;
+  const { upstream, admission, passThrough } = settings;
+  const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
+  const processGuard = new ProcessGuard({ now: monotonic, makeRoom }, { maxMemory: admission.maxMemory });
+  // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
+  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
+  let heads: Heads | undefined;
+  const indexers = indexersOf(context).map((indexer) =>
+    openIndexer(context, { scripting, isBehind: () => heads?.isBehind(indexer.index) === true }, indexer),
+  );
+  if (indexers.length > 1) heads = openHeads(context, indexers);
+  const readingBytes = () => indexers.reduce((sum, { client }) => sum + client.readingBytes, answerBodies.pendingBytes);
+  const isMemoryFull = () => processGuard.isFull || readingBytes() > upstream.maxReading;
+  const openAdmission = (all: readonly Route[]) => {
+    const routes = new Routes(random, all);
+    const backlog = new Backlog(
+      { routes },
+      {
+        patienceMs,
+        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+        maxWaiting: admission.maxQueue,
+      },
+    );
+    return new Admission({ isMemoryFull, routes, backlog }, { patienceMs });
+  };
+  const { maxConcurrency } = passThrough;
+  const passThroughSlots = () => new Slots({ now: monotonic }, { max: maxConcurrency, shares: {}, patienceMs });
+  return {
+    all: indexers,
+    heads,
+    admission: openAdmission(indexers.map(({ route }) => route)),
+    passThroughAdmission: openAdmission(
+      indexers.map(({ route, pause }) => ({
+        ...route,
+        slots: passThroughSlots(),
+        guardsOf: ({ withClientKey }) => (withClientKey === true ? [] : [pause]),
+      })),
+    ),
+    answerBodies,
+    samples: () =>
+      indexers.map(({ name, head, route: { index, slots, isBackup, health } }) => ({
+        indexer: name,
+        seqno: head.seqno,
+        lag: heads?.lag(index) ?? 0,
+        slotsInUse: slots.inUse,
+        isBackup,
+        isFailing: health?.isFailing === true,
+      })),
+    isMemoryFull: () => processGuard.isFull,
+    ready: async () => {
+      if (heads !== undefined) await Promise.race([heads.ask(), sleep(FIRST_HEADS_MS, undefined, { ref: false })]);
+    },
+    close: async () => {
+      await Promise.all(indexers.map(({ client }) => client.close()));
+      await answerBodies.close();
+    },
+  };
+}
+
+function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
+  const { url, apiKey, maxConcurrency, requestsPerSecond, backup } = upstream;
+  const all = [
+    ...url.map((each) => ({ url: each, apiKey, maxConcurrency, requestsPerSecond, isBackup: false })),
+    ...(backup.url ?? []).map((each) => ({ ...backup, url: each, isBackup: true })),
+  ];
+  return all.map((indexer, index) => ({ ...indexer, index, isOne: all.length === 1 }));
+}
+
+function openHeads({ settings, events, monotonic }: AppContext, indexers: readonly OpenIndexer[]): Heads {
+  return new Heads(
+    {
+      heads: indexers.map(({ head }) => head),
+      isBackup: (index) => indexers[index]?.route.isBackup === true,
+      now: monotonic,
+      onBehind: (index, isBehind) => {
+        const state = isBehind ? 'behind' : 'caught-up';
+        events.report({ name: 'indexer-state', indexer: indexers[index]?.name ?? '', state });
+      },
+    },
+    { maxLag: settings.upstream.maxLag },
+  );
+}
