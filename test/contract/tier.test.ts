@@ -56,37 +56,6 @@ describe.each([
     await settled();
   };
 
-  test('has nothing under a key that was never set', async () => {
-    expect(await start().tier.get('never set')).toMatchObject({ state: 'absent' });
-  });
-
-  test('returns an entry with the same bytes and instants as it was set', async () => {
-    const subject = start();
-    const entry = anEntry({ askedAt: subject.clock.now, body: Buffer.from([0, 255, 10, 13, 0xc3, 0x28]) });
-    await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
-  });
-
-  test.each([0, 1, 1023, 1024, 100_000, 1_500_000])('returns a body of %d bytes', async (size) => {
-    const subject = start();
-    const entry = anEntry({
-      askedAt: subject.clock.now,
-      body: Buffer.from('0123456789'.repeat(size)).subarray(0, size),
-    });
-    await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
-  });
-
-  test('returns an absence with its status, and no API version where there was none', async () => {
-    const subject = start();
-    const entry = anEntry({
-      askedAt: subject.clock.now,
-      head: { status: 404, apiVersion: undefined, maxAgeSeconds: 0 },
-    });
-    await keep(subject, entry);
-    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
-  });
-
   test('keeps an entry until its stale windows are over', async () => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now });
@@ -104,15 +73,6 @@ describe.each([
     await keep(subject, entry);
     subject.clock.now = entry.askedAt;
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
-  });
-
-  test('replaces an entry by one that was requested later', async () => {
-    const subject = start();
-    const earlier = anEntry({ askedAt: subject.clock.now, body: Buffer.from('earlier') });
-    const later = anEntry({ askedAt: subject.clock.now + 1, body: Buffer.from('later') });
-    await keep(subject, earlier);
-    await keep(subject, later);
-    expect(await subject.tier.get(later.key)).toMatchObject({ state: 'found', entry: later });
   });
 
   test('keeps under each key what was last set there, and nothing under other keys', async () => {

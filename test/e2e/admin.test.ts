@@ -90,9 +90,4 @@ describe('the admin port with neither an indexer nor a Redis', () => {
     const { text } = await proxy.askAdmin('/metrics');
     for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 0\n`);
   });
-
-  it('says in the log that the indexer fails, once', async () => {
-    for (let time = 0; time < 4; time++) await proxy.ask(unknownTransaction());
-    expect(proxy.log.filter(({ msg }) => msg.includes('indexer'))).toHaveLength(1);
-  });
 });

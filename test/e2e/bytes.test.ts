@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   childrenOfSettled,
@@ -99,19 +98,5 @@ describe('bodies', () => {
       expect(reply).toMatchObject({ status: 200, cache: fwd === undefined ? { hit: true } : { fwd } });
       expect(reply.bytes.equals(Buffer.from(body))).toBe(true);
     }
-  });
-
-  it('of errors of the indexer are not changed either', async () => {
-    const body = '{ "error" : "out of \\u0073orts", "code":500 }\n';
-    world.indexer.faults.inject({ kind: 'answer', status: 500, body });
-    expect(await world.ask(unknownTransaction())).toMatchObject({ status: 500, text: body });
-  });
-
-  it('that claim to be compressed and are not are no answer', async () => {
-    const headers = { 'Content-Encoding': 'gzip' };
-    world.indexer.faults.inject({ kind: 'answer', status: 200, body: '{"traces":[]}', headers }, { times: 1 });
-    const cutShort = gzipSync(Buffer.from('{"traces":[]}')).subarray(0, -9);
-    world.indexer.faults.inject({ kind: 'answer', status: 200, body: cutShort, headers }, { times: 1 });
-    for (let time = 0; time < 2; time++) expect((await world.ask(nothingPending())).status).toBe(502);
   });
 });

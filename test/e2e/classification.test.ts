@@ -40,6 +40,7 @@ const BLOCK_SETS: readonly Case[] = [
   ['shards without the master block', {}, { blocks: [shard, shard] }, 'live'],
   ['another masterchain block', {}, { blocks: [lateMaster, shard] }, 'live'],
   ['a master block in words only', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
+  ['a shard block with the seqno of the masterchain block', {}, { blocks: [{ ...master, workchain: 0 }] }, 'live'],
   ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(BLOCK_SET) }] }, 'live'],
   ['transactions of the masterchain block', {}, { transactions: [sure, { ...sure, ...text }] }, 'final page'],
   ['transactions, fewer than the limit', { limit: 9 }, { transactions: [sure] }, 'final page'],

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
-import { codeBlocksOf, commandsOf, readPage } from '../support/documented-commands.ts';
+import { commandsOf, readPage } from '../support/documented-commands.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import { parseCacheStatus } from './cache-status.ts';
 import { runCommand, ShellCommand } from './shell-command.ts';
@@ -45,21 +45,6 @@ function curl(command: string, origin: string): Promise<Answered> {
   return ask(origin, target, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 
-/** A pattern for a printed line: its numbers can be any, and so can its width. */
-function inForm(line: string): RegExp {
-  const escaped = line.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^ *${escaped.replaceAll(/\d+(?:(?:\\\.|,)\d+)*/g, '[\\d.,]+').replaceAll(/ +/g, ' +')}$`, 'm');
-}
-
-it('`npm run demo -- --for` prints what README.md shows, in the same form', async () => {
-  const shown = codeBlocksOf(readPage('README.md')).find(({ text }) => text.includes('fwd=miss'))?.text ?? '';
-  const lines = shown.split('\n').filter((line) => line !== '' && line !== '...');
-  expect(lines.length).toBeGreaterThan(4);
-  const { exitCode, output } = await runCommand('npm run demo -- --for 2s', { PORT: '0', ADMIN_PORT: '0' });
-  expect(exitCode, output).toBe(0);
-  for (const line of lines) expect(output).toMatch(inForm(line));
-});
-
 it('`npm start` and the curl commands work as README.md and docs/operations.md say', async () => {
   const command = `UPSTREAM_URL=${indexer.url} npm start`;
   await using running = new ShellCommand(command, { PORT: '0', ADMIN_PORT: '0' });
@@ -84,24 +69,4 @@ it('`npm run toncache -- --help` lists the commands that docs/cli.md describes',
   const described = [...readPage('docs/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   const listed = [...output.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
   expect(described.toSorted()).toEqual(listed.toSorted());
-});
-
-it('`npm run verify` checks an indexer, and prints a table', async () => {
-  const { exitCode, output } = await runCommand(`npm run verify -- ${indexer.url}/api/v3 --rate 500 --samples 3`);
-  expect(exitCode, output).toBe(0);
-  expect(output).toMatch(/^bad input +pendingTraces .* ok /m);
-});
-
-it('`npm run bench:overload` measures a load and prints a table', async () => {
-  const { exitCode, output } = await runCommand(
-    'npm run bench:overload -- --scenario burst --mode shipped --seconds 1',
-  );
-  expect(exitCode, output).toBe(0);
-  expect(output).toMatch(/^\| .+ \|$/m);
-});
-
-it('`npm run test:hostile` finds nothing, and prints its seed', async () => {
-  const { exitCode, output } = await runCommand('npm run test:hostile -- --seconds 1');
-  expect(exitCode, output).toBe(0);
-  expect(output).toMatch(/^seed \d+/m);
 });

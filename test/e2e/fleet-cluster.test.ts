@@ -43,39 +43,6 @@ describe('three instances on a Cluster of three masters', () => {
     expect(fleet.asked).toBe(KEYS);
   });
 
-  it('ask the indexer once for each of many cold keys', async () => {
-    await using fleet = await Fleet.start(answersOf(200), { redisUrl: cluster.url });
-    const asked = Array.from({ length: KEYS }, (_, index) =>
-      fleet.proxies.map((proxy) => proxy.ask(parentOf(2, index))),
-    );
-    const replies = await Promise.all(asked.flat());
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(fleet.asked).toBe(KEYS);
-  });
-
-  it('all apply a purge', async () => {
-    await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
-    const targets = Array.from({ length: 10 }, (_, index) => parentOf(4, index));
-    for (const target of targets) for (const proxy of fleet.proxies) await proxy.ask(target);
-    expect(fleet.asked).toBe(targets.length);
-    const purge = await fleet.get(0).askAdmin('/purge', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: '{"all":true}',
-    });
-    expect(purge.status).toBe(200);
-    for (const proxy of fleet.proxies.slice(1)) {
-      await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
-    }
-    for (const target of targets) {
-      for (const proxy of fleet.proxies) {
-        await proxy.ask(target);
-        await proxy.untilRedisHasAll();
-      }
-    }
-    expect(fleet.asked).toBe(2 * targets.length);
-  });
-
   it('share the rate', async () => {
     const [perSecond, count] = [20, 36];
     const arrivals: number[] = [];

@@ -62,24 +62,6 @@ describe('300 clients of three instances', () => {
     expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
   });
-
-  it('get a Cache-Status that says how: one from the indexer, others collapsed into it, all others from Redis', async () => {
-    const held = new Held();
-    await using fleet = await Fleet.start(held.answer, { overrides: PATIENT });
-    const asking = fleet.ask(someChildren(), 30);
-    await fleet.untilAsked(1);
-    await expect.poll(() => followers(fleet)).toBe(2);
-    held.give(children('a'));
-    const statuses = (await asking).map(({ headers }) => String(headers['cache-status']).replace(/ttl=\d+/, 'ttl=n'));
-    const count = (wanted: RegExp) => statuses.filter((it) => wanted.test(it)).length;
-    expect(count(/^toncache; fwd=miss; fwd-status=200; stored$/)).toBe(1);
-    // A request a moment later finds it in memory.
-    const others = count(
-      /^toncache; (?:fwd=miss; fwd-status=200; stored; collapsed|hit; ttl=n; detail=(?:redis|memory))$/,
-    );
-    expect(others).toBe(29);
-    expect(count(/detail=redis$/)).toBeGreaterThan(1);
-  });
 });
 
 async function followers(fleet: Fleet): Promise<number> {

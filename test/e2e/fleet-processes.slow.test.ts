@@ -127,18 +127,6 @@ class ProcessFleet implements AsyncDisposable {
 }
 
 describe('among three processes', () => {
-  it('one asks the indexer for a cold key of 300 clients, every time', async () => {
-    await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '60s' });
-    for (let time = 0; time < 10; time++) {
-      const target = someChildren();
-      const replies = Array.from({ length: 300 }, (_, client) => ask(fleet.get(client % 3).url, target));
-      await fleet.untilAsked(time + 1);
-      setTimeout(() => fleet.give(time, children('a')), 400);
-      expect(distinctAnswers(await Promise.all(replies))).toEqual([ANSWER]);
-      expect(fleet.asked).toBe(time + 1);
-    }
-  });
-
   it('one keeps its lease while its query takes longer than that lasts, and the others wait', async () => {
     await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '30s' });
     const { own, others } = await fleet.loadAtTheFirst(someChildren());
@@ -166,20 +154,6 @@ describe('among three processes', () => {
       await expect.poll(async () => distinctAnswers([await ask(url, target)])).toEqual([ANSWER]);
     }
     expect(fleet.asked).toBe(2);
-  });
-
-  it('one takes over at once when the holder gets a signal to end', async () => {
-    await using fleet = await ProcessFleet.start({ UPSTREAM_TIMEOUT: '5min' });
-    const target = someChildren();
-    const { own, others } = await fleet.loadAtTheFirst(target);
-    fleet.get(0).signal('SIGTERM');
-    // After its drain of seconds, and not after the minutes for which it would renew its lease.
-    await fleet.untilAsked(2);
-    expect(await own).toMatchObject({ status: 503 });
-    fleet.give(1, children('a'));
-    expect(distinctAnswers(await Promise.all(others))).toEqual([ANSWER]);
-    expect(fleet.asked).toBe(2);
-    expect(await fleet.get(0).ended).toEqual({ code: 0, signal: null });
   });
 });
 

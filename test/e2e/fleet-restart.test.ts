@@ -28,20 +28,6 @@ async function fill(count: number): Promise<string[]> {
 
 const keysOf = (version: number) => redis.keys(`toncache:${version}:${fleet.network}:*`);
 
-it('a new instance answers 200 keys from Redis and asks the indexer for none', async () => {
-  await fleet.learnHeads();
-  const targets = await fill(200);
-  expect(fleet.asked).toBe(200);
-  await fleet.get(0).close();
-  const restarted = await fleet.add();
-  const replies = await Promise.all(targets.map((target) => restarted.ask(target)));
-  for (const { status, text, headers } of replies) {
-    expect([status, text]).toEqual([200, JSON.stringify(children('a', 'b').body)]);
-    expect(headers['cache-status']).toMatch(/^toncache; hit; ttl=\d+; detail=redis$/);
-  }
-  expect(fleet.asked).toBe(200);
-});
-
 describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('beside instances of schema version %i', (version) => {
   const ofVersion = (key: string) => key.replace(`toncache:${SCHEMA_VERSION}:`, `toncache:${version}:`);
 

@@ -110,41 +110,6 @@ describe('bodies of requests that are passed through', () => {
   });
 });
 
-describe('requests that two servers could delimit differently', () => {
-  beforeEach(() => start());
-
-  const lines = (...headers: string[]) => [`POST ${MESSAGE} HTTP/1.1`, 'Host: x', ...headers].join('\r\n');
-  it.each([
-    ['both lengths', `${lines('Content-Length: 6', 'Transfer-Encoding: chunked')}\r\n\r\n0\r\n\r\nG`],
-    [
-      'both lengths, the other way round',
-      `${lines('Transfer-Encoding: chunked', 'Content-Length: 6')}\r\n\r\n0\r\n\r\nG`,
-    ],
-    ['two lengths', `${lines('Content-Length: 1', 'Content-Length: 2')}\r\n\r\nab`],
-    ['a list of lengths', `${lines('Content-Length: 1, 2')}\r\n\r\nab`],
-    ['a length with a sign', `${lines('Content-Length: +1')}\r\n\r\na`],
-    ['a length in hex', `${lines('Content-Length: 0x1')}\r\n\r\na`],
-    ['a length below zero', `${lines('Content-Length: -1')}\r\n\r\na`],
-    ['a folded header', `${lines('X-A: b', ' c', 'Content-Length: 0')}\r\n\r\n`],
-    ['a folded coding', `${lines('Transfer-Encoding:', ' chunked')}\r\n\r\n0\r\n\r\n`],
-    ['chunked that is not last', `${lines('Transfer-Encoding: chunked, identity')}\r\n\r\n0\r\n\r\n`],
-    ['chunked twice', `${lines('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked, x')}\r\n\r\n0\r\n\r\n`],
-    ['a space before the colon', `${lines('Content-Length : 1')}\r\n\r\na`],
-    ['a bare line feed', `${lines('X-A: b\nContent-Length: 1')}\r\n\r\na`],
-    ['a bare carriage return', `${lines('X-A: b\rContent-Length: 1')}\r\n\r\na`],
-    ['a null byte', `${lines('X-A: b\0', 'Content-Length: 0')}\r\n\r\n`],
-    ['a chunk size that is none', `${lines('Transfer-Encoding: chunked')}\r\n\r\nzz\r\n\r\n`],
-    ['a chunk that is longer than it says', `${lines('Transfer-Encoding: chunked')}\r\n\r\n1\r\nabc\r\n0\r\n\r\n`],
-    ['no host', [`POST ${MESSAGE} HTTP/1.1`, 'Content-Length: 0', '', ''].join('\r\n')],
-    ['a space in the target', head(`GET ${INFO} x`)],
-  ])('are answered 400 and not sent: %s', async (_, bytes) => {
-    const received = await world.proxy.exchange(bytes);
-    expect(statuses(received)).toEqual(['400']);
-    expect(arrived()).toEqual([]);
-    expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
-  });
-});
-
 describe('bodies of clients', () => {
   const unfinished = (bytes: number, headers = `Content-Length: ${bytes}`) =>
     `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;

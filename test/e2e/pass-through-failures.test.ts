@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
-import { INFO, JSON_BODY, MESSAGE } from './raw-requests.ts';
+import { INFO, MESSAGE } from './raw-requests.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 let world: World;
@@ -83,41 +82,4 @@ describe('an indexer that fails passed-through requests', () => {
       expect(arrived()).toHaveLength(1);
     },
   );
-});
-
-describe('calls of the SDKs', () => {
-  beforeEach(() => start());
-
-  it('masterchainInfo, as a client of fetch asks for it', async () => {
-    const answer = await fetch(`${world.proxy.url}${INFO}`, {
-      headers: { Accept: 'application/json', 'X-API-Key': 'k' },
-    });
-    const { last } = JSON.parse(await answer.text());
-    expect(last.seqno).toBe(world.indexer.chain.headSeqno);
-    expect(arrived()).toMatchObject([{ target: INFO, headers: { 'x-api-key': 'k' } }]);
-  });
-
-  it('message, as a wallet sends its transfer', async () => {
-    const body = JSON.stringify({ boc: randomBytes(300).toString('base64') });
-    const answer = await fetch(`${world.proxy.url}${MESSAGE}`, {
-      method: 'POST',
-      headers: { ...JSON_BODY, Origin: 'https://wallet.example' },
-      body,
-    });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    const { message_hash: messageHash } = JSON.parse(await answer.text());
-    expect(arrived()).toMatchObject([{ method: 'POST', body: Buffer.from(body) }]);
-    const pending = await world.ask(`/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(messageHash)}`);
-    expect(pending).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
-  });
-
-  it('transactionsByMasterchainBlock, page after page on one connection', async () => {
-    const seqno = world.indexer.chain.headSeqno;
-    for (const offset of [0, 1, 2]) {
-      const target = `/api/v3/transactionsByMasterchainBlock?seqno=${seqno}&limit=1&offset=${offset}&sort=asc`;
-      const answer = await fetch(world.proxy.url + target);
-      expect(await answer.text()).toBe((await world.askIndexer(target)).text);
-    }
-  });
 });

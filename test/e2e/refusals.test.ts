@@ -52,6 +52,7 @@ const REFUSED: readonly (readonly [target: string, name: string])[] = [
     `${HEX.slice(1)}g`,
     `${'A'.repeat(42)}`,
     `${'A'.repeat(44)}`,
+    `${'A'.repeat(43)}%3D%3D`,
     '!',
     `${HASH},${HASH}`,
   ].map((value) => [`adjacentTransactions?hash=${value}`, 'hash'] as const),

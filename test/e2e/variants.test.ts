@@ -168,13 +168,3 @@ describe('UPSTREAM_API_KEY', () => {
     expect(world.forwarded).toHaveLength(1);
   });
 });
-
-describe('UPSTREAM_URL', () => {
-  it('may end in /api/v3', async () => {
-    world = await World.start(ANY_WORLD);
-    for (const suffix of ['/', '/api/v3', '/api/v3/', '/API/V3']) {
-      await using proxy = await world.addProxy({ upstreamUrl: world.indexer.url + suffix });
-      expect(await world.ask(newestBlock(world), {}, proxy)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
-    }
-  });
-});

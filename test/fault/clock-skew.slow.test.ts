@@ -7,7 +7,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { skewedClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
-import { answersOf, childrenOf, liveChildrenOf, parentOf } from '../support/transaction-answers.ts';
+import { answersOf, childrenOf, liveChildrenOf } from '../support/transaction-answers.ts';
 
 const SKEW_MS = 5000;
 
@@ -61,38 +61,6 @@ describe('three instances whose clocks are five seconds apart', () => {
   afterAll(async () => {
     for (const clock of NAMES) await processes[clock][Symbol.asyncDispose]();
   });
-
-  it('know the time of Redis', async () => {
-    for (const clock of NAMES) {
-      const offset = await metric(processes[clock], 'toncache_redis_clock_offset_seconds');
-      expect(Math.abs(offset + CLOCKS[clock] / 1000)).toBeLessThan(1);
-    }
-  });
-
-  it.each(NAMES)(
-    'report the true age and lifetime of a final answer that the one whose clock is %s stored',
-    async (writer) => {
-      const target = parentOf(++group, 0);
-      const before = performance.now();
-      await ask(processes[writer].url, target);
-      await expect.poll(() => metric(processes[writer], 'toncache_redis_writes_pending')).toBe(0);
-      const lifetimes = new Set<number>();
-      for (const waitMs of [0, 2100]) {
-        await pause(waitMs);
-        for (const reader of NAMES) {
-          const answer = await ask(processes[reader].url, target);
-          const mostSeconds = Math.ceil((performance.now() - before) / 1000);
-          expect(statusOf(answer)).toContain('hit');
-          expect(ageOf(answer)).toBeGreaterThanOrEqual(Math.floor(waitMs / 1000));
-          expect(ageOf(answer)).toBeLessThanOrEqual(mostSeconds);
-          lifetimes.add(ageOf(answer) + ttlOf(answer));
-        }
-      }
-      // An hour less some jitter, the same for all but for what is lost by rounding down.
-      expect(Math.max(...lifetimes)).toBeLessThanOrEqual(3600);
-      expect(Math.max(...lifetimes) - Math.min(...lifetimes)).toBeLessThanOrEqual(2);
-    },
-  );
 
   it.each(NAMES)('serve a live answer that the one whose clock is %s stored for its lifetime', async (writer) => {
     for (const reader of NAMES.filter((name) => name !== writer)) {

@@ -6,7 +6,7 @@ import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
-import { expectShed, times } from './shed-requests.ts';
+import { expectShed } from './shed-requests.ts';
 
 let world: World;
 
@@ -76,22 +76,6 @@ describe('the circuit breaker', () => {
     expect((await world.ask(nothingPending())).status).toBe(200);
     expect((await world.ask(unknownTransaction())).status).toBe(404);
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
-  });
-
-  it('lets stale answers be served where their class allows it', async () => {
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
-    await using _ = await start({
-      overrides: { lifetimes, breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
-    });
-    const target = parentOfSettled(world);
-    const { text } = await world.ask(target);
-    world.advance(2000);
-    world.indexer.faults.inject(failed(500), { operation: 'adjacentTransactions' });
-    // The answer that is stale now was a success.
-    for (let time = 0; time < 19; time++) expect((await world.ask(unknownTransaction())).status).toBe(500);
-    const before = world.forwarded.length;
-    expect(await world.ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-    expect(world.forwarded).toHaveLength(before);
   });
 
   it.each([404, 422, 429])('does not open for %i', async (status) => {

@@ -2,8 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect, Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
-import { newestBlock, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
-import { ask, type Sent, send } from '../support/http-client.ts';
+import { newestBlock, parentOfSettled } from '../e2e/questions.ts';
+import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
@@ -125,20 +125,6 @@ describe('clients that pipeline as much as they can', () => {
 });
 
 describe('clients that only hold their connections open', () => {
-  it.each([
-    ['an unfinished head', 'GET /api/v3/pendingTraces HTTP/1.1\r\nHost: x\r\nX-More: '],
-    ['nothing', ''],
-  ])('200 that sent %s are cut, and other clients are served meanwhile', async (_, bytes) => {
-    await using world = await startFaultyWorld({ overrides: { http: { headerTimeout: 1000 } } });
-    const accepted = acceptedBy(world.proxy.url);
-    connectMany(world.proxy.url, 200, bytes);
-    await expect.poll(() => accepted.count, { interval: 5 }).toBe(200);
-    expect(accepted.open).toBe(200);
-    expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
-    for (let time = 0; time < 50; time++) expect((await world.ask(newestBlock(world))).cache['hit']).toBe(true);
-    await expect.poll(() => accepted.open, { timeout: 20_000 }).toBe(0);
-  });
-
   it('500 that read nothing of their answers are cut, and other clients are served meanwhile', async () => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT: '4s' },
@@ -160,64 +146,5 @@ describe('clients that only hold their connections open', () => {
     await expect.poll(() => accepted.open, { timeout: 60_000 }).toBe(0);
     // One that does read is not cut.
     expect((await world.ask(large)).bytes).toHaveLength(16 * MIB);
-  });
-});
-
-it('300 clients that leave cost the indexer no more than what was already sent', async () => {
-  await using world = await startFaultyWorld({
-    env: { UPSTREAM_TIMEOUT: '60s' },
-    overrides: { upstream: { maxConcurrency: 4 }, admission: { maxQueue: 1000 } },
-  });
-  const gauge = (name: string) => expect.poll(() => world.proxy.metric(`toncache_upstream_${name}`));
-  const gate = world.indexer.hold();
-  const clients: Sent[] = Array.from({ length: 300 }, () => send(world.proxy.url, unknownTransaction()));
-  await gauge('queued').toBe(296);
-  for (const client of clients) client.leave();
-  await gauge('queued').toBe(0);
-  gate.release();
-  await gauge('in_flight').toBe(0);
-  expect(world.forwarded).toHaveLength(4);
-  expect((await world.ask(newestBlock(world))).status).toBe(200);
-});
-
-describe('600 MB of answers through a cache of 64 MiB', () => {
-  const LIMIT_MIB = 350;
-  const CLIENTS = 8;
-
-  it.each([
-    ['1 MiB', MIB, true],
-    ['4 MiB, each too large for it', 4 * MIB, false],
-  ])('keep the process under 350 MiB: answers of %s', async (_, bytes, fits) => {
-    const indexer = await startIndexer();
-    onTestFinished(() => indexer.close());
-    await using proxy = await ProxyProcess.start({
-      UPSTREAM_URL: indexer.url,
-      MEMORY_MAX_SIZE: '64MiB',
-    });
-    indexer.faults.inject({ kind: 'huge', bytes });
-    const { headSeqno } = indexer.chain;
-    const count = Math.ceil(600e6 / bytes);
-    const targets = Array.from({ length: count }, (_each, index) =>
-      targetOf('masterchainBlockShards', {
-        seqno: headSeqno - (index % 40),
-        limit: 1 + (Math.floor(index / 40) % 9),
-        sort: index < 40 * 9 ? 'asc' : 'desc',
-      }),
-    );
-    let most = 0;
-    const client = async () => {
-      for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
-        const answered = await ask(proxy.url, target);
-        expect([answered.status, answered.bytes.length]).toEqual([200, bytes]);
-        most = Math.max(most, await metricOf(proxy, 'toncache_process_resident_memory_bytes'));
-      }
-    };
-    await Promise.all(Array.from({ length: CLIENTS }, client));
-    expect(indexer.requests.total).toBe(count);
-    const memoryBytes = await metricOf(proxy, 'toncache_memory_bytes');
-    expect(memoryBytes).toBeLessThanOrEqual(64 * MIB);
-    if (fits) expect(memoryBytes).toBeGreaterThan(32 * MIB);
-    expect(most).toBeGreaterThan(64 * MIB);
-    expect(Math.round(most / MIB)).toBeLessThan(LIMIT_MIB);
   });
 });

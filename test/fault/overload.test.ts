@@ -8,7 +8,6 @@ import {
   unknownTransaction,
 } from '../e2e/questions.ts';
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
-import type { Sent } from '../support/http-client.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 import { expectShed, NEVER, times } from './shed-requests.ts';
 
@@ -27,14 +26,6 @@ async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise
 
 /** Clients that give up soon. */
 const IMPATIENT = { patience: 100 };
-
-/** A permit's request at an indexer that does not go on. */
-async function hold(count = 1): Promise<Sent[]> {
-  const gate = world.indexer.hold();
-  const sent = await Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(unknownTransaction())));
-  await gate.arrived(count);
-  return sent;
-}
 
 const queued = (count: number) =>
   expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
@@ -59,49 +50,6 @@ describe('an indexer that hangs', () => {
     expect(waited + full + late).toBe(50);
     expect(world.forwarded).toHaveLength(2);
     for (const { leave } of stuck) leave();
-  });
-
-  it('lets clients have the stale copy where its class allows it', async () => {
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000), shardsFinal: times(1000, 0, 0) };
-    await using _ = await start({
-      ...NEVER,
-      overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { ...IMPATIENT, maxQueue: 30 } },
-    });
-    const [allowed, notAllowed] = [parentOfSettled(world), newestBlock(world)];
-    const { text } = await world.ask(allowed);
-    await world.ask(notAllowed);
-    world.advance(2000);
-    await hold();
-    expect(await world.ask(allowed)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-    expectShed(await world.ask(notAllowed));
-    expect(await shed('waited-too-long')).toBe(2);
-    expect(world.forwarded).toHaveLength(3);
-  });
-});
-
-describe('a full queue', () => {
-  it('refuses new requests, and serves stale copies where that is allowed', async () => {
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000) };
-    await using _ = await start({
-      ...NEVER,
-      overrides: { lifetimes, upstream: { maxConcurrency: 1 }, admission: { maxQueue: 1 } },
-    });
-    const withCopy = parentOfSettled(world);
-    const { text } = await world.ask(withCopy);
-    world.advance(1500);
-    const gate = world.indexer.hold();
-    const holder = await world.proxy.sendIn(unknownTransaction());
-    await gate.arrived(1);
-    const waiting = await world.proxy.sendIn(nothingPending());
-    await queued(1);
-
-    expect(await world.ask(withCopy)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-    expectShed(await world.ask(unknownTransaction()));
-    expect(await shed('queue-full')).toBe(2);
-
-    gate.release();
-    expect([(await holder.answer).status, (await waiting.answer).status]).toEqual([404, 200]);
-    expect(world.forwarded).toHaveLength(3);
   });
 });
 

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { RateLimit } from '../../src/admission/rate-limit.ts';
 import { SharedRate } from '../../src/admission/shared-rate.ts';
-import { connectRedis } from '../../src/redis/connect.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -93,30 +92,4 @@ test('the rate is kept without a Redis that takes no writes', async () => {
   await limited.takeUntil(false);
   await limited.take(50);
   expect(limited.sharedChanges).toEqual([false]);
-});
-
-test('the rate is kept from the first slot on where Redis was never there', async () => {
-  const connection = connectRedis({ url: 'redis://127.0.0.1:1', connectTimeoutMs: 500, commandTimeoutMs: 500 });
-  await expect(connection.runScript('return 1', [], [])).rejects.toThrow('not connected');
-  const subject = new RateLimit(
-    {
-      reserveShared: new SharedRate(
-        {
-          runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
-          now,
-          onShared: () => {},
-        },
-        {
-          key: 'toncache:rate',
-          failuresToOpen: 3,
-          openMs: 60_000,
-        },
-      ).reserve,
-      now,
-    },
-    { perSecond: PER_SECOND },
-  );
-  const outcomes = await Promise.all(Array.from({ length: 30 }, () => subject.take(signal, LONGEST_WAIT_MS)));
-  expect(outcomes).toEqual(Array.from({ length: 30 }, () => 'go'));
-  await connection.close();
 });

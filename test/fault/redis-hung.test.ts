@@ -52,21 +52,24 @@ test('a Redis that hangs at the first command is used once it answers', async ()
   expect(observed.availability('read')).toEqual([false, true]);
 });
 
-test('writes to a hung Redis stay within their bounds and end by themselves, and later writes succeed', async () => {
-  await using redis = await startRedis();
-  await using observed = new ObservedRedisTier(redis.url, { maxPendingWrites: 4 });
-  const stored = entry();
-  await observed.untilConnection('connected');
+test.each([{ maxPendingWrites: 4 }, { maxPendingWriteBytes: 4 * entry().content.bytes }])(
+  'writes to a hung Redis stay within %o and end by themselves, and later writes succeed',
+  async (bounds) => {
+    await using redis = await startRedis();
+    await using observed = new ObservedRedisTier(redis.url, bounds);
+    const stored = entry();
+    await observed.untilConnection('connected');
 
-  await redis.pause();
-  for (let time = 0; time < 100; time++) {
-    observed.tier.set(stored);
-    expect(observed.tier.pendingWrites).toBeLessThanOrEqual(4);
-  }
-  expect(observed.count('redis-write', 'dropped')).toBe(96);
-  await observed.tier.idle();
-  expect(observed.count('redis-write', 'failed')).toBe(4);
-  await redis.resume();
-  await observed.untilStored(stored);
-  expect(observed.availability('write')).toEqual([false, true]);
-});
+    await redis.pause();
+    for (let time = 0; time < 100; time++) {
+      observed.tier.set(stored);
+      expect(observed.tier.pendingWrites).toBeLessThanOrEqual(4);
+    }
+    expect(observed.count('redis-write', 'dropped')).toBe(96);
+    await observed.tier.idle();
+    expect(observed.count('redis-write', 'failed')).toBe(4);
+    await redis.resume();
+    await observed.untilStored(stored);
+    expect(observed.availability('write')).toEqual([false, true]);
+  },
+);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { connectRedis } from '../../src/redis/connect.ts';
 import { putBytes } from '../support/connected-redis.ts';
 import { anEntry } from '../support/entry.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
@@ -82,31 +81,4 @@ test('a reply that trickles in is waited for no longer than the command timeout'
   proxy.trickleNextReply();
   await expect(connection.getBuffer('key')).rejects.toThrow('timed out');
   await connection.close();
-});
-
-test('a connection that is lost during a command is reported in plain words', async () => {
-  await using redis = await startRedis();
-  await using proxy = await meddlingProxy(redis.port);
-  const connection = await connectedRedis(proxy.url);
-  await putBytes(connection, 'key', randomBytes(200_000));
-  proxy.resetNextReplyAfterBytes(100_000);
-  await expect(connection.getBuffer('key')).rejects.toThrow('the connection to Redis was lost');
-  await connection.close();
-});
-
-test('closing a connection that was never made does no harm', async () => {
-  await using redis = await startRedis();
-  await redis.kill();
-  const { promise: disconnected, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis(
-    {
-      url: redis.url,
-      connectTimeoutMs: 500,
-      commandTimeoutMs: 500,
-    },
-    { onTransition: () => resolve() },
-  );
-  await disconnected;
-  await connection.close();
-  await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { World } from '../e2e/world.ts';
-import { accountOf, byAccount, streamingWorld, untilConnected } from '../support/streaming-world.ts';
+import { accountOf, byAccount, streamingWorld } from '../support/streaming-world.ts';
 import { pollThrough } from './poll-through.ts';
 
 // What else a stream can do; stream.test.ts has the most usual.
@@ -60,16 +60,6 @@ test('Redis away and the stream away: everything works as without both', async (
   world.indexer.streaming.faults.refusesConnections = true;
   world.indexer.streaming.cut();
   await pollThrough(world, () => {});
-});
-
-test('a server that answers pings and no subscription is left after 10 s', async () => {
-  world = await streamingWorld();
-  world.indexer.streaming.faults.answersSubscriptions = false;
-  const target = byAccount(accountOf(world));
-  await world.ask(target);
-  await world.ask(target);
-  await untilConnected(world, 0);
-  await untilConnected(world, 1);
 });
 
 test('the messages of a thousand polled accounts are at most 80 KB a second', async () => {

@@ -62,16 +62,4 @@ describe('followers of a flight that fails', () => {
     }
     expect(injected.hits).toBe(1);
   });
-
-  it('that fails cost no more than a few requests a second', async () => {
-    await start();
-    const target = newestBlock(world);
-    const failure = world.indexer.faults.inject(failed(500));
-    const startedAt = performance.now();
-    for (let time = 0; time < 100; time++) expect((await world.ask(target)).status).toBe(500);
-    const elapsedMs = performance.now() - startedAt;
-    expect(failure.hits).toBeLessThanOrEqual(1 + elapsedMs / 250);
-    failure.remove();
-    await expect.poll(async () => (await world.ask(target)).status).toBe(200);
-  });
 });

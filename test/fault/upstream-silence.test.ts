@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
-import { freePort } from '../support/free-port.ts';
 import { expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
 let world: World;
@@ -45,18 +43,6 @@ describe('an indexer whose connection breaks', () => {
     expectFailure(await world.ask(target), 502, 'upstream-unreachable');
     reset.remove();
     await expectNotKept(world, target);
-  });
-
-  it('because it cannot be reached becomes 502, and gets requests again when it is back', async () => {
-    await world[Symbol.asyncDispose]();
-    world = await startFaultyWorld({}, { port: await freePort() });
-    const target = newestBlock(world);
-    const { port, chain } = world.indexer;
-    await world.indexer.close();
-    for (let time = 0; time < 3; time++) expectFailure(await world.ask(target), 502, 'upstream-unreachable');
-    const restarted = await startIndexer({ port, chain, now: () => world.now });
-    await expect.poll(async () => (await world.ask(target)).status).toBe(200);
-    await restarted.close();
   });
 });
 

@@ -5,7 +5,7 @@ import { asksForHead, headAt } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+const [SECOND, HOUR] = [1000, 3_600_000];
 const START = 1_800_000_000_000;
 const HASH = 'A'.repeat(43);
 const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
@@ -51,133 +51,7 @@ const final = { mc_block_seqno: 7, emulated: false, finality: 'finalized', now: 
 const pending = { emulated: true, finality: 'pending', now: START / SECOND };
 const traceOf = (transaction: object) => ({ traces: [{ transactions: { a: transaction } }] });
 
-interface Case {
-  readonly name: string;
-  readonly target: string;
-  readonly body: object;
-  readonly status?: number;
-  readonly lifetimeMs: number;
-  readonly whileRefreshedMs: number;
-  readonly ifErrorMs: number;
-}
-
-// The table of lifetimes, with an age of 1000 s for the growing answer.
-const CASES: readonly Case[] = [
-  {
-    name: 'a masterchain block, as blocks',
-    target: 'masterchainBlockShards?seqno=7',
-    body: { blocks: blockSet },
-    lifetimeMs: 24 * HOUR,
-    whileRefreshedMs: 10 * MINUTE,
-    ifErrorMs: 24 * HOUR,
-  },
-  {
-    name: 'a masterchain block, as transactions',
-    target: 'masterchainBlockShards?seqno=7',
-    body: { transactions: [final] },
-    lifetimeMs: 10 * MINUTE,
-    whileRefreshedMs: 10 * MINUTE,
-    ifErrorMs: HOUR,
-  },
-  {
-    name: 'a page of a masterchain block',
-    target: 'masterchainBlockShards?seqno=7&offset=1',
-    body: { blocks: blockSet.slice(1) },
-    lifetimeMs: 10 * MINUTE,
-    whileRefreshedMs: 10 * MINUTE,
-    ifErrorMs: HOUR,
-  },
-  {
-    name: 'blocks that may not be all',
-    target: 'masterchainBlockShards?seqno=7',
-    body: { blocks: blockSet.slice(1) },
-    lifetimeMs: 400,
-    whileRefreshedMs: 0,
-    ifErrorMs: 0,
-  },
-  {
-    name: 'a parent',
-    target: PARENT,
-    body: { transactions: [final] },
-    lifetimeMs: HOUR,
-    whileRefreshedMs: 10 * MINUTE,
-    ifErrorMs: 24 * HOUR,
-  },
-  {
-    name: 'children',
-    target: `adjacentTransactions?hash=${HASH}&direction=out`,
-    body: { transactions: [final] },
-    lifetimeMs: 100 * SECOND,
-    whileRefreshedMs: 30 * SECOND,
-    ifErrorMs: 10 * MINUTE,
-  },
-  {
-    name: 'adjacent transactions that are not final',
-    target: `adjacentTransactions?hash=${HASH}`,
-    body: { transactions: [pending] },
-    lifetimeMs: 400,
-    whileRefreshedMs: 0,
-    ifErrorMs: 2 * SECOND,
-  },
-  {
-    name: 'a trace under way',
-    target: `pendingTraces?ext_msg_hash=${HASH}`,
-    body: traceOf(pending),
-    lifetimeMs: 400,
-    whileRefreshedMs: 400,
-    ifErrorMs: 2 * SECOND,
-  },
-  {
-    name: 'a trace that is final',
-    target: `pendingTraces?ext_msg_hash=${HASH}`,
-    body: traceOf(final),
-    lifetimeMs: SECOND,
-    whileRefreshedMs: SECOND,
-    ifErrorMs: 2 * SECOND,
-  },
-  {
-    name: 'no trace',
-    target: `pendingTraces?ext_msg_hash=${HASH}`,
-    body: { traces: [] },
-    lifetimeMs: 250,
-    whileRefreshedMs: 0,
-    ifErrorMs: 0,
-  },
-  {
-    name: 'a 404',
-    target: 'masterchainBlockShards?seqno=7',
-    body: { error: 'blocks not found' },
-    status: 404,
-    lifetimeMs: 300,
-    whileRefreshedMs: 0,
-    ifErrorMs: 0,
-  },
-];
-
 describe('when the indexer fails', () => {
-  it.each(CASES)('$name is served stale as long as its class allows, and no longer', async (row) => {
-    const { target, status = 200, lifetimeMs, whileRefreshedMs, ifErrorMs } = row;
-    says = writes(answer(status, JSON.stringify(row.body)));
-    if (row.name === 'children')
-      await proxy.learnHead(`/api/v3/adjacentTransactions?hash=${'B'.repeat(43)}&direction=out`);
-    const { text } = await ask(target);
-    says = fails;
-    const at = async (instant: number) => {
-      now = START + instant;
-      const reply = await ask(target);
-      return [reply.status, reply.text, reply.cache['fwd'] ?? (reply.cache['hit'] ? 'hit' : undefined)];
-    };
-    const down = [500, '{"error":"down"}', 'miss'];
-
-    expect(await at(lifetimeMs - 1)).toEqual([status, text, 'hit']);
-    if (whileRefreshedMs > 0) expect(await at(lifetimeMs)).toEqual([status, text, 'hit']);
-    if (ifErrorMs > whileRefreshedMs) {
-      expect(await at(lifetimeMs + whileRefreshedMs)).toEqual([status, text, 'stale']);
-      expect(await at(lifetimeMs + ifErrorMs - 1)).toEqual([status, text, 'stale']);
-    }
-    expect(await at(lifetimeMs + Math.max(ifErrorMs, whileRefreshedMs))).toEqual(down);
-  });
-
   const large = answer(200, `{"blocks":[${'0,'.repeat(4000)}0]}`);
   const failures: [string, string, (socket: Socket) => void][] = [
     ['500', 'upstream-error', fails],

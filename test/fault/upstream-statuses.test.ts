@@ -91,6 +91,18 @@ describe('an error of the indexer', () => {
     expect((await world.ask(target)).status).toBe(200);
   });
 
+  it.each([
+    ['7', '7'],
+    [new Date(Date.now() + 86_400_000_000).toUTCString(), '3600'],
+    ['100000', '3600'],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('that is a 503 keeps its Retry-After: %s', async (sent, seconds) => {
+    world.indexer.faults.inject(failed(503, 'json', sent));
+    const { status, headers } = await world.ask(unknownTransaction());
+    expect([status, headers['retry-after']]).toEqual([503, seconds]);
+  });
+
   it.each([400, 402, 405, 408, 410, 413, 414, 418, 451])('%i is never cached', async (status) => {
     const target = newestBlock(world);
     world.indexer.faults.inject(failed(status), { times: 1 });
@@ -102,7 +114,7 @@ describe('an error of the indexer', () => {
 });
 
 describe('an answer with an unexpected status', () => {
-  it.each([201, 202, 203, 204, 205, 206, 226])('%i becomes 502 and is not cached', async (status) => {
+  it.each([201, 202, 203, 204, 205, 206, 226, 600])('%i becomes 502 and is not cached', async (status) => {
     const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.inject(answering(status === 204 || status === 205 ? '' : truth, {}, status), { times: 1 });

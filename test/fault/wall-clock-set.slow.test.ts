@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { someChildren, someMessage } from '../support/fleet.ts';
+import { someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
-import { answeringJson, children, NOT_FOUND } from '../support/json-upstream.ts';
+import { answeringJson, children } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -11,23 +11,6 @@ const HOUR_MS = 3_600_000;
 
 /** Far more than anything here takes, and far less than an hour. */
 const SOON = { timeout: 60_000, interval: 20 };
-
-/** Whatever reads the wall clock in them, libraries included, reads one that is set back an hour by the signal. */
-test('a process without Redis whose wall clock is set back an hour serves no 404 for longer', async () => {
-  await using upstream = await startScriptedUpstream(answeringJson(() => NOT_FOUND));
-  await using proxy = await ProxyProcess.start({ ...settableClock(-HOUR_MS), UPSTREAM_URL: upstream.url });
-  const target = someMessage();
-  await ask(proxy.url, target);
-  for (let times = 0; times < 3; times++) {
-    proxy.signal('SIGUSR2');
-    for (let lifetime = 0; lifetime < 3; lifetime++) {
-      const before = upstream.heads.length;
-      await expect
-        .poll(async () => [(await ask(proxy.url, target)).status, upstream.heads.length > before], SOON)
-        .toEqual([404, true]);
-    }
-  }
-});
 
 test('a process whose wall clock is set back an hour while Redis is away uses it again when it is back', async () => {
   await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));

@@ -86,19 +86,6 @@ describe.concurrent.each(TIERS)('a wall clock that is set, with %s,', (_, env) =
       }
     });
 
-    it('changes the age of no answer', async () => {
-      await using world = await start(env());
-      const { proxy } = world;
-      const before = performance.now();
-      const answers = [await proxy.ask(OTHER), ...(await setWallClock(world, byMs)), await proxy.ask(OTHER)];
-      const mostSeconds = Math.ceil((performance.now() - before) / 1000);
-      for (const { status, headers } of answers) {
-        expect(status).toBe(200);
-        expect(Number(headers['age'])).toBeGreaterThanOrEqual(0);
-        expect(Number(headers['age'])).toBeLessThanOrEqual(mostSeconds);
-      }
-    });
-
     it('ends the effect of an earlier purge, and not of a later one', async () => {
       await using world = await start(env());
       const { proxy } = world;

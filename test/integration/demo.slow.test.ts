@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
@@ -7,37 +6,7 @@ import { Demo, RIGHT } from './demo-process.ts';
 
 afterEach(() => Demo.killAll());
 
-/** The arguments as the shell hands them to curl: not every machine has one. */
-function curlArguments(line: string): string[] {
-  const shell = `curl() { printf '%s\\n' "$@"; }\n${line}`;
-  return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
-}
-
 describe('npm run demo', () => {
-  it('prints curl lines that work in a shell, and are hits except for live answers', async () => {
-    const demo = new Demo({});
-    await demo.untilCrowd();
-    const proxyUrl = (await demo.untilSaid(/proxy +(http\S+)/))[1] ?? '';
-    const lines = [...demo.said.matchAll(/^ *(curl .*)$/gm)].map(([, line = '']) => line);
-    expect(new Set(lines).size).toBe(9);
-    const bodies = new Map<string, Set<string>>();
-    for (const line of lines) {
-      const [option, url = '', ...rest] = curlArguments(line);
-      expect([option, ...rest]).toEqual(['-I']);
-      expect(line).toBe(`curl -I '${url}'`);
-      expect(url.startsWith(`${proxyUrl}/api/v3/`)).toBe(true);
-      const head = await fetch(url, { method: 'HEAD' });
-      expect(head.status, url).toBe(200);
-      const whole = await fetch(url);
-      expect(whole.status, url).toBe(200);
-      const operation = new URL(url).pathname;
-      if (!operation.endsWith('pendingTraces')) expect(whole.headers.get('cache-status')).toMatch(/^toncache; hit/);
-      bodies.set(operation, (bodies.get(operation) ?? new Set()).add(await whole.text()));
-    }
-    expect(bodies.get('/api/v3/adjacentTransactions')?.size).toBe(1);
-    expect(bodies.get('/api/v3/masterchainBlockShards')?.size).toBe(1);
-  });
-
   it('exits 1 and shows each wrong answer', async () => {
     const faults = new URL('../../src/tools/simulator/faults.ts', import.meta.url);
     // The indexer gives a wrong answer for every masterchain block.
@@ -86,12 +55,5 @@ describe('npm run demo', () => {
       expect(demo.said).toContain(RIGHT);
     });
     await Promise.all(ended);
-  });
-
-  it('shuts down cleanly while it starts', async () => {
-    const demo = new Demo({});
-    await demo.untilSaid(/toncache demo/);
-    demo.child.kill('SIGINT');
-    expect(await demo.exitCode).toBe(0);
   });
 });

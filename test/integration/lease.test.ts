@@ -1,10 +1,8 @@
 import { setTimeout as after } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
-import { encodeEntry } from '../../src/cache/entry-codec.ts';
-import { keptBody } from '../../src/cache/gzip.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-key.ts';
@@ -67,34 +65,6 @@ async function inRedis(key: string): Promise<string | undefined> {
 }
 
 describe('of two instances that ask for the lease of a key', () => {
-  test('one gets it; the other waits until the answer is stored, and then finds it', async () => {
-    const [key, first, second] = [newKey(), instance(), instance()];
-    const lease = held(await first.acquire(key));
-    const waiting = landing(await second.acquire(key));
-    expect(await first.set(listing(key, ['a']), lease.token)).toBe(true);
-    expect(await waiting).toEqual({ state: 'over' });
-    expect(await second.cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
-    expect(await admin.exists(leaseKey(key))).toBe(0);
-  });
-
-  test('the other gets the failure of the indexer, also after the load', async () => {
-    const [key, first, second] = [newKey(), instance(), instance()];
-    const lease = held(await first.acquire(key));
-    const waiting = landing(await second.acquire(key));
-    lease.fail('out of order');
-    expect(await waiting).toEqual({ state: 'failed', failure: 'out of order' });
-    expect(await second.acquire(key)).toEqual({ state: 'failed', failure: 'out of order' });
-  });
-
-  test('the other gets the lease when it is released', async () => {
-    const [key, first, second] = [newKey(), instance(), instance()];
-    const lease = held(await first.acquire(key));
-    const waiting = landing(await second.acquire(key));
-    lease.release();
-    expect(await waiting).toEqual({ state: 'over' });
-    held(await second.acquire(key)).release();
-  });
-
   test('the other gets the lease of one that was killed when it expires, and never ends a lease that it has not', async () => {
     const [key, first, second] = [newKey(), instance({ leaseMs: 100, collapseWindowMs: 100 }), instance()];
     const lost = held(await first.acquire(key));
@@ -131,17 +101,6 @@ test('a lease is renewed until its load is as old as the collapse window, and no
   expect(await admin.exists(leaseKey(key))).toBe(0);
 });
 
-test.each<[string, (key: string) => Promise<unknown>, Acquisition['state'], string]>([
-  ['a lease without an end', (key) => admin.set(key, 'x'), 'taken', 'unavailable'],
-  ['a list in place of a lease', (key) => admin.lpush(key, 'x'), 'held', ''],
-])('garbage keeps nobody from loading for longer than the collapse window: %s', async (_, spoil, state, end) => {
-  const key = newKey();
-  await spoil(leaseKey(key));
-  const acquired = await instance({ collapseWindowMs: 100 }).acquire(key);
-  expect(acquired.state).toBe(state);
-  if (acquired.state === 'taken') expect(await landing(acquired)).toEqual({ state: end });
-});
-
 const HASHES = ['a', 'b', 'c', 'd'];
 
 /** Answers of one key in all that precedence looks at, with instants that are ties as often as not. */
@@ -158,6 +117,14 @@ const answers = fc
     const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
+
+test('a copy in memory is confirmed by the first bytes of what Redis holds', async () => {
+  const [key, { cache, set }] = [newKey(), instance()];
+  await set(listing(key, ['a'], { memoryTtl: 0 }));
+  const read = vi.spyOn(observed.tier, 'get');
+  expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
+  expect(await read.mock.results[0]?.value).toEqual({ state: 'unchanged' });
+});
 
 describe('Redis', () => {
   test('keeps the better of two answers that were compared with nothing', async () => {
@@ -186,6 +153,7 @@ describe('Redis', () => {
     await other.set(listing(key, ['a', 'b']), lease.token);
     expect(await stalled.set(listing(key, ['a']), lost.token)).toBe(false);
     expect(await inRedis(key)).toBe('a,b');
+    expect(stalled.cache.lookInMemory(key)).toEqual({ state: 'miss' });
     expect(await stalled.cache.lookUp(key)).toMatchObject({ entry: { completeness: { rank: 2 } }, tier: 'redis' });
   });
 
@@ -204,16 +172,5 @@ describe('Redis', () => {
     observed.tier.set(listing(key, ['a'], { askedAt: NOW + 1 }), { purgedUntil: NOW, onEnd: taken.resolve });
     expect(await taken.promise).toBe('stored');
     expect(await inRedis(key)).toBe('a');
-  });
-
-  test.each<[string, (key: string, bytes: Buffer) => Promise<unknown>]>([
-    ['garbage', (key, bytes) => admin.set(key, Buffer.alloc(bytes.length, 0x7f))],
-    ['less than a head', (key, bytes) => admin.set(key, bytes.subarray(0, 10))],
-    ['a list', (key) => admin.lpush(key, 'x')],
-  ])('takes an answer in place of what is no entry: %s', async (_, spoil) => {
-    const entry = listing(newKey(), ['a']);
-    await spoil(redisKey(entry.key), encodeEntry(entry, keptBody(entry.content)));
-    expect(await instance().set(entry)).toBe(true);
-    expect(await inRedis(entry.key)).toBe('a');
   });
 });

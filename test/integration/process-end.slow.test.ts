@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, exchange, send } from '../support/http-client.ts';
 import { DRAIN_MS, EndingWorld, open, REQUEST, refusal, TARGET } from './ending-world.ts';
@@ -13,43 +12,6 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('a signal to end', () => {
-  it('(SIGINT) lets requests in flight be answered, and ends the process with status 0', async () => {
-    await using started = await world.startProcess();
-    const gate = world.indexer.hold();
-    const inFlight = exchange(started.url, REQUEST);
-    await gate.arrived(1);
-    started.signal('SIGINT');
-    await expect.poll(() => refusal(started.url)).toBe('ECONNREFUSED');
-    gate.release();
-    expect(await inFlight).toMatch(/^HTTP\/1\.1 404 /);
-    expect(await started.ended).toEqual({ code: 0, signal: null });
-  });
-
-  it('closes idle connections at once', async () => {
-    await using started = await world.startWithDrain('5min');
-    const idle = open(started.url);
-    const said = text(idle);
-    idle.write(REQUEST);
-    await once(idle, 'readable');
-    started.signal('SIGTERM');
-    expect(await started.ended).toEqual({ code: 0, signal: null });
-    expect(await said).toMatch(/^HTTP\/1\.1 404 /);
-  });
-
-  it('closes connections at once on which nothing was ever requested', async () => {
-    await using started = await world.startWithDrain('10s');
-    const silent = open(started.url);
-    await once(silent, 'connect');
-    await ask(started.url, TARGET);
-    started.signal('SIGTERM');
-    await started.untilLogged('shutting down');
-    const signalledAt = performance.now();
-    expect(await started.ended).toEqual({ code: 0, signal: null });
-    // Load balancers and browsers open connections in advance: there is no request in flight on them to wait for.
-    expect(performance.now() - signalledAt).toBeLessThan(10_000);
-    silent.destroy();
-  });
-
   it('refuses new connections after http.shutdownDelay, and ends the process', async () => {
     await using started = await world.startWithDrain('5min', {}, '400ms');
     const gate = world.indexer.hold();

@@ -19,16 +19,6 @@ beforeAll(async () => {
 
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('wrong settings', () => {
-  it('in an unreadable file are reported together with those of the environment', async () => {
-    await using started = new ProxyProcess({ CONFIG_FILE: world.file('missing.json'), UPSTREAM_TIMEOUT: 'soon' });
-    expect((await started.ended).code).toBe(78);
-    for (const name of ['CONFIG_FILE', 'UPSTREAM_TIMEOUT']) expect(started.errors).toContain(name);
-    // The file may hold it.
-    expect(started.errors).not.toContain('UPSTREAM_URL');
-  });
-});
-
 describe('a start', () => {
   it('warns when Redis is used and NETWORK is not set', async () => {
     const warned = async (environment: Record<string, string>) => {
@@ -42,30 +32,6 @@ describe('a start', () => {
     expect(await warned({ REDIS_URL })).toEqual([expect.stringContaining('NETWORK')]);
     expect(await warned({ REDIS_URL, NETWORK: 'testnet' })).toEqual([]);
     expect(await warned({ REDIS_URL, CONFIG_FILE: file })).toEqual([]);
-  });
-
-  it('needs no Redis: it serves without, reports that once, and uses Redis when it comes', async () => {
-    await using redis = await startRedis();
-    await redis.kill();
-    const environment = { UPSTREAM_URL: world.indexer.url, REDIS_URL: redis.url, NETWORK: 'process-start' };
-    await using started = await ProxyProcess.start(environment);
-    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
-    let asked = 0;
-    const statusOfMiss = async () => {
-      const hash = `${asked++}`.padStart(64, '0');
-      return (await ask(started.url, `/api/v3/adjacentTransactions?hash=${hash}`)).status;
-    };
-    const aboutRedis = () => started.log.filter(({ msg }) => msg.startsWith('Redis')).map(({ msg }) => msg);
-    const fails = 'Redis circuit breaker opened';
-    for (let time = 0; time < 20; time++) expect(await statusOfMiss()).toBe(404);
-    // Reads and writes are reported separately.
-    expect(aboutRedis()).toEqual([fails, fails]);
-    await redis.restart();
-    const again = 'Redis circuit breaker closed';
-    await expect
-      .poll(async () => [await statusOfMiss(), aboutRedis().filter((msg) => msg === again).length], { interval: 20 })
-      .toEqual([404, 2]);
-    expect(started.errors).toBe('');
   });
 });
 

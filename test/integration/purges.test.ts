@@ -92,15 +92,6 @@ async function connected(usableMs?: number): Promise<Instance> {
 }
 
 describe('a purge', () => {
-  it.each(['a', '*'])('of %s is followed by the other instances, with one instant for all', async (tag) => {
-    const [one, other] = [await connected(), await connected()];
-    const { at, notReached } = await one.purge(tag);
-    expect(notReached).toBeUndefined();
-    await expect.poll(() => other.until(tag)).toBe(at);
-    expect(other.events).toEqual([{ name: 'purges-followed', bans: 1 }]);
-    expect(one.until(tag)).toBe(at);
-  });
-
   it('covers what was asked for just before it by a clock 4 ms ahead, and nothing from 6 ms after it', async () => {
     const [right, ahead] = [new Instance(), new Instance()];
     ahead.aheadMs = 4;
@@ -146,18 +137,6 @@ describe('while Redis is away', () => {
     unheard.isAnswered = true;
     await expect.poll(() => unheard.until('a')).toBe(at);
     expect(other.until('a')).toBe(at);
-  });
-
-  it('entries in Redis are not used, from the first failure on until the next success', async () => {
-    const one = await connected();
-    one.isReached = false;
-    await expect.poll(() => one.purges.isCurrent).toBe(false);
-    one.isReached = true;
-    await expect.poll(() => one.purges.isCurrent).toBe(true);
-    expect(one.events).toEqual([
-      { name: 'purges-available', available: false, reason: 'away' },
-      { name: 'purges-available', available: true, reason: undefined },
-    ]);
   });
 
   it('purges of other instances are missed, and known at the next connect, however old they are', async () => {
@@ -223,15 +202,6 @@ describe('bans in Redis', () => {
     expect((await one.purge('a')).notReached).toMatch(/^NOREPLICAS/);
     await redis.config('SET', 'min-replicas-to-write', '0');
     await expect.poll(() => redis.zscore(KEY, 'a')).not.toBeNull();
-  });
-
-  it('are not read from a key of another type, and entries in Redis are then not used', async () => {
-    await redis.set(KEY, 'garbage');
-    const one = new Instance();
-    one.purges.onRedisTransition({ state: 'connected' });
-    await expect.poll(() => one.events).toMatchObject([{ name: 'purges-available', available: false }]);
-    expect((await one.purge('a')).notReached).toMatch(/WRONGTYPE/);
-    expect(one.purges.isCurrent).toBe(false);
   });
 });
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SharedRate } from '../../src/admission/shared-rate.ts';
 import { observedConnection, putBytes } from '../support/connected-redis.ts';
-import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
 /** On a busy machine a Redis that is slow is no Redis that fails. */
 const PATIENT = { connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 };
@@ -15,31 +14,6 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
-
-async function keysOfMasters(): Promise<number[]> {
-  return await Promise.all(
-    cluster.masters.map(async ({ port }) => {
-      const admin = adminOf(port);
-      const count = await admin.dbsize();
-      admin.disconnect();
-      return count;
-    }),
-  );
-}
-
-test('keys land on all masters and are read from there', async () => {
-  await using redis = await observedConnection(cluster.url, PATIENT);
-  await Promise.all(keys.map((key) => putBytes(redis, key, Buffer.from(`of ${key}`))));
-  const read = await Promise.all(keys.map((key) => redis.getBuffer(key)));
-  expect(read.map(String)).toEqual(keys.map((key) => `of ${key}`));
-  expect(await redis.getBuffer('absent')).toBeUndefined();
-  const starts = await Promise.all(keys.map((key) => redis.getStart(key, 5)));
-  expect(starts.map(String)).toEqual(keys.map((key) => `of ${key}`.slice(0, 5)));
-  expect(await redis.getStart('absent', 5)).toHaveLength(0);
-  const counts = await keysOfMasters();
-  expect(Math.min(...counts)).toBeGreaterThan(0);
-  expect(redis.transitions).toEqual([{ state: 'connected' }]);
-});
 
 test('one node that can be reached is enough', async () => {
   const [, second] = cluster.masters;
@@ -62,24 +36,4 @@ test('a script runs on the node of its keys, the first time and later', async ()
 test('a script with keys of two slots is refused', async () => {
   await using redis = await observedConnection(cluster.url, PATIENT);
   await expect(redis.runScript('return 1', ['{0}', '{1}'], [])).rejects.toThrow('slot');
-});
-
-test('the rate is shared in a Cluster', async () => {
-  await using redis = await observedConnection(cluster.url, PATIENT);
-  const sharedChanges: boolean[] = [];
-  const rate = new SharedRate(
-    {
-      runScript: redis.runScript,
-      now: () => performance.now(),
-      onShared: (shared) => sharedChanges.push(shared),
-    },
-    {
-      key: 'toncache:rate',
-      failuresToOpen: 1,
-      openMs: 1000,
-    },
-  );
-  expect(await rate.reserve(10_000, 1000)).toEqual({ state: 'reserved', waitMs: 0 });
-  expect(await redis.getBuffer('toncache:rate')).toBeDefined();
-  expect(sharedChanges).toEqual([]);
 });

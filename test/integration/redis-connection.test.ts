@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { describe, expect, inject, test, vi } from 'vitest';
 import type { EvictionProblem } from '../../src/redis/ask-server.ts';
-import { readServerTime } from '../../src/redis/ask-server.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { observedConnection } from '../support/connected-redis.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
@@ -112,12 +111,4 @@ describe('a warning about maxmemory', () => {
     expect(await problemsOf(cluster.url)).toEqual(['no-maxmemory']);
     expect(await problemsOf(cluster.urlFor('shy'))).toEqual([]);
   });
-});
-
-test('the time of a real server is read', async () => {
-  await using redis = await observedConnection(inject('redisUrl'));
-  const before = Date.now();
-  const time = await readServerTime(redis, 'toncache:clock');
-  expect(time).toBeGreaterThan(before - 1000);
-  expect(time).toBeLessThan(Date.now() + 1000);
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { contentOf } from '../../src/cache/content.ts';
@@ -6,9 +5,7 @@ import type { Entry } from '../../src/cache/entry.ts';
 import { ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry } from '../../src/cache/entry-codec.ts';
 import { keptBody } from '../../src/cache/gzip.ts';
-import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import { usableUntil } from '../../src/freshness.ts';
-import { anEntry, someGzip } from '../support/entry.ts';
+import { anEntry } from '../support/entry.ts';
 import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
@@ -27,71 +24,6 @@ async function tierWith(stored = entry(), options: ConstructorParameters<typeof 
   return { subject, stored, redisKey };
 }
 
-describe('an entry in Redis', () => {
-  test('expires when its stale windows are over', async () => {
-    const { subject, stored, redisKey } = await tierWith();
-    await using _ = subject;
-    const expiresAt = await redis.pexpiretime(redisKey);
-    expect(Math.abs(expiresAt - usableUntil(stored))).toBeLessThan(10_000);
-  });
-
-  test('is smaller than its body', async () => {
-    const gzip = someGzip();
-    const { subject, stored, redisKey } = await tierWith(entry(), { toStore: (it) => gzip.toStore(it) });
-    await using _ = subject;
-    expect(await redis.strlen(redisKey)).toBeLessThan(stored.content.bytes / 2);
-  });
-
-  test('is found by every tier with the same prefix, and by none with another', async () => {
-    const { subject, stored } = await tierWith();
-    await using first = subject;
-    await using second = new ObservedRedisTier(url, { budgetMs: 5000, redisKey: redisKeyFor(first.keyPrefix) });
-    await using stranger = new ObservedRedisTier(url, { budgetMs: 5000 });
-    await second.untilRead(stored.key, 'found');
-    await stranger.untilRead(stored.key, 'absent');
-    expect(await second.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
-  });
-});
-
-describe('a value that is not the entry', () => {
-  test.each<[string, (value: Buffer) => Buffer]>([
-    ['garbage', () => randomBytes(300)],
-    ['empty', () => Buffer.alloc(0)],
-    ['cut short', (value) => value.subarray(0, value.byteLength - 1)],
-    ['of another version', (value) => Buffer.concat([value.subarray(0, 3), Buffer.from([99]), value.subarray(4)])],
-  ])('is a miss, reported once, and no failure of Redis: %s', async (_, damage) => {
-    const { subject, stored, redisKey } = await tierWith();
-    await using observed = subject;
-    const value = await redis.getBuffer(redisKey);
-    await redis.set(redisKey, damage(value ?? Buffer.alloc(0)));
-    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'absent' });
-    expect([observed.count('redis-read', 'corrupt'), observed.availability('read')]).toEqual([1, []]);
-    observed.tier.set(stored);
-    await observed.tier.idle();
-    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
-  });
-
-  test('is a miss when it belongs to another key', async () => {
-    const { subject, stored, redisKey } = await tierWith();
-    await using observed = subject;
-    const other = { ...stored, key: 'another key' };
-    observed.tier.set(other);
-    await observed.tier.idle();
-    const [otherKey = ''] = (await redis.keys(`${observed.keyPrefix}*`)).filter((name) => name !== redisKey);
-    await redis.copy(otherKey, redisKey, 'REPLACE');
-    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'absent' });
-    expect(await observed.tier.get(other.key)).toMatchObject({ state: 'found', entry: other });
-  });
-
-  test('is a failed look-up when Redis refuses to read it', async () => {
-    const { subject, stored, redisKey } = await tierWith();
-    await using observed = subject;
-    await redis.del(redisKey);
-    await redis.lpush(redisKey, 'a list');
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-  });
-});
-
 test('a stalled event loop is not taken for a slow Redis', async () => {
   const stored = anEntry({ askedAt: Date.now() });
   await using observed = new ObservedRedisTier(url, { budgetMs: 50 });
@@ -105,13 +37,6 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
 });
 
 describe('a closed connection', () => {
-  test('answers no command, and is not made again', async () => {
-    const connection = await connectedRedis(url);
-    await connection.close();
-    await expect(connection.getBuffer('key')).rejects.toThrow('not connected');
-    await expect(connection.runScript('return 1', ['key'], [])).rejects.toThrow('not connected');
-  });
-
   test('is closed at the server too', async () => {
     const connection = await connectedRedis(`${url}/7`);
     const clients = async () =>

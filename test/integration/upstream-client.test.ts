@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { ANSWER, answers, BODY, clientOf, headersOf } from './scripted-client.ts';
 
@@ -120,23 +120,6 @@ describe('what is sent', () => {
     expect(new URL(line.split(' ')[1] ?? '', upstream.url).searchParams.getAll('account')).toEqual(['0:AB', '& ?#%']);
   });
 
-  it('has the configured API key, and otherwise none', async () => {
-    await using upstream = await startScriptedUpstream(answers);
-    const target = '/api/v3/masterchainBlockShards?seqno=7&api_key=of-a-client';
-    const asking = { headers: { 'X-Api-Key': 'of-a-client', Cookie: 'a=b', Authorization: 'Bearer of-a-client' } };
-    for (const key of ['secret-key', undefined]) {
-      await using proxy = await startProxy({
-        upstreamUrl: upstream.url,
-        env: key === undefined ? {} : { UPSTREAM_API_KEY: key },
-      });
-      await proxy.ask(target, asking);
-      const head = upstream.heads.at(-1) ?? '';
-      expect(headersOf(head).get('x-api-key')).toBe(key);
-      expect(head).not.toContain('of-a-client');
-      expect(headersOf(head).has('cookie')).toBe(false);
-    }
-  });
-
   it('has no cookie that the indexer set', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}Set-Cookie: a=b\r\n\r\n${BODY}`);
@@ -145,25 +128,5 @@ describe('what is sent', () => {
     await client.fetch();
     await client.fetch();
     expect(upstream.heads.some((head) => headersOf(head).has('cookie'))).toBe(false);
-  });
-});
-
-describe('an answer', () => {
-  const fetchFrom = async (head: string, now = Date.now) => {
-    const writes = (socket: Socket) => void socket.write(`${ANSWER}${head}\r\n${BODY}`);
-    await using upstream: ScriptedUpstream = await startScriptedUpstream(writes);
-    await using client = clientOf(upstream.url, { now });
-    return await client.fetch();
-  };
-
-  it('has the instants of its request and of its arrival', async () => {
-    let now = 1000;
-    expect(await fetchFrom('', () => (now += 10))).toMatchObject({ askedAt: 1010, receivedAt: 1020 });
-  });
-
-  it('has the version and the Retry-After that the indexer sent', async () => {
-    const said = await fetchFrom('X-API-Version: 1.3.0\r\nRetry-After: 7\r\n');
-    expect(said).toMatchObject({ apiVersion: '1.3.0', retryAfter: '7', contentType: 'application/json' });
-    expect(await fetchFrom('')).toMatchObject({ apiVersion: undefined, retryAfter: undefined });
   });
 });

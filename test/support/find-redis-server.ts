@@ -36,7 +36,7 @@ async function findOnce(): Promise<string | undefined> {
 }
 
 /** The first program on this search path (of the form of PATH) that acts as a Redis server of version 7 or newer. */
-export function redisServerOn(searchPath = ''): string | undefined {
+function redisServerOn(searchPath = ''): string | undefined {
   const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
   // Debian's redis-check-rdb, in redis-tools, is the whole server: its name alone decides what it does.
   return ['redis-server', 'redis-check-rdb']

@@ -40,17 +40,6 @@ describe('with Redis', () => {
     );
   });
 
-  test('the server is asked up to five times in a row for a quick sample', async () => {
-    const world = startWorld(true);
-    Object.assign(world, { thereMs: 400, backMs: 0 });
-    await world.clock.askServer();
-    expect(world.asked).toBe(5);
-    Object.defineProperty(world, 'thereMs', { get: () => (world.asked < 8 ? 400 : 1) });
-    await world.clock.askServer();
-    expect(world.asked).toBe(8);
-    expect(world.errorMs).toBeLessThan(0.51);
-  });
-
   test.each([-HOUR_MS, HOUR_MS])(
     'a wall clock that is set by %i ms does not move the time, whether or not the server is asked',
     async (byMs) => {
@@ -67,15 +56,4 @@ describe('with Redis', () => {
       }
     },
   );
-
-  test('the server is asked every 10 s until the clock is closed', async () => {
-    const world = startWorld(true);
-    await vi.advanceTimersByTimeAsync(9999);
-    expect(world.asked).toBe(0);
-    await vi.advanceTimersByTimeAsync(20_001);
-    expect(world.asked).toBe(3);
-    world.clock.close();
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(world.asked).toBe(3);
-  });
 });

@@ -59,14 +59,6 @@ test('README.md leads to every other page', () => {
   expect(linked).toEqual(expect.arrayContaining(others.map((page) => basename(page))));
 });
 
-test('links, headings and npm scripts are found in Markdown', () => {
-  const markdown =
-    '# `A_b`, c: d\n\n[x](y.md#z) ![i](j.svg) [e](https://e.example)\n\n```\n[no](no.md)\n```\nnpm run a:b, npm test\n';
-  expect(relativeLinks(markdown)).toEqual(['y.md#z', 'j.svg']);
-  expect(anchorsOf(markdown)).toEqual(['a_b-c-d']);
-  expect(npmScripts(markdown)).toEqual(['a:b', 'test']);
-});
-
 test('docs/operations.md says what to do about every detail of Cache-Status', () => {
   const section = /## When an answer has this detail[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
   const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
-import { Client, come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
+import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
 
 const never = new AbortController().signal;
 
@@ -18,13 +18,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-});
-
-test('a request gets a ticket, and may be sent, at once while slots are free', async () => {
-  const admission = openAdmission({ max: 2 });
-  const [client] = await come(admission, 1);
-  expect(await client?.ticket.send()).toBe('go');
-  expect([admission.slotsInUse, admission.inFlight, admission.waiting, admission.limit]).toEqual([1, 1, 0, 2]);
 });
 
 test('a request whose client has left gets no ticket and takes no slot', async () => {
@@ -124,22 +117,6 @@ describe('a request is refused in the same turn of the event loop', () => {
 });
 
 describe('send', () => {
-  test('takes a pass of each guard, and reports the outcome to all of them', async () => {
-    const guards = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
-    const admission = openAdmission({ guardsOf: () => guards });
-    const client = new Client(admission, { key: 'some key' });
-    await settle();
-    expect(guards.map(({ keys }) => keys)).toEqual([[], []]);
-    client.send();
-    await settle();
-    expect([client.sent, admission.inFlight]).toEqual(['go', 1]);
-    expect(guards.map(({ keys }) => keys)).toEqual([['some key'], ['some key']]);
-    client.ticket.end('rate-limited', '7');
-    client.ticket.end('answered');
-    expect(guards.map(({ ended }) => ended)).toEqual([[['rate-limited', '7']], [['rate-limited', '7']]]);
-    expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
-  });
-
   test('returns the passes that it has when the next guard refuses, and ends the ticket', async () => {
     const [pause, breaker] = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
     const admission = openAdmission({ guardsOf: () => [pause, breaker] });
@@ -168,16 +145,6 @@ describe('send', () => {
     await settle();
     expect([client?.sent, rate.expectedWaitMs(0)]).toEqual([expect.objectContaining({ retryAfterMs: 0 }), 0]);
     expect(admission.slotsInUse).toBe(0);
-  });
-
-  test('returns how long the wait for the rate would be, and ends the ticket', async () => {
-    const rate = oneInAWhile();
-    const admission = openAdmission({ rate });
-    const clients = await come(admission, 2);
-    for (const client of clients) client.send();
-    await settle();
-    expect(clients.map(({ sent }) => sent)).toEqual(['go', { reason: 'rate-limit', retryAfterMs: 10_000 }]);
-    expect([admission.inFlight, admission.slotsInUse]).toEqual([1, 1]);
   });
 
   test.each(['without a rate', 'with a rate'])('does nothing for a client that has left: %s', async (which) => {

@@ -47,13 +47,6 @@ function trialAfterPause(): EndPass {
   return trial;
 }
 
-test('without a 429 everything is sent, whatever the outcome', () => {
-  for (const outcome of ['answered', 'server-error', 'timeout', 'unreachable'] as const) {
-    for (let n = 0; n < 100; n++) admitted()(outcome, '60');
-  }
-  expect([pause.isOpen, pause.retryAfterMs, transitions]).toEqual([false, 0, []]);
-});
-
 describe('a 429', () => {
   test.each<[string, string | undefined, number]>([
     ['seconds', '7', 7000],
@@ -90,12 +83,6 @@ describe('a 429', () => {
     expect(pause.retryAfterMs).toBe(20_000);
   });
 
-  test('for each of many requests in flight makes one pause, not one after the other', () => {
-    const passes = Array.from({ length: 64 }, admitted);
-    for (const pass of passes) pass('rate-limited');
-    expect([pause.retryAfterMs, transitions.length]).toEqual([DEFAULT_MS, 1]);
-  });
-
   test.each([-3_600_000, 3_600_000])('pauses as long when the wall clock is set by %i ms meanwhile', (ms) => {
     admitted()('rate-limited', new Date(WALL_START + 5000).toUTCString());
     wallOffset += ms;
@@ -127,11 +114,6 @@ describe('after a pause', () => {
     trialAfterPause()('answered');
     admitted()('rate-limited');
     expect(pause.retryAfterMs).toBe(DEFAULT_MS);
-  });
-
-  test('a 429 to the trial that asks for longer is obeyed', () => {
-    trialAfterPause()('rate-limited', '30');
-    expect(pause.retryAfterMs).toBe(30_000);
   });
 
   test.each(['server-error', 'timeout', 'unreachable', 'abandoned', 'unsent'] as const)(

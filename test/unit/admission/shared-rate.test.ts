@@ -34,8 +34,6 @@ afterEach(() => {
   expect(left).toBe(0);
 });
 
-const failing: RunScript = () => Promise.reject(new Error('READONLY'));
-
 describe('the answer of Redis', () => {
   test.each([
     [[1, 0], { state: 'reserved', waitMs: 0 }],
@@ -56,28 +54,5 @@ describe('the answer of Redis', () => {
     expect(sharedChanges).toEqual([]);
     for (let n = 1; n < FAILURES; n++) await rate.reserve(1, 1500);
     expect(sharedChanges).toEqual([false]);
-  });
-});
-
-describe('Redis that fails', () => {
-  test('is not asked for a while after several failures in a row, and then asked again', async () => {
-    runScript.mockImplementation(failing);
-    for (let n = 0; n < 10; n++) expect(await rate.reserve(1, 1500)).toBeUndefined();
-    expect(runScript).toHaveBeenCalledTimes(FAILURES);
-    await vi.advanceTimersByTimeAsync(OPEN_MS - 1);
-    await rate.reserve(1, 1500);
-    expect(runScript).toHaveBeenCalledTimes(FAILURES);
-    await vi.advanceTimersByTimeAsync(1);
-    runScript.mockResolvedValue([1, 0]);
-    expect(await rate.reserve(1, 1500)).toEqual({ state: 'reserved', waitMs: 0 });
-  });
-
-  test('is reported once, and once more when it answers again', async () => {
-    runScript.mockImplementation(failing);
-    for (let n = 0; n < 5; n++) await rate.reserve(1, 1500);
-    runScript.mockResolvedValue([1, 0]);
-    await vi.advanceTimersByTimeAsync(OPEN_MS);
-    for (let n = 0; n < 5; n++) await rate.reserve(1, 1500);
-    expect(sharedChanges).toEqual([false, true]);
   });
 });

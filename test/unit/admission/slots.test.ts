@@ -25,24 +25,6 @@ function takeAll(slots: Slots, operation: string): number {
   return taken;
 }
 
-describe('an operation', () => {
-  test('goes first while it has less than its share', () => {
-    const slots = slotsOf(10);
-    const below = [0, 1, 2, 3, 4].map((inUse) => {
-      const isBelow = slots.isBelowShare('pending');
-      if (inUse < 4) slots.take('pending');
-      return isBelow;
-    });
-    expect(below).toEqual([true, true, true, true, false]);
-    slots.release('pending', true);
-    expect(slots.isBelowShare('pending')).toBe(true);
-  });
-
-  test('without a share never goes first', () => {
-    expect(slotsOf(10).isBelowShare('other')).toBe(false);
-  });
-});
-
 describe('a quarter of each share', () => {
   test('is never lent while its operation is in use', () => {
     const slots = slotsOf(64);

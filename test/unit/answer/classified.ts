@@ -12,7 +12,7 @@ export const ASKED_AT = 1_780_000_000_000;
 export const OUT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
 export const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
 export const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
-export const BLOCK_SET = '{"blocks":[{"workchain":-1,"seqno":7}]}';
+const BLOCK_SET = '{"blocks":[{"workchain":-1,"seqno":7}]}';
 
 /** What the indexer sent, as far as a test cares: a good answer to `SHARDS` otherwise. */
 export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {

@@ -75,17 +75,6 @@ describe('an entry that was encoded', () => {
       }),
     );
   });
-
-  test('shares its head and its completeness with others that have the same', () => {
-    const [one, other] = [decodeEntry(encoded(small), small.key), decodeEntry(encoded(small), small.key)];
-    expect(one?.head).toBe(other?.head);
-    expect(one?.completeness).toBe(other?.completeness);
-  });
-
-  test('is not decoded under another key', async () => {
-    expect(decodeEntry(encoded(small), `${small.key}x`)).toBeUndefined();
-    expect(decodeEntry(encoded(small), '')).toBeUndefined();
-  });
 });
 
 describe('damaged bytes are no entry', () => {

@@ -38,29 +38,6 @@ test('bytes that are no gzip, and a bomb, are unpacked to nothing', async () => 
   }
 });
 
-test('gzip is made once for Redis and for the client that asked for it', async () => {
-  const { gzip, onPacked, idle } = observed();
-  const entry = lasting();
-  const stored = gzip.toStore(entry);
-  expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity', body: BODY });
-  await idle();
-  expect((await stored).body.buffer).toBe(entry.content.gzip);
-  expect(await gzip.toStore(entry)).toEqual(await stored);
-  expect(onPacked).toHaveBeenCalledTimes(1);
-});
-
-test('a body that gzip does not make smaller is packed once', async () => {
-  const onPacked = vi.fn();
-  const gzip = someGzip({ onPacked, minBytes: 1 });
-  const entry = lasting(Buffer.from('x'));
-  for (let time = 0; time < 3; time++) {
-    expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity' });
-    await expect.poll(() => gzip.pending).toBe(0);
-    expect(await gzip.toStore(entry)).toMatchObject({ coding: 'identity' });
-  }
-  expect(onPacked).toHaveBeenCalledTimes(1);
-});
-
 test('at most 64 bodies are packed at once', async () => {
   const { gzip, onPacked, idle } = observed();
   for (let number = 0; number < 100; number++) void gzip.bodyFor(lasting(), true);

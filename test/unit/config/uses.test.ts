@@ -31,14 +31,6 @@ test('a load balancer has 5 s to notice that an instance shuts down', () => {
   expect([load('sidecar'), loadDefaults()].map(({ http }) => http.shutdownDelay)).toEqual([0, 0]);
 });
 
-test('the environment overrides each of them', () => {
-  for (const use of ['sidecar', 'shared', 'public-provider']) {
-    const file = fileURLToPath(new URL(`../../../config/${use}.json`, import.meta.url));
-    const { settings } = loadSettings({ UPSTREAM_URL: 'http://x', CONFIG_FILE: file, UPSTREAM_MAX_CONCURRENCY: '7' });
-    expect(settings.upstream.maxConcurrency).toBe(7);
-  }
-});
-
 function loadDefaults() {
   return loadSettings({ UPSTREAM_URL: 'http://x' }).settings;
 }

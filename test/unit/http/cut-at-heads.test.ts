@@ -21,15 +21,6 @@ async function partsOf(reads: readonly Buffer[], onPart = (_socket: Socket) => {
   return { parts, onHeld, socket };
 }
 
-test('bytes that come while the connection is paused are held and counted', async () => {
-  const { parts, onHeld, socket } = await partsOf([Buffer.from(REQUEST.repeat(5))], (it) => it.pause());
-  expect([parts.length, onHeld.mock.calls, socket.readableLength]).toEqual([
-    1,
-    [[4 * REQUEST.length]],
-    4 * REQUEST.length,
-  ]);
-});
-
 test('whatever comes, no byte is lost or changed, and pieces are not tiny', async () => {
   const piece = fc.constantFrom(
     '\r\n\r\n',

@@ -117,3 +117,20 @@ test('of two loads of one key under way at once, one began at least a second aft
     { numRuns: 200 },
   );
 });
+
+test('a thousand followers get their value in batches, so that hits are answered in between; who left before gets none', async () => {
+  const single = new SingleFlight<string>(
+    { failureTtlMs: () => 0, now: () => performance.now() },
+    { collapseWindowMs: COLLAPSE_WINDOW_MS },
+  );
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const join = (signal = new AbortController().signal) => single.join('k', leavingBy(signal), () => promise);
+  let landed = 0;
+  for (let follower = 0; follower < 1000; follower++) void join().then(() => landed++);
+  expect(await join(AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: true });
+  resolve('x');
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  expect(landed).toBe(256);
+  await vi.runAllTimersAsync();
+  expect(landed).toBe(1000);
+});

@@ -35,21 +35,6 @@ describe('the log', () => {
     expect(levelsOf(useless, answered, { ...useless, indexer: 'other:8081' })).toEqual([WARN, WARN, WARN, WARN]);
   });
 
-  it('says once that answers of the indexer are invalid, whatever their status', () => {
-    expect(levelsOf(answered, useless, answered, useless, answered, useless)).toEqual([WARN]);
-    expect(said[0]).toMatchObject({ msg: 'the indexer fails', code: 'upstream-invalid' });
-  });
-
-  it('says when the failures are over', () => {
-    expect(levelsOf(useless, ...Array.from({ length: 20 }, () => answered))).toEqual([WARN, INFO]);
-  });
-
-  it('says when a pause begins and ends', () => {
-    expect(
-      levelsOf({ name: 'pause', indexer, state: 'begun', ms: 1000 }, { name: 'pause', indexer, state: 'ended' }),
-    ).toEqual([WARN, INFO]);
-  });
-
   it('says when the rate is no longer shared through Redis, and when it is again', () => {
     expect(levelsOf({ name: 'rate-shared', shared: false }, { name: 'rate-shared', shared: true })).toEqual([
       WARN,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Ban, Bans, EVERY_ENTRY } from '../../../src/purge/bans.ts';
 import { anEntry } from '../../support/entry.ts';
 import { cases } from '../../support/property-runs.ts';
@@ -70,16 +70,6 @@ describe('a new purge', () => {
     bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }));
     expect(bans.nextAt()).toBeLessThan(now() + 60_001);
   });
-});
-
-test('the tags of an entry that no ban covers are read once, and again after the next ban', () => {
-  const tagsOf = vi.fn(() => ['a']);
-  const bans = bansOf([{ tag: 'b', at: 1000 }], { tagsOf });
-  const entry = anEntry({ askedAt: 10 });
-  for (let time = 0; time < 3; time++) expect(bans.applyBans(entry)).toBe(entry);
-  expect(tagsOf).toHaveBeenCalledTimes(1);
-  bans.raise({ tag: 'a', at: 1000 });
-  expect(bans.applyBans(entry)).toBeUndefined();
 });
 
 test('old bans are forgotten, and those of a clock far ahead are dated back', () => {

@@ -31,14 +31,6 @@ afterEach(() => {
 
 const names = () => reported.map(({ name }) => name);
 
-test('is up once the server has answered a ping', () => {
-  server.socket.handlers.onOpen();
-  expect([connection.isUp, ups]).toEqual([false, 0]);
-  server.socket.say({ id: 'ping', status: 'pong' });
-  expect([connection.isUp, ups]).toEqual([true, 1]);
-  expect(names()).toEqual(['stream-connected']);
-});
-
 describe('a lost connection', () => {
   test('ends what is subscribed to once, and is opened again after 250 ms that double with each failure up to 30 s', () => {
     server.socket.accept();
@@ -72,14 +64,6 @@ describe('a lost connection', () => {
     vi.advanceTimersByTime(250);
     expect(server.sockets).toHaveLength(4);
   });
-
-  test('that never was up says the error of the server: a limit', () => {
-    server.socket.handlers.onOpen();
-    server.socket.say({ error: 'connection limit reached: 1 active connections' });
-    server.socket.handlers.onClose('closed with code 1006');
-    const reason = 'connection limit reached: 1 active connections';
-    expect(reported).toEqual([{ name: 'stream-disconnected', reason }]);
-  });
 });
 
 describe('a server that does not answer', () => {
@@ -99,12 +83,4 @@ describe('a server that does not answer', () => {
     vi.advanceTimersByTime(1);
     expect([connection.isUp, downs]).toEqual([false, 1]);
   });
-});
-
-test('a closed connection is not opened again, and reports nothing', () => {
-  server.socket.accept();
-  connection.close();
-  vi.advanceTimersByTime(60_000);
-  expect(server.sockets).toHaveLength(1);
-  expect(names()).toEqual(['stream-connected']);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasWrongChecksum, parseAddress } from '../../../src/ton/address.ts';
 import { addressSpellings, decodeAddress } from '../../../src/tools/simulator/spellings.ts';
-import { ACCOUNT, ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE } from './requests.ts';
+import { ACCOUNT_BOUNCEABLE } from './requests.ts';
 
 const HEX = '00'.repeat(32);
 const accountId = fc.record({
@@ -21,17 +21,6 @@ describe('an account address', () => {
         }
       }),
     );
-  });
-
-  test.each([ACCOUNT, ACCOUNT.toLowerCase(), ACCOUNT_BOUNCEABLE, ACCOUNT_NON_BOUNCEABLE])(
-    'with a known value is read correctly: %s',
-    (spelling) => expect(parseAddress(spelling)).toBe(ACCOUNT),
-  );
-
-  test.each([-128, -1, 0, 127])('of workchain %d is read raw and user-friendly', (workchain) => {
-    const { raw, bounceable } = addressSpellings({ workchain, hash: Buffer.alloc(32) });
-    expect(parseAddress(raw)).toBe(`${workchain}:${HEX}`);
-    expect(parseAddress(bounceable)).toBe(`${workchain}:${HEX}`);
   });
 
   test('with one of its 48 characters changed is refused, as an independent decoder says', () => {
@@ -56,28 +45,6 @@ describe('an account address', () => {
       }),
     );
   });
-
-  test.each([
-    ['nothing', ''],
-    ['a workchain above int8', `128:${HEX}`],
-    ['a workchain below int8', `-129:${HEX}`],
-    ['a workchain far beyond int8', `999:${HEX}`],
-    ['a workchain of four digits', `1000:${HEX}`],
-    ['a workchain with a leading zero', `00:${HEX}`],
-    ['a workchain with a plus sign', `+0:${HEX}`],
-    ['minus zero', `-0:${HEX}`],
-    ['no workchain', `:${HEX}`],
-    ['63 digits', `0:${HEX.slice(1)}`],
-    ['65 digits', `0:${HEX}0`],
-    ['a digit that is none', `0:g${HEX.slice(1)}`],
-    ['a line end behind it', `0:${HEX}\n`],
-    ['a space before it', ` 0:${HEX}`],
-    ['digits of another script', `0:${'٠'.repeat(64)}`],
-    ['47 characters', ACCOUNT_BOUNCEABLE.slice(0, 47)],
-    ['49 characters', `${ACCOUNT_BOUNCEABLE}A`],
-    ['a wrong checksum', `${ACCOUNT_BOUNCEABLE.slice(0, 47)}M`],
-    ['a tag byte that is not known', Buffer.alloc(36).toString('base64')],
-  ])('is not read from %s', (_, text) => expect(parseAddress(text)).toBeUndefined());
 
   test.each([
     [`${ACCOUNT_BOUNCEABLE.slice(0, 47)}M`, true],

@@ -4,7 +4,7 @@ import { cacheKey } from '../../../src/ton/cache-key.ts';
 import type { CanonicalRequest } from '../../../src/ton/operations.ts';
 import { cases } from '../../support/property-runs.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
-import { callOf, HASH, rendered, requestOf } from './requests.ts';
+import { callOf, rendered, requestOf } from './requests.ts';
 import { spell } from './spell.ts';
 
 const RUNS = cases(1000);
@@ -64,13 +64,6 @@ describe('the key of a call', () => {
         });
       }),
       RUNS,
-    );
-  });
-
-  test('begins with the network', () => {
-    const call = callOf('adjacentTransactions', `hash=${HASH}&direction=in`, { 'x-no-address-book': '1' });
-    expect(cacheKey('mainnet', call)).toBe(
-      `mainnet adjacentTransactions?hash=${HASH}&direction=in&X-No-Address-Book:true`,
     );
   });
 });

@@ -8,7 +8,6 @@ const HASH = 'A'.repeat(64);
 const CHILDREN = `adjacentTransactions?hash=${HASH}&direction=out`;
 const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
 const BLOCK_SET = 'masterchainBlockShards?seqno=7';
-const TRACES = `pendingTraces?ext_msg_hash=${HASH}`;
 
 const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
 const NOT_FOUND = { error: 'adjacent transactions not found' };
@@ -39,34 +38,5 @@ describe('an answer is more complete', () => {
     const inOrder = [...absent.slice(1), live, growing, ...final.slice(1)];
     expect(inOrder).toEqual([...inOrder].sort((a, b) => a - b));
     expect(new Set(inOrder).size).toBe(4);
-  });
-
-  test('the more transactions it lists, when it is growing', () => {
-    expect(completeness(CHILDREN, 200, { transactions: [finalRow('a'), finalRow('b')] })).toMatchObject({
-      hashes: ['a', 'b'],
-      tentativeHashes: [],
-    });
-    expect(completeness(PARENT, 200, { transactions: [finalRow('a')] })).toMatchObject({
-      hashes: [],
-      tentativeHashes: [],
-    });
-  });
-
-  test('by transactions that are not final as well, which are listed apart', () => {
-    const pending = { ...finalRow('b'), finality: 'pending' };
-    const odd = [{ hash: 7 }, {}, null, 'hash'];
-    expect(completeness(CHILDREN, 200, { transactions: [pending, finalRow('a'), ...odd] })).toEqual({
-      rank: 1,
-      hashes: ['a'],
-      tentativeHashes: ['b'],
-    });
-  });
-
-  test('but never among pending traces: a trace that is over leaves the list', () => {
-    const trace = { transactions: { a: finalRow('a') } };
-    const ranks = [{ traces: [trace] }, { traces: [{}] }, { traces: [] }, { traces: null }].map(
-      (body) => completeness(TRACES, 200, body).rank,
-    );
-    expect(new Set(ranks).size).toBe(1);
   });
 });

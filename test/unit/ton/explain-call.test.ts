@@ -14,8 +14,6 @@ function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders 
   return droppedInputs(operationNamed(name), rawQuery, headers);
 }
 
-const inputs = (found: readonly DroppedInput[]) => found.map(({ input }) => input);
-
 describe('header lines', () => {
   // Each takes a few milliseconds; anything quadratic would take minutes.
   test.each([
@@ -39,13 +37,6 @@ describe('header lines', () => {
 });
 
 describe('the inputs that are dropped', () => {
-  test('are those that the operation does not read, in their order, with the reason', () => {
-    const found = dropped('masterchainBlockShards', 'seqno=7&_=1&x_timeout=5', { 'x-request-id': 'a' });
-    expect(inputs(found)).toEqual(['_=1', 'x_timeout=5', 'x-request-id: a']);
-    expect(found[0]?.why).toBe('the operation does not read it');
-    expect(found[1]?.why).toMatch(/404/);
-  });
-
   test('do not repeat the value of a key', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7', { 'x-api-key': 'hidden' }))).not.toContain(

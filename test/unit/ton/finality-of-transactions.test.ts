@@ -32,27 +32,6 @@ const NOT_FINAL: readonly (readonly [string, object])[] = [
   ['with all of it only in a comment', { now: NOW, comment: '"finality":"finalized","mc_block_seqno":7' }],
 ];
 
-describe('adjacentTransactions, direction in', () => {
-  const classify = (...transactions: unknown[]) =>
-    finalityOf(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), 200, { transactions });
-
-  test('one final row: final', () => {
-    const expected = { answerClass: 'final', rule: 'adjacentFinal' };
-    expect(classify(final())).toEqual(expected);
-    expect(classify(asOlderIndexersSendIt)).toEqual(expected);
-    expect(classify(final({ now: 'no number' }))).toEqual(expected);
-    expect(classify(final({ comment: '"finality":"pending","emulated":true' }))).toEqual(expected);
-  });
-
-  test('two rows, final or not: live, for there is one parent at most', () => {
-    expect(classify(final(), final())).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
-  });
-
-  test.each(NOT_FINAL)('one row that is %s: live', (_, row) => {
-    expect(classify(row)).toEqual({ answerClass: 'live', rule: 'adjacentLive' });
-  });
-});
-
 describe.each([
   ['out', '&direction=out'],
   ['omitted', ''],
@@ -107,38 +86,5 @@ describe('a single row beside a transaction', () => {
     ['no trace is named', {}],
   ])('may be the parent where %s: it gives no age', (_, row) => {
     expect(classify('', row)).toEqual({ answerClass: 'growing', rule: 'adjacentGrowing' });
-  });
-});
-
-describe('pendingTraces', () => {
-  const classify = (...traces: unknown[]) =>
-    finalityOf(callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`), 200, { traces });
-  const trace = (...transactions: object[]) => ({
-    trace_id: 't',
-    transactions: Object.fromEntries(transactions.map((row, index) => [`h${index}`, row])),
-  });
-  const under = { answerClass: 'live', rule: 'pendingLive' };
-  const settled = { answerClass: 'live', rule: 'pendingFinalized' };
-
-  test('every transaction final: live, for a little longer', () => {
-    expect(classify(trace(final()))).toEqual(settled);
-    expect(classify(trace(final(), final({ now: 0 })), trace(asOlderIndexersSendIt))).toEqual(settled);
-    expect(classify(trace(final({ comment: '"finality":"pending"' })))).toEqual(settled);
-  });
-
-  test.each(NOT_FINAL)('one transaction that is %s: live', (_, row) => {
-    expect(classify(trace(final(), row))).toEqual(under);
-    expect(classify(trace(final()), trace(row))).toEqual(under);
-  });
-
-  test.each([
-    ['no transactions yet', { transactions: {} }],
-    ['transactions missing', { trace_id: 't' }],
-    ['transactions null', { transactions: null }],
-    ['transactions as a list', { transactions: [final()] }],
-    ['transactions deeper inside', { trace: trace(final()) }],
-  ])('a trace with %s: live', (_, row) => {
-    expect(classify(row)).toEqual(under);
-    expect(classify(trace(final()), row)).toEqual(under);
   });
 });

@@ -36,57 +36,14 @@ const CLASSES: Record<Exclude<LifetimeRule, 'adjacentGrowing'>, AnswerClass> = {
   notFound: 'absent',
 };
 const FIXED = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
-const MAX_AGE: Partial<Record<LifetimeRule, number>> = { shardsFinal: 3600, shardsFinalPage: 600, adjacentFinal: 3600 };
 const growing = (ageMs: number): Finality => ({
   answerClass: 'growing',
   rule: 'adjacentGrowing',
   newestNow: (ASKED_AT - ageMs) / 1000,
 });
 
-describe('a row of the table', () => {
-  test.each(FIXED)('%s: its windows, counted from the arrival of the answer', (rule) => {
-    expect(windowsOf({ answerClass: CLASSES[rule], rule })).toEqual({
-      ...TABLE[rule],
-      maxAgeSeconds: MAX_AGE[rule] ?? 0,
-    });
-  });
-});
-
 describe('a growing answer', () => {
   const at = (ageMs: number, chainAt = ASKED_AT) => windowsOf(growing(ageMs), chainAt);
-
-  test.each([
-    [0, 1000],
-    [9_000, 1000],
-    [11_000, 1100],
-    [100_000, 10_000],
-    [36_000_000, 3_600_000],
-    [36_010_000, 3_600_000],
-    [1e12, 3_600_000],
-  ])('of age %d ms lives %d ms: a tenth, 1 s at least and 1 h at most', (ageMs, lifetime) => {
-    expect(at(ageMs).lifetime).toBe(lifetime);
-  });
-
-  test('is served stale for as long again, 30 s at most, and 10 min if the indexer fails', () => {
-    expect(at(50_000)).toMatchObject({ staleWhileRevalidate: 5_000, staleIfError: 600_000 });
-    expect(at(300_000).staleWhileRevalidate).toBe(30_000);
-    expect(at(900_000).staleWhileRevalidate).toBe(30_000);
-  });
-
-  test('is kept by clients for its lifetime, 60 s at most: a purge does not reach clients', () => {
-    expect(at(0).maxAgeSeconds).toBe(1);
-    expect(at(599_000).maxAgeSeconds).toBe(59);
-    expect(at(36_000_000).maxAgeSeconds).toBe(60);
-  });
-
-  test('counts its age from the chain time: an indexer that is an hour behind has young children', () => {
-    expect(at(3_600_000, ASKED_AT - 3_600_000).lifetime).toBe(1000);
-    expect(at(3_600_000, ASKED_AT - 3_500_000).lifetime).toBe(10_000);
-  });
-
-  test('is no older than by our own clock', () => {
-    expect(at(100_000, ASKED_AT + 86_400_000).lifetime).toBe(10_030);
-  });
 
   test('has the shortest lifetime where the chain time is unknown, or no row is known to be a child', () => {
     const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);

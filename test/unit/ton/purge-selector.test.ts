@@ -6,7 +6,7 @@ import { parsePurge, tagsOf } from '../../../src/ton/purge-selector.ts';
 import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { cases } from '../../support/property-runs.ts';
 import { type Meaning, meanings } from './meaning.ts';
-import { ACCOUNT, ACCOUNT_NON_BOUNCEABLE, callOf, HASH, HASH_HEX } from './requests.ts';
+import { ACCOUNT, callOf, HASH } from './requests.ts';
 import { spell } from './spell.ts';
 
 const RUNS = cases(1000);
@@ -63,21 +63,6 @@ describe('a purge in any spelling', () => {
       }),
       RUNS,
     );
-  });
-
-  test('reports the canonical value', () => {
-    expect(parsePurge({ account: ACCOUNT_NON_BOUNCEABLE })).toEqual({
-      selector: 'account',
-      value: ACCOUNT,
-      tag: `account:${ACCOUNT}`,
-    });
-    expect(parsePurge({ hash: HASH_HEX })).toEqual({
-      selector: 'hash',
-      value: HASH,
-      tag: `hash:${HASH}`,
-    });
-    expect(parsePurge({ seqno: '007' })).toMatchObject({ value: 7, tag: 'seqno:7' });
-    expect(parsePurge({ all: true })).toEqual({ selector: 'all', value: true, tag: '*' });
   });
 });
 

@@ -13,15 +13,13 @@ export const OPERATION_NAMES: readonly OperationName[] = [
   'masterchainBlockShards',
 ];
 
-/** An account that is known in all its forms (one of the TON documentation's examples). */
+/** An account that is known in two forms (one of the TON documentation's examples). */
 export const ACCOUNT = '0:83DFD552E63729B472FCBCC8C45EBCC6691702558B68EC7527E1BA403A0F31A8';
 export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N';
-export const ACCOUNT_NON_BOUNCEABLE = 'UQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqEBI';
 
 /** A hash whose base64 holds all that is special in it: `+`, `/` and `=`. */
 export const HASH_HEX = `fb${'ff'.repeat(31)}`;
 export const HASH = '+/////////////////////////////////////////8=';
-export const HASH_URL = '-_________________________________________8';
 
 export function operationNamed(name: OperationName): Operation {
   const operation = findOperation(`/api/v3/${name}`);
