@@ -11,6 +11,8 @@ export interface EntryRequest {
   readonly signal: AbortSignal;
   /** Whether it never waits for a slot or the rate: a refresh, or the second request of a hedge. */
   readonly neverWaits?: boolean;
+  /** Whether only an indexer that is well, up to date and no backup may be asked. */
+  readonly isHedge?: boolean;
   /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
   readonly withClientKey?: boolean;
   /** The masterchain block that it is about: an indexer that has it is preferred. */

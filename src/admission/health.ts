@@ -9,6 +9,9 @@ const FAILURES = 3;
 /** After this time one request is its trial: the others answer it if it fails. */
 const TRIAL_AFTER_MS: Ms = 1000;
 
+/** In this time a peak is forgotten but for a third. */
+const DECAY_MS: Ms = 10_000;
+
 export interface HealthDependencies {
   readonly now: () => MonotonicMs;
   /** Called when it begins to fail, and when a trial was answered. */
@@ -16,14 +19,20 @@ export interface HealthDependencies {
 }
 
 /**
- * Whether the requests to one of several indexers fail. Nothing is refused because of it, the others are preferred. It
- * acts sooner than the circuit breakers of operations, because an indexer that refuses connections is free at once and
- * would attract every request.
+ * How one of several indexers fares: whether its requests fail, and how much it has to do. Nothing is refused because of
+ * it, the others are preferred. It acts sooner than the circuit breakers of operations, because an indexer that refuses
+ * connections is free at once and would attract every request.
  */
 export class Health {
+  readonly #now: () => MonotonicMs;
   readonly #breaker: CircuitBreaker;
+  /** When the requests under way began, oldest first. */
+  readonly #underWay = new Map<symbol, MonotonicMs>();
+  #peakMs: Ms = 0;
+  #peakAt: MonotonicMs = 0;
 
   constructor({ now, onTransition }: HealthDependencies) {
+    this.#now = now;
     this.#breaker = new CircuitBreaker({
       now,
       failures: new FailuresInARow(FAILURES),
@@ -37,9 +46,37 @@ export class Health {
     return this.#breaker.isOpen;
   }
 
+  /**
+   * How long its requests would take with one more, one after the other, by the longest of late, those under way included
+   * (peak EWMA): so one that hangs is left within a few requests.
+   */
+  get loadMs(): Ms {
+    const [oldest] = this.#underWay.values();
+    const now = this.#now();
+    const eachMs = Math.max(this.#peakMs * this.#left(now), oldest === undefined ? 0 : now - oldest);
+    return (this.#underWay.size + 1) * eachMs;
+  }
+
   /** To be called when a request is sent to it, with `isFailing` or without. */
   begin(): EndPass {
     const end = this.#breaker.admit();
-    return (outcome) => end?.(RESULTS[outcome]);
+    const request = Symbol();
+    const beganAt = this.#now();
+    this.#underWay.set(request, beganAt);
+    return (outcome) => {
+      this.#underWay.delete(request);
+      if (outcome !== 'unsent' && outcome !== 'abandoned') this.#learn(this.#now(), beganAt);
+      end?.(RESULTS[outcome]);
+    };
+  }
+
+  #learn(now: MonotonicMs, beganAt: MonotonicMs): void {
+    const [tookMs, left] = [now - beganAt, this.#left(now)];
+    this.#peakMs = Math.max(tookMs, this.#peakMs * left + tookMs * (1 - left));
+    this.#peakAt = now;
+  }
+
+  #left(now: MonotonicMs): number {
+    return Math.exp((this.#peakAt - now) / DECAY_MS);
   }
 }

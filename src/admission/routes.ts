@@ -65,7 +65,7 @@ export class Routes {
     const first = Math.floor(this.#random() * free.length);
     const second = (first + 1 + Math.floor(this.#random() * (free.length - 1))) % free.length;
     const [one, other] = [free[first], free[second]];
-    const load = (route: Route | undefined) => route?.slots.loadMs(operation) ?? Number.POSITIVE_INFINITY;
+    const load = (route: Route | undefined) => route?.health?.loadMs ?? 0;
     return load(other) < load(one) ? other : one;
   }
 
@@ -94,7 +94,8 @@ export function closedGuard({ guardsOf }: Route, request: EntryRequest): Guard |
   return guardsOf(request).find(({ isOpen }) => isOpen);
 }
 
-function bestOf(open: readonly Route[], { seqno }: EntryRequest): readonly Route[] {
+function bestOf(open: readonly Route[], { seqno, isHedge }: EntryRequest): readonly Route[] {
+  if (isHedge === true) return open.filter((route) => sortOf(route) === 0);
   if (open.length === 1) return open;
   const best = Math.min(...open.map(sortOf));
   const same = open.filter((route) => sortOf(route) === best);

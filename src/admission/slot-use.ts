@@ -68,13 +68,6 @@ export class SlotUse {
     if (wasSent) this.#newer.ended++;
   }
 
-  /** How long all requests would take with one more, one after the other: what tells one indexer from another. */
-  get loadMs(): Ms {
-    this.#count();
-    const ended = this.#older.ended + this.#newer.ended;
-    return ((this.#inUse + 1) * (this.#older.usedMs + this.#newer.usedMs)) / Math.max(1, ended);
-  }
-
   /** How long a request waits behind so many others; `undefined` while that is not known. */
   waitMs(ahead: number): Ms | undefined {
     const now = this.#count();

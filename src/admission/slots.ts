@@ -79,11 +79,6 @@ export class Slots {
     return this.#of(operation).use.waitMs(ahead);
   }
 
-  /** See {@link SlotUse.loadMs}. */
-  loadMs(operation: string): Ms {
-    return this.#of(operation).use.loadMs;
-  }
-
   take(operation: string): void {
     this.#of(operation).use.begin();
     this.#inUse++;

@@ -89,10 +89,15 @@ export class IndexerAsker {
   async ask(question: IndexerQuestion): Promise<SendResult> {
     const { hedging, retries } = this.#dependencies;
     retries.countCall();
+    hedging?.countCall();
     const asked = this.#send(question, question.ticket);
     const isHedged = hedging !== undefined && question.request.neverWaits !== true;
-    const early = await (isHedged ? hedging.within(question.call.operation.name, asked) : asked);
-    if (early === undefined) return this.#hedge(question, asked);
+    if (isHedged && (await hedging.isLate(question.call.operation.name, asked))) {
+      const hedge = { ...question.request, not: question.ticket.route.index, neverWaits: true, isHedge: true };
+      const ticket = await this.#enterHedge(hedge);
+      if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket));
+    }
+    const early = await asked;
     const other = this.#other(question, early);
     if (other === undefined) return early;
     const ticket = await this.#enter(other);
@@ -119,21 +124,12 @@ export class IndexerAsker {
     return { ...request, not: index, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
   }
 
-  /** Asks another indexer beside one that has not answered yet. */
-  async #hedge(question: IndexerQuestion, asked: Promise<SendResult>): Promise<SendResult> {
+  /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
+  async #enterHedge(request: EntryRequest): Promise<Ticket | undefined> {
     const { admission, hedging } = this.#dependencies;
-    const request = { ...question.request, not: question.ticket.route.index, neverWaits: true };
-    if (admission.refusal(request) !== undefined || hedging?.tryTake() !== true) return asked;
+    if (admission.refusal(request) !== undefined || hedging?.tryTake() !== true) return undefined;
     const ticket = await admission.enter(request);
-    if (ticket === 'abandoned' || 'reason' in ticket) return asked;
-    const results = [asked, this.#send({ ...question, request }, ticket)];
-    const first = await Promise.any(results.map(obtained)).catch(() => asked);
-    for (const result of results)
-      void obtained(result).then(
-        (each) => each !== first && each.endTicket(),
-        () => {},
-      );
-    return first;
+    return ticket === 'abandoned' || 'reason' in ticket ? undefined : ticket;
   }
 
   async #enter(request: EntryRequest): Promise<Ticket | ProxyError> {
@@ -198,6 +194,19 @@ export class IndexerAsker {
     }
     return classified;
   }
+}
+
+/** The first answer; the other one, when it comes, only ends its ticket. The first failure when both fail. */
+async function firstOf(asked: Promise<SendResult>, hedge: Promise<SendResult>): Promise<SendResult> {
+  const results = [asked, hedge];
+  const first = await Promise.any(results.map(obtained)).catch(() => asked);
+  for (const result of results) {
+    void obtained(result).then(
+      (each) => each !== first && each.endTicket(),
+      () => {},
+    );
+  }
+  return first;
 }
 
 /** Rejects for a failure. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ms } from '../time-units.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -47,16 +46,20 @@ export class Hedging {
     times.hedgeAfterMs = Math.max(SHORTEST_MS, sorted[Math.floor(QUANTILE * sorted.length)] ?? 0);
   }
 
-  /** The result of a request; `undefined` if it takes so long that it is to be hedged. Rejects as the request does. */
-  async within<T>(operation: string, result: Promise<T>): Promise<T | undefined> {
-    const ended = new AbortController();
-    const { hedgeAfterMs } = this.#timesOf(operation);
-    const late = sleep(hedgeAfterMs, undefined, { signal: ended.signal }).catch(() => undefined);
-    try {
-      return await Promise.race([result, late]);
-    } finally {
-      ended.abort();
-    }
+  /** Resolves with `true` when a request takes so long that it is to be hedged, with `false` when it has ended. */
+  async isLate(operation: string, ended: Promise<unknown>): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(resolve, this.#timesOf(operation).hedgeAfterMs, true);
+    const onEnd = () => resolve(false);
+    ended.then(onEnd, onEnd);
+    const isLate = await promise;
+    clearTimeout(timer);
+    return isLate;
+  }
+
+  /** To be called once for every request, not for its second one. */
+  countCall(): void {
+    this.#dependencies.budget.countCall();
   }
 
   /** Whether a second request may be sent; `true` uses it up. */
