@@ -6,8 +6,8 @@ import { RESULTS } from './outcome.ts';
 /** So many failures in a row, of whatever operation, and an indexer is left to itself while others are well. */
 const FAILURES = 3;
 
-/** After this time one request is its trial: the others answer it if it fails. */
-const TRIAL_AFTER_MS: Ms = 1000;
+/** After this time one request is its trial, which another one answers if it fails; twice as late after each. */
+const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 
 /** In this time a peak is forgotten but for a third. */
 const DECAY_MS: Ms = 10_000;
@@ -36,7 +36,7 @@ export class Health {
     this.#breaker = new CircuitBreaker({
       now,
       failures: new FailuresInARow(FAILURES),
-      openMs: () => TRIAL_AFTER_MS,
+      openMs: (failedTrials) => Math.min(TRIAL_AFTER_MS * 2 ** failedTrials, LATEST_TRIAL_MS),
       onTransition: ({ state }) => onTransition(state === 'open' ? 'failing' : 'well'),
     });
   }

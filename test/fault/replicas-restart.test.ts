@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { type Launched, launch } from '../bench/launch.ts';
+import { startProxy } from '../support/start-proxy.ts';
+
+const COUNT = 3;
+const HISTORY_MS = 60_000;
+
+/** A process of a simulated indexer, and the port that it listens on. */
+async function startReplica(startAt: number, port = 0): Promise<{ process: Launched; port: number }> {
+  const process = launch(new URL('./replica-process.ts', import.meta.url), { args: [`${startAt}`, `${port}`] });
+  return { process, port: await process.next((line) => Number((line as { port: number }).port)) };
+}
+
+it('three indexers are restarted one after the other, and no client notices', async () => {
+  const startAt = Date.now() - HISTORY_MS;
+  await using stack = new AsyncDisposableStack();
+  const starting = Array.from({ length: COUNT }, () => startReplica(startAt));
+  const replicas = await Promise.all(starting);
+  for (const { process } of replicas) stack.use(process);
+  const upstreamUrl = replicas.map(({ port }) => `http://127.0.0.1:${port}`).join();
+  const proxy = stack.use(await startProxy({ upstreamUrl, random: Math.random }));
+
+  let isOver = false;
+  let asked = 0;
+  const seqno = 62_000_000 + 10;
+  const client = async () => {
+    const said: number[] = [];
+    while (!isOver) {
+      const target = `/api/v3/masterchainBlockShards?seqno=${seqno + (asked % 100)}&limit=${100 + (asked++ % 900)}`;
+      said.push((await proxy.ask(target)).status);
+    }
+    return said;
+  };
+  const clients = Array.from({ length: 5 }, client);
+  for (const { process, port } of replicas) {
+    await process[Symbol.asyncDispose]();
+    const restarted = await startReplica(startAt, port);
+    stack.use(restarted.process);
+    const before = asked;
+    while (asked < before + 50) await new Promise(setImmediate);
+  }
+  isOver = true;
+  const said = (await Promise.all(clients)).flat();
+  expect(said.length).toBeGreaterThan(150);
+  expect([...new Set(said)]).toEqual([200]);
+  for (const { port } of replicas) {
+    const indexer = `127.0.0.1:${port}`;
+    expect(await proxy.metric('toncache_indexer_requests_total', { indexer, result: '200' })).toBeGreaterThan(0);
+  }
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it, vi } from 'vitest';
+import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
+import type { Indexer } from '../../src/tools/simulator/indexer.ts';
+import type { Answered } from '../support/http-client.ts';
+import { Replicas } from './replicas.ts';
+
+const RIGHT = [200];
+const statuses = (answers: readonly Answered[]) => [...new Set(answers.map(({ status }) => status))];
+
+function one(replicas: Replicas): Indexer {
+  const [first] = replicas.indexers;
+  if (first === undefined) throw new Error('there is no indexer');
+  return first;
+}
+
+describe('of two indexers', () => {
+  it('that are well each is sent two fifths of the requests or more', async () => {
+    await using replicas = await Replicas.start({});
+    // Long beside what a busy machine adds to one of them.
+    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
+    for (let time = 0; time < 10; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
+    expect(Math.min(...replicas.asked)).toBeGreaterThanOrEqual(160);
+  });
+
+  it('one is killed under load: no request fails, and when it is back it is asked again', async () => {
+    await using replicas = await Replicas.start({});
+    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
+    const loads = [replicas.askAtOnce(40)];
+    await one(replicas).requests.arrived(10);
+    await one(replicas).close();
+    for (let time = 0; time < 10; time++) loads.push(replicas.askAtOnce(10));
+    expect(statuses((await Promise.all(loads)).flat())).toEqual(RIGHT);
+    expect(await replicas.metricOf(0, 'failing')).toBe(1);
+    expect(replicas.proxy.log.map(({ msg }) => msg)).toContain('requests to this indexer fail: the others are asked');
+    const revived = await replicas.revive(0);
+    await vi.waitFor(
+      async () => {
+        expect(statuses(await replicas.askAtOnce(20))).toEqual(RIGHT);
+        expect(revived.requests.count('masterchainBlockShards')).toBeGreaterThan(10);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  });
+
+  it.each([
+    ['answers 500', failed(500)],
+    ['resets connections', { kind: 'reset' } as const],
+    ['answers with HTML', { kind: 'answer', status: 200, body: '<html>', headers: {} } as const],
+  ])('one %s: no request fails, and it is left to itself until it answers again', async (_, fault) => {
+    await using replicas = await Replicas.start({});
+    one(replicas).faults.inject(fault, { operation: 'masterchainBlockShards' });
+    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    // At most three, and a trial for each second that the forty took.
+    expect(replicas.asked[0]).toBeGreaterThanOrEqual(1);
+    expect(replicas.asked[0]).toBeLessThanOrEqual(13);
+    one(replicas).faults.clear();
+    await vi.waitFor(
+      async () => {
+        expect(statuses(await replicas.askInTurn(2))).toEqual(RIGHT);
+        expect(await replicas.metricOf(0, 'failing')).toBe(0);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  });
+
+  it('one hangs: another one answers its requests, and it is asked less', async () => {
+    await using replicas = await Replicas.start({});
+    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 2;
+    await replicas.askInTurn(64);
+    const before = replicas.asked[0] ?? 0;
+    one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainBlockShards' });
+    expect(statuses(await replicas.askInTurn(60))).toEqual(RIGHT);
+    expect((replicas.asked[0] ?? 0) - before).toBeLessThanOrEqual(15);
+  });
+
+  it('one answers 429: it is sent nothing for as long as it asks, and no request fails', async () => {
+    await using replicas = await Replicas.start({});
+    one(replicas).faults.inject(rateLimited('json', '600'), { operation: 'masterchainBlockShards' });
+    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    expect(replicas.asked[0]).toBe(1);
+    expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(1);
+  });
+
+  it('one is a minute behind: no answer comes from the past, from the first one on', async () => {
+    const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(60_000);
+    await using replicas = await Replicas.start({ prepare });
+    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    expect(replicas.asked).toEqual([0, 40]);
+    expect(await replicas.metricOf(0, 'lag_blocks')).toBeGreaterThan(100);
+  });
+
+  it('both are as far behind: both are asked, as one would be', async () => {
+    const prepare = (indexers: Indexer[]) => indexers.forEach(({ replicas: [replica] }) => void replica.lag(60_000));
+    await using replicas = await Replicas.start({ prepare });
+    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
+    const seqno = replicas.newestSeqno - 200;
+    const answers = await Promise.all(Array.from({ length: 60 }, () => replicas.proxy.ask(replicas.freshPage(seqno))));
+    expect(statuses(answers)).toEqual(RIGHT);
+    expect(Math.min(...replicas.asked)).toBeGreaterThan(10);
+  });
+
+  it('the one that has a block is asked for it', async () => {
+    // Three blocks: too few to be called behind.
+    const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1200);
+    await using replicas = await Replicas.start({ prepare });
+    const newest = replicas.newestSeqno - 1;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => replicas.proxy.ask(replicas.freshPage(newest))));
+    expect(statuses(answers)).toEqual(RIGHT);
+    expect(replicas.asked[0]).toBe(0);
+  });
+
+  it('the newer one is asked when the older one says for the first time that there is nothing', async () => {
+    const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1600);
+    await using replicas = await Replicas.start({ prepare });
+    const { chain } = replicas.indexers[1] as Indexer;
+    const young = chain.recentTraces(50).flatMap(({ transactions }) => transactions);
+    const targets = young
+      .filter(({ parent, seqno }) => parent !== undefined && seqno > chain.headSeqno - 4 && seqno <= chain.headSeqno)
+      .map(({ hash }) => `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=in`);
+    expect(targets.length).toBeGreaterThan(2);
+    expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
+  });
+});
+
+describe('a backup', () => {
+  const KEYS = { UPSTREAM_API_KEY: 'ours', UPSTREAM_BACKUP_API_KEY: 'theirs' };
+  const keysAt = ({ requests }: Indexer) => [...new Set(requests.recent.map(({ headers }) => headers['x-api-key']))];
+
+  it('is asked for nothing while a replica is well, answers all while none is, and each has its own key', async () => {
+    await using replicas = await Replicas.start({ backups: 1 }, { env: KEYS });
+    const [replica, backup] = replicas.indexers as [Indexer, Indexer];
+    await replicas.askAtOnce(50);
+    expect([replica.requests.total > 50, backup.requests.total]).toEqual([true, 0]);
+    await replica.close();
+    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect([keysAt(replica), keysAt(backup)]).toEqual([['ours'], ['theirs']]);
+  });
+
+  it('is asked rather than a request refused, when the replicas are full', async () => {
+    await using replicas = await Replicas.start(
+      { backups: 1 },
+      { env: { UPSTREAM_MAX_CONCURRENCY: '1' }, overrides: { admission: { maxQueue: 0 } as never } },
+    );
+    const [replica, backup] = replicas.indexers as [Indexer, Indexer];
+    const gate = replica.hold('masterchainBlockShards');
+    const held = replicas.askAtOnce(1);
+    await replica.requests.arrived(replica.requests.total + 1);
+    expect(statuses(await replicas.askAtOnce(5))).toEqual(RIGHT);
+    expect(backup.requests.count('masterchainBlockShards')).toBe(5);
+    gate.release();
+    expect(statuses(await held)).toEqual(RIGHT);
+  });
+
+  it('never gets the key of a client', async () => {
+    await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS } });
+    const [replica, backup] = replicas.indexers as [Indexer, Indexer];
+    await replica.close();
+    await replicas.askInTurn(10);
+    const before = backup.requests.total;
+    const passed = { headers: { 'X-Api-Key': 'of-a-client' } };
+    expect((await replicas.proxy.ask('/api/v3/masterchainInfo', passed)).status).toBeGreaterThanOrEqual(500);
+    expect([backup.requests.total, keysAt(backup)]).toEqual([before, ['theirs']]);
+    expect((await replicas.proxy.ask('/api/v3/masterchainInfo')).status).not.toBe(200);
+  });
+});

@@ -1,0 +1,92 @@
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { Answered } from '../support/http-client.ts';
+import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+const HISTORY_MS = 120_000;
+const BLOCK_MS = 400;
+/** Every indexer that is not far behind has such blocks. */
+const OLD_BLOCKS = 20;
+
+/** Several simulated indexers of one chain, and the proxy in front of them. */
+export class Replicas implements AsyncDisposable {
+  readonly proxy: RunningProxy;
+  readonly indexers: readonly Indexer[];
+  /** Of each, also when it does not listen. */
+  readonly ports: readonly number[];
+  readonly #startAt: number;
+  readonly #revived: Indexer[] = [];
+  #limit = 100;
+
+  private constructor(proxy: RunningProxy, indexers: readonly Indexer[], startAt: number) {
+    this.proxy = proxy;
+    this.indexers = indexers;
+    this.ports = indexers.map(({ port }) => port);
+    this.#startAt = startAt;
+  }
+
+  /** `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
+  static async start(
+    { count = 2, backups = 0, prepare }: { count?: number; backups?: number; prepare?: (indexers: Indexer[]) => void },
+    { env, overrides }: Pick<ProxyOptions, 'env' | 'overrides'> = {},
+  ): Promise<Replicas> {
+    const startAt = Date.now() - HISTORY_MS;
+    const starting = Array.from({ length: count }, () => startIndexer({ chain: new Chain({ startAt }) }));
+    const indexers = await Promise.all(starting);
+    prepare?.(indexers);
+    const urls = indexers.map(({ url }) => url);
+    const backupUrl = urls.splice(count - backups).join();
+    const proxy = await startProxy({
+      upstreamUrl: urls.join(),
+      env: { ...(backups > 0 && { UPSTREAM_BACKUP_URL: backupUrl }), ...env },
+      random: Math.random,
+      ...(overrides && { overrides }),
+    });
+    return new Replicas(proxy, indexers, startAt);
+  }
+
+  /** A masterchain block that all have, and a page of it that nobody asked for. */
+  freshPage(seqno = this.newestSeqno - OLD_BLOCKS): string {
+    return `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${this.#limit++}`;
+  }
+
+  /** The newest block of an indexer that is level with the present. */
+  get newestSeqno(): number {
+    return 62_000_000 + Math.floor((Date.now() - this.#startAt) / BLOCK_MS);
+  }
+
+  /** Asks for so many fresh pages, one after the other. */
+  async askInTurn(times: number): Promise<Answered[]> {
+    const answers: Answered[] = [];
+    for (let time = 0; time < times; time++) answers.push(await this.proxy.ask(this.freshPage()));
+    return answers;
+  }
+
+  /** Asks for so many fresh pages at once. */
+  askAtOnce(times: number): Promise<Answered[]> {
+    return Promise.all(Array.from({ length: times }, () => this.proxy.ask(this.freshPage())));
+  }
+
+  /** Another one that listens where a closed one did. */
+  async revive(index: number): Promise<Indexer> {
+    const port = this.ports[index] ?? 0;
+    const revived = await startIndexer({ chain: new Chain({ startAt: this.#startAt }), port });
+    this.#revived.push(revived);
+    return revived;
+  }
+
+  /** A metric of one of them. */
+  metricOf(index: number, name: string): Promise<number> {
+    return this.proxy.metric(`toncache_indexer_${name}`, { indexer: `127.0.0.1:${this.ports[index]}` });
+  }
+
+  /** How many requests for pages came to each. */
+  get asked(): readonly number[] {
+    return this.indexers.map(({ requests }) => requests.count('masterchainBlockShards'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.proxy[Symbol.asyncDispose]();
+    await Promise.all([...this.indexers, ...this.#revived].map((indexer) => indexer.close()));
+  }
+}
