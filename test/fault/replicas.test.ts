@@ -85,7 +85,10 @@ describe('of two indexers', () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(60_000);
     await using replicas = await Replicas.start({ prepare });
     expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
-    expect(replicas.asked).toEqual([0, 40]);
+    const targets = replicas.youngParents(100);
+    expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
+    expect([targets.length > 40, replicas.asked]).toEqual([true, [0, 40]]);
+    expect(one(replicas).requests.count('adjacentTransactions')).toBe(0);
     expect(await replicas.metricOf(0, 'lag_blocks')).toBeGreaterThan(100);
   });
 
@@ -112,11 +115,7 @@ describe('of two indexers', () => {
   it('the newer one is asked when the older one says for the first time that there is nothing', async () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1600);
     await using replicas = await Replicas.start({ prepare });
-    const { chain } = replicas.indexers[1] as Indexer;
-    const young = chain.recentTraces(50).flatMap(({ transactions }) => transactions);
-    const targets = young
-      .filter(({ parent, seqno }) => parent !== undefined && seqno > chain.headSeqno - 4 && seqno <= chain.headSeqno)
-      .map(({ hash }) => `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=in`);
+    const targets = replicas.youngParents(4);
     expect(targets.length).toBeGreaterThan(2);
     expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
   });
@@ -130,6 +129,7 @@ describe('a backup', () => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: KEYS });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replicas.askAtOnce(50);
+    await Promise.all(replicas.youngParents(50).map((target) => replicas.proxy.ask(target)));
     expect([replica.requests.total > 50, backup.requests.total]).toEqual([true, 0]);
     await replica.close();
     expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);

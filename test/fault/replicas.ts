@@ -80,6 +80,17 @@ export class Replicas implements AsyncDisposable {
     return this.proxy.metric(`toncache_indexer_${name}`, { indexer: `127.0.0.1:${this.ports[index]}` });
   }
 
+  /** The parents of young transactions: `newerThan` blocks old at most. */
+  youngParents(newerThan: number): string[] {
+    const chain = this.indexers.at(-1)?.chain;
+    const traces = chain?.recentTraces(200) ?? [];
+    const head = chain?.headSeqno ?? 0;
+    return traces
+      .flatMap(({ transactions }) => transactions)
+      .filter(({ parent, seqno }) => parent !== undefined && seqno > head - newerThan && seqno <= head)
+      .map(({ hash }) => `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=in`);
+  }
+
   /** How many requests for pages came to each. */
   get asked(): readonly number[] {
     return this.indexers.map(({ requests }) => requests.count('masterchainBlockShards'));

@@ -1,0 +1,47 @@
+import { beforeEach, expect, test } from 'vitest';
+import { Health } from '../../../src/admission/health.ts';
+
+let now: number;
+let health: Health;
+
+beforeEach(() => {
+  now = 0;
+  health = new Health({ now: () => now, onTransition: () => {} });
+});
+
+/** One request that takes so long. */
+function took(ms: number): void {
+  const end = health.begin();
+  now += ms;
+  end('answered');
+}
+
+test('the load is the longest time of late, for each request under way and one more', () => {
+  expect(health.loadMs).toBe(0);
+  took(100);
+  took(20);
+  expect(health.loadMs).toBeGreaterThan(95);
+  const ends = [health.begin(), health.begin()];
+  expect(health.loadMs).toBeGreaterThan(3 * 95);
+  for (const end of ends) end('answered');
+});
+
+test('the age of a request under way counts: one that hangs is left before anything is answered', () => {
+  health.begin();
+  expect(health.loadMs).toBe(0);
+  now += 300;
+  expect(health.loadMs).toBe(600);
+});
+
+test('a peak is forgotten with time, whether requests come or not', () => {
+  took(1000);
+  now += 30_000;
+  expect(health.loadMs).toBeLessThan(60);
+});
+
+test('what was never sent says nothing', () => {
+  const end = health.begin();
+  now += 500;
+  end('unsent');
+  expect(health.loadMs).toBe(0);
+});

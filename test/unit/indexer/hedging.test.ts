@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Hedging } from '../../../src/indexer/hedging.ts';
+import { HEDGES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
+
+let hedging: Hedging;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  const budget = new RetryBudget({ now: () => performance.now() }, HEDGES);
+  hedging = new Hedging({ budget }, { unknownMs: 500 });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** After how many milliseconds a request that never ends is hedged. */
+async function hedgedAfter(operation: string): Promise<number> {
+  const beganAt = performance.now();
+  const late = hedging.isLate(operation, new Promise(() => {}));
+  await vi.runAllTimersAsync();
+  expect(await late).toBe(true);
+  return performance.now() - beganAt;
+}
+
+function answered(operation: string, times: readonly number[]): void {
+  for (const ms of times) hedging.answered(operation, ms);
+}
+
+test('a request is late after the time in which 95 % of its operation were answered', async () => {
+  expect(await hedgedAfter('slow')).toBe(500);
+  answered(
+    'slow',
+    Array.from({ length: 128 }, (_, number) => 100 + number),
+  );
+  answered(
+    'quick',
+    Array.from({ length: 128 }, () => 3),
+  );
+  expect([await hedgedAfter('slow'), await hedgedAfter('quick'), await hedgedAfter('new')]).toEqual([221, 50, 500]);
+});
+
+test('one that ends, well or not, is not late, and leaves no timer', async () => {
+  expect(await hedging.isLate('any', Promise.resolve())).toBe(false);
+  expect(await hedging.isLate('any', Promise.reject(new Error('broken')))).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('twenty at once are hedged, then one in twenty', () => {
+  const taken = (calls: number) => {
+    for (let call = 0; call < calls; call++) hedging.countCall();
+    let count = 0;
+    while (hedging.tryTake()) count++;
+    return count;
+  };
+  expect(taken(0)).toBe(20);
+  expect(taken(200)).toBe(10);
+  vi.advanceTimersByTime(60_000);
+  expect(taken(0)).toBe(0);
+});
