@@ -181,8 +181,9 @@ export class IndexerAsker {
 
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
   #classify(call: Call, key: string, answer: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
-    const { random, report } = this.#dependencies;
-    const classified = classifyAnswer(key, answer, { random, chainTime: () => head.chainTime() }, this.#policies);
+    const { heads, random, report } = this.#dependencies;
+    const by = { indexer: heads === undefined ? '' : indexer, random, chainTime: () => head.chainTime() };
+    const classified = classifyAnswer(key, answer, by, this.#policies);
     if (!(classified instanceof ProxyError)) {
       head.learn(answer.facts.chainPoint);
       return classified;

@@ -6,6 +6,8 @@ import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
 
 interface ClassifyDependencies {
+  /** See `Head.indexer`. */
+  readonly indexer: string;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   /** The chain time, see `IndexerHead.chainTime`; only called where the age of an answer counts. */
@@ -20,7 +22,7 @@ interface ClassifyDependencies {
 export function classifyAnswer(
   key: string,
   answer: ReadAnswer,
-  { chainTime, random }: ClassifyDependencies,
+  { indexer, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
   const { status, facts } = answer;
@@ -57,6 +59,7 @@ export function classifyAnswer(
     apiVersion,
     answerClass: finality.answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
+    indexer,
   });
   const content = contentOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);

@@ -25,6 +25,8 @@ export interface CachedAnswer {
   readonly state: Freshness;
   readonly answerClass: string;
   readonly status: number;
+  /** Host and port of the indexer that answered; absent where there is one alone. */
+  readonly indexer?: string;
   /** The length of the body as the indexer sent it. */
   readonly bodyBytes: number;
   readonly ageMs: number;
@@ -84,6 +86,7 @@ export function explainWith(
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
     status: entry.head.status,
+    ...(entry.head.indexer !== '' && { indexer: entry.head.indexer }),
     bodyBytes: entry.content.bytes,
     ageMs: now() - entry.askedAt,
     freshForMs: entry.freshUntil - now(),

@@ -20,7 +20,7 @@ import type { SharedCopy } from './tier.ts';
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
@@ -81,6 +81,7 @@ const CHECKS = Object.entries({
   apiVersion: (value) => value === null || isSendable(value),
   answerClass: isText,
   maxAgeSeconds: isWithin(2 ** 32),
+  indexer: isText,
   freshUntil: isWithin(MAX_EPOCH_MS),
   staleWhileRevalidate: isSpan,
   staleIfError: isSpan,
@@ -128,11 +129,11 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (head?.key !== key || (head.coding === 'identity' ? body.length !== head.bytes : body.length === 0)) {
     return undefined;
   }
-  const { status, contentType, answerClass, maxAgeSeconds, rank } = head;
+  const { status, contentType, answerClass, maxAgeSeconds, indexer, rank } = head;
   const apiVersion = head.apiVersion ?? undefined;
   const entry = newEntry({
     ...head,
-    head: sharedHead({ status, contentType, apiVersion, answerClass, maxAgeSeconds }),
+    head: sharedHead({ status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer }),
     content: contentOf(ownedBytes(body), head.coding, head.bytes),
     askedAt: bytes.readDoubleBE(AT.askedAt),
     completeness: completenessOf(rank, fingerprintsIn(head.members), fingerprintsIn(head.tentative)),

@@ -14,6 +14,8 @@ export interface Head {
   readonly answerClass: string;
   /** How long a client may keep the answer at most, in whole seconds; 0 means `no-store`. */
   readonly maxAgeSeconds: number;
+  /** Host and port of the indexer that answered; empty where there is one alone. */
+  readonly indexer: string;
 }
 
 /** A stored answer: immutable bytes with the instants that decide what they are still good for. */
@@ -73,8 +75,8 @@ const heads = new Map<string, Head>();
 
 /** The one object that all entries with this head share. Otherwise 100 000 entries would have 100 000 of them. */
 export function sharedHead(head: Head): Head {
-  const { status, contentType, apiVersion, answerClass, maxAgeSeconds } = head;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer } = head;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = heads.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with heads.

@@ -26,13 +26,15 @@ function describeAnswer({
   state,
   answerClass,
   status,
+  indexer,
   bodyBytes,
   ageMs,
   freshForMs,
   usableForMs,
 }: CachedAnswer): string {
   const left = freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
-  return `${answerClass}, ${left}, asked for ${duration(ageMs)} ago, status ${status}, ${bodyBytes} bytes`;
+  const by = indexer === undefined ? '' : ` by ${indexer}`;
+  return `${answerClass}, ${left}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes`;
 }
 
 function describeLifetimes({ lifetimes }: ExplainedRequest): string {

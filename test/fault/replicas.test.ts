@@ -110,6 +110,8 @@ describe('of two indexers', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => replicas.proxy.ask(replicas.freshPage(newest))));
     expect(statuses(answers)).toEqual(RIGHT);
     expect(replicas.asked[0]).toBe(0);
+    const explained = await replicas.proxy.askAdmin(`/explain?target=${encodeURIComponent(replicas.lastPage)}`);
+    expect(JSON.parse(explained.text).memory.indexer).toBe(`127.0.0.1:${replicas.ports[1]}`);
   });
 
   it('the newer one is asked when the older one says for the first time that there is nothing', async () => {

@@ -14,6 +14,8 @@ export class Replicas implements AsyncDisposable {
   readonly indexers: readonly Indexer[];
   /** Of each, also when it does not listen. */
   readonly ports: readonly number[];
+  /** The last of {@link freshPage}. */
+  lastPage = '';
   readonly #startAt: number;
   readonly #revived: Indexer[] = [];
   #limit = 100;
@@ -47,7 +49,8 @@ export class Replicas implements AsyncDisposable {
 
   /** A masterchain block that all have, and a page of it that nobody asked for. */
   freshPage(seqno = this.newestSeqno - OLD_BLOCKS): string {
-    return `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${this.#limit++}`;
+    this.lastPage = `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${this.#limit++}`;
+    return this.lastPage;
   }
 
   /** The newest block of an indexer that is level with the present. */

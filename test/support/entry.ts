@@ -32,6 +32,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
       apiVersion: '1.2.3',
       answerClass: 'final',
       maxAgeSeconds: 60,
+      indexer: '',
       ...options.head,
     },
   };

@@ -35,7 +35,12 @@ export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
     ...more,
   };
   const facts = factsOf(call, answer.status, answer.body);
-  return classifyAnswer('the key', { ...answer, facts }, { random: () => 0, chainTime: () => chainAt }, TABLE);
+  return classifyAnswer(
+    'the key',
+    { ...answer, facts },
+    { indexer: '', random: () => 0, chainTime: () => chainAt },
+    TABLE,
+  );
 }
 
 export function entryOf(call: Call, sent?: Sent): Entry {

@@ -58,6 +58,7 @@ const entries: fc.Arbitrary<Entry> = fc
       apiVersion: fc.option(headerText, { nil: undefined }),
       answerClass: text,
       maxAgeSeconds: fc.nat(),
+      indexer: fc.string(),
     }),
   })
   .map(({ freshMs, ...entry }) => ({ ...entry, freshUntil: entry.askedAt + freshMs }));
