@@ -17,8 +17,10 @@ import { openIndexers } from './open-indexers.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
+import { AccessLog } from './operate/access-log.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
+
 import { StatusPages } from './operate/status/status-pages.ts';
 import { topClients } from './operate/status/top-clients.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
@@ -129,10 +131,16 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     waiting: waitingClients,
     onGreedy: ({ client, share }) => events.report({ name: 'greedy-client', client: shownClient(client), share }),
   });
+  const { logRequests: requests, logRequestsSample: sample } = settings;
+  const accessLog =
+    requests === 'off'
+      ? undefined
+      : new AccessLog({ logger, shown: shownClient, random, now: monotonic }, { requests, sample });
   const { server: publicServer, explain } = openProxy(context, {
     ...{ cache, gzip, redis, bans, indexers, push },
     onAsked: topKeys.onAsked,
     onClient: askingClients.onAsked,
+    onAnswered: accessLog?.onAnswered,
   });
   publicServer.server.on('drop', metrics.onConnectionRefused);
   let ready = false;

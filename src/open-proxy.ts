@@ -13,6 +13,7 @@ import { ClientAddresses } from './clients/client-addresses.ts';
 import { ClientLimits } from './clients/client-limits.ts';
 import { BodyReader } from './http/pass-through/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
+import type { AnsweredRequest } from './http/public/operation-answers.ts';
 import { PublicServer } from './http/public/public-server.ts';
 import { Hedging } from './indexer/hedging.ts';
 import { HEDGES, RETRIES, RetryBudget } from './indexer/retry-budget.ts';
@@ -43,6 +44,8 @@ export interface OpenProxyDependencies {
   readonly onAsked: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
+  /** See {@link PublicServer}; absent where requests are not logged. */
+  readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
 /** The public port, which does not listen yet, and what explains requests. */
@@ -151,11 +154,12 @@ function openServer(
     {
       passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, limits) : undefined,
       handle: (request) => handler.handle(request),
-      hits: http.fastLane ? handler : undefined,
+      hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
       bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
       moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
       discard: (entry) => cache.discard(entry),
       onClient: parts.onClient,
+      onAnswered: parts.onAnswered,
       limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
       clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
         addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),

@@ -1,10 +1,33 @@
 import type { Entry } from '../cache/entry.ts';
 import type { ProxyError } from '../errors.ts';
+import type { FlightWaiter } from '../once/single-flight.ts';
+import type { Operation } from '../ton/operations.ts';
+import type { RequestHeaders } from '../ton/parse-call.ts';
 import type { CacheStatus } from './cache-status.ts';
 import type { RequestOutcome } from './events.ts';
 
+/** A request for one of the operations, not parsed yet. */
+export interface ProxyRequest {
+  readonly operation: Operation;
+  /** What follows `?`, as it came. */
+  readonly rawQuery: string;
+  readonly headers: RequestHeaders;
+  /**
+   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
+   * hit in memory, which needs no deadline.
+   */
+  readonly openWait: () => OpenWait | undefined;
+  /** Not called for a hit in memory, which has none. */
+  readonly requestId: () => string;
+}
+
+/** The wait of one request; its owner closes it. */
+export interface OpenWait extends FlightWaiter {
+  readonly reason: ProxyError | undefined;
+}
+
 /** The result of a request: an entry to send, or a failure to report. */
-export type Answer = { readonly outcome: RequestOutcome; readonly cacheStatus: CacheStatus } & (
+export type Answer = { readonly key: string; readonly outcome: RequestOutcome; readonly cacheStatus: CacheStatus } & (
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'failure'; readonly error: ProxyError }
 );

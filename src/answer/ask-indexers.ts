@@ -11,6 +11,7 @@ import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
+import type { Pairs } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import { classifyAnswer } from './classify-answer.ts';
@@ -50,8 +51,8 @@ export interface IndexerQuestion {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** That of the client's request that began the flight; sent on to the indexer. */
-  readonly traceparent: string | undefined;
+  /** Headers that show the client's request that began the flight to the indexer. */
+  readonly trace: Pairs;
   readonly ticket: Ticket;
   /** What the look-up found: too old to be served, but perhaps more complete than the indexer's answer. */
   readonly known: Entry | undefined;
@@ -139,7 +140,7 @@ export class IndexerAsker {
   }
 
   /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
-  async #send({ call, request, flight, traceparent }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
+  async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
     const { indexers, heads, hedging, bodies, refuse, monotonic, report } = this.#dependencies;
     const operation = call.operation.name;
     const indexer = indexers[ticket.route.index] as AskedIndexer;
@@ -151,7 +152,7 @@ export class IndexerAsker {
       const startedAt = monotonic();
       try {
         const { query, headers } = call.request;
-        const answer = await indexer.client.fetch({ operation, query, headers, traceparent });
+        const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
         const ms = monotonic() - startedAt;
         hedging?.answered(operation, ms);
         report({ name: 'upstream-answered', indexer: indexer.name, operation, status: answer.status, ms });

@@ -4,36 +4,18 @@ import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { MissLimit } from '../clients/client-limits.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../freshness.ts';
-import type { FlightEnd, FlightWaiter, SingleFlight } from '../once/single-flight.ts';
+import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { Operation, OperationName } from '../ton/operations.ts';
-import type { Call, RequestHeaders } from '../ton/parse-call.ts';
-import type { Answer } from './answer.ts';
+import type { OperationName } from '../ton/operations.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { Answer, OpenWait, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import { askedIndexer, type Load, mustLoadAgain } from './load.ts';
 import type { Loader } from './load-entry.ts';
 import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
-import { traceparentOf } from './trace-context.ts';
-
-/** A request for one of the operations, not parsed yet. */
-export interface ProxyRequest {
-  readonly operation: Operation;
-  /** What follows `?`, as it came. */
-  readonly rawQuery: string;
-  readonly headers: RequestHeaders;
-  /**
-   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
-   * hit in memory, which needs no deadline.
-   */
-  readonly openWait: () => OpenWait | undefined;
-}
-
-/** The wait of one request; its owner closes it. */
-export interface OpenWait extends FlightWaiter {
-  readonly reason: ProxyError | undefined;
-}
+import { traceOf } from './request-trace.ts';
 
 /** A fresh entry in memory, with the body for a client. */
 export interface MemoryHit {
@@ -102,7 +84,7 @@ export class RequestHandler implements MemoryHits {
       if (waiter === undefined) return this.#shed(call, key, 'too-many-waiting');
       const limited = follows ? undefined : missLimit.takeMiss(waiter.client ?? '');
       if (limited !== undefined) return this.#refuse(call, key, 'client-limit', limited);
-      return this.#join(keyed, waiter, traceparentOf(request.headers), !follows);
+      return this.#join(keyed, waiter, request, !follows);
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
@@ -145,19 +127,20 @@ export class RequestHandler implements MemoryHits {
   #refuse(call: Call, key: string, reason: ShedReason | 'client-limit', error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, error, false);
+    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, key, error, false);
   }
 
   /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
   async #join(
     keyed: KeyedCall,
     waiter: OpenWait,
-    traceparent: string | undefined,
+    { headers, requestId }: ProxyRequest,
     isCounted: boolean,
   ): Promise<Answer> {
     const { flights, loader, calls, cache, missLimit } = this.#dependencies;
     const { call, key } = keyed;
-    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, traceparent));
+    const trace = traceOf(headers, requestId());
+    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, trace));
     let wait = await join();
     // The purge may have come before this request. A new flight asks the indexer after both.
     while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
@@ -174,7 +157,9 @@ export class RequestHandler implements MemoryHits {
           ...(load.stored === 'stored' ? {} : { detail: load.stored }),
         });
       case 'nowhere':
-        return this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, load.error, collapsed);
+        return (
+          this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, key, load.error, collapsed)
+        );
       default:
         calls.remember(keyed);
         if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh')
@@ -220,10 +205,10 @@ export class RequestHandler implements MemoryHits {
 
   #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
     this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
-    return { kind: 'entry', outcome, entry, cacheStatus };
+    return { kind: 'entry', key: entry.key, outcome, entry, cacheStatus };
   }
 
-  #fail(call: Call, error: ProxyError, collapsed: boolean): Answer {
+  #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
     const operation = call.operation.name;
     // A client that left is not counted as a failure: nobody got an answer.
     if (error.code !== 'client-left') {
@@ -233,6 +218,7 @@ export class RequestHandler implements MemoryHits {
     const { code: detail, upstreamStatus: fwdStatus } = error;
     return {
       kind: 'failure',
+      key,
       outcome: 'failed',
       error,
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },

@@ -4,7 +4,7 @@ import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Landing, Leases } from '../once/lease.ts';
 import type { Flight } from '../once/single-flight.ts';
-import type { OperationName } from '../ton/operations.ts';
+import type { OperationName, Pairs } from '../ton/operations.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { EntryFetcher } from './fetch-entry.ts';
@@ -53,9 +53,10 @@ export class EntryLoader {
 
   /**
    * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window is good
-   * enough; a refresh needs a fresh one. `traceparent` is sent with the request to the indexer, if there is one.
+   * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the
+   * indexer.
    */
-  async load(call: Call, key: string, flight: Flight, acceptStale: boolean, traceparent?: string): Promise<Load> {
+  async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
     let look = await this.#lookUp(key);
     for (;;) {
       const hit = hitOf(look.found, acceptStale);
@@ -79,7 +80,7 @@ export class EntryLoader {
       if (acquired.state === 'held' || acquired.state === 'unavailable') {
         const lease = acquired.state === 'held' ? acquired.lease : undefined;
         const known = 'entry' in found ? found.entry : undefined;
-        const fetch = { call, request, flight, traceparent, ticket, lease, known };
+        const fetch = { call, request, flight, trace, ticket, lease, known };
         const fetched = await this.#dependencies.fetcher.fetch(fetch);
         if (fetched instanceof ProxyError) return this.#failed(key, fetched, found, !acceptStale);
         return { ...fetched, replaced: found.state !== 'miss' };

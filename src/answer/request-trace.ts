@@ -1,10 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import type { Pairs } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 
 /** `version-trace id-parent id-flags`; `ff` is no version, and ids of zeros are none (W3C Trace Context 3.2.2). */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The client's `traceparent`, which is sent on to the indexer; `undefined` if it is missing or malformed. */
-export function traceparentOf(headers: RequestHeaders): string | undefined {
+/** Short and plain enough to be logged and sent on. */
+const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
+
+/** The client's own request id if it is at most 128 plain characters, else a new one. */
+export function requestIdOf(headers: RequestHeaders): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** What goes on to the indexer, so that a request is found there: its id, and the client's `traceparent` if it is one. */
+export function traceOf(headers: RequestHeaders, requestId: string): Pairs {
   const given = headers['traceparent'];
-  return typeof given === 'string' && TRACEPARENT.test(given) ? given : undefined;
+  const id = ['X-Request-Id', requestId] as const;
+  return typeof given === 'string' && TRACEPARENT.test(given) ? [id, ['traceparent', given]] : [id];
 }

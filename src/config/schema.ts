@@ -125,6 +125,18 @@ export const settingsSchema = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .prefault('info')
     .meta(about('The least severe level that is logged.', { env: 'LOG_LEVEL' })),
+  logRequests: z
+    .enum(['off', 'failed', 'slow', 'all'])
+    .prefault('off')
+    .meta(
+      about(
+        'Which requests get a line in the log: those answered with 5xx (at most 10 a second), also those that took a second, or all. `all` turns `http.fastLane` off.',
+        { env: 'LOG_REQUESTS' },
+      ),
+    ),
+  logRequestsSample: share
+    .prefault(1)
+    .meta(about('Part of these requests that is logged; failed ones always are.', { env: 'LOG_REQUESTS_SAMPLE' })),
   upstream,
   admission,
   breaker,

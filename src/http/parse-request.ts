@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import type { RequestHeaders } from '../ton/parse-call.ts';
-
 /** A request's target, taken apart. */
 export interface Target {
   readonly path: string;
@@ -22,12 +19,6 @@ export function parseTarget(url: string): Target {
 /** Whether a target lies in the indexer's API at all. */
 export function isOfApi({ path }: Target): boolean {
   return path.toLowerCase().startsWith('/api/v3/');
-}
-
-/** The client's own request id if it is short and plain enough to be sent back, else a new one. */
-export function requestId(headers: RequestHeaders): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
 /** The entity tags of a list, each without its `W/`. */

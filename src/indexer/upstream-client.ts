@@ -38,8 +38,6 @@ export interface UpstreamRequest {
   readonly operation: string;
   readonly query: Pairs;
   readonly headers: Pairs;
-  /** The trace that the request belongs to (W3C Trace Context), passed on as it is. */
-  readonly traceparent?: string | undefined;
 }
 
 /** What the indexer answered, whatever the status. */
@@ -212,10 +210,8 @@ export class UpstreamClient {
   }
 
   /** In the flat form, which undici reads without building an object. */
-  #headers({ headers, traceparent }: UpstreamRequest): readonly string[] {
-    if (headers.length === 0 && traceparent === undefined) return this.#fixedHeaders;
-    const trace = traceparent === undefined ? [] : ['traceparent', traceparent];
-    return [...this.#fixedHeaders, ...headers.flat(), ...trace];
+  #headers({ headers }: UpstreamRequest): readonly string[] {
+    return headers.length === 0 ? this.#fixedHeaders : [...this.#fixedHeaders, ...headers.flat()];
   }
 }
 

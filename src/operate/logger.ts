@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
 /** Names of members whose values are secrets, in whatever object they are logged. */
 const SECRET_NAMES = [
@@ -22,6 +22,8 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     {
       level,
       base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
       redact: { paths, censor: '[redacted]' },
       hooks: { streamWrite: (line) => line.replace(SECRET_IN_TEXT, '[redacted]') },
     },

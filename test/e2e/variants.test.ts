@@ -4,7 +4,7 @@ import { newestBlock, sendTrace, settledParent, targetOf } from './questions.ts'
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 /** All that the indexer may see of a request, beside the inputs that change its answer. */
-const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'];
+const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent', 'x-request-id'];
 
 let world: World;
 

@@ -61,7 +61,11 @@ describe('the log', () => {
     await started.ended;
     expect(started.log.length).toBeGreaterThanOrEqual(4);
     for (const line of started.log) {
-      expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number), msg: expect.any(String) });
+      expect(line).toMatchObject({
+        level: expect.any(Number),
+        time: expect.stringMatching(/^\d{4}-.*Z$/),
+        msg: expect.any(String),
+      });
     }
     expect(started.output.endsWith('\n')).toBe(true);
     expect(started.errors).toBe('');

@@ -1,6 +1,5 @@
-import type { Answer } from '../../src/answer/answer.ts';
+import type { Answer, ProxyRequest } from '../../src/answer/answer.ts';
 import { hitStatus } from '../../src/answer/cache-status.ts';
-import type { ProxyRequest } from '../../src/answer/handle-request.ts';
 import type { Entry } from '../../src/cache/entry.ts';
 import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
@@ -30,7 +29,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   const answerOf = ({ operation, rawQuery, headers }: ProxyRequest): Answer => {
     const read = [...operation.headerNames].map((name) => headers[name] ?? '').join();
     const entry = hitOf(`${operation.name}?${rawQuery}${read.replaceAll(',', '') === '' ? '' : `&${read}`}`);
-    return { kind: 'entry', outcome: 'miss', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
+    return { kind: 'entry', key: entry.key, outcome: 'miss', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
   };
   // As in the memo of calls: what one of the parsers has taken.
   const remembered = new Set<string>();
@@ -56,7 +55,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
             resolve(
               wait?.reason === undefined
                 ? answerOf(request)
-                : { kind: 'failure', outcome: 'failed', error: wait.reason, cacheStatus: {} },
+                : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
             );
           });
         });
@@ -64,6 +63,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       clientOf: () => '127.0.0.1',
       limits: undefined,
       onClient: () => {},
+      onAnswered: undefined,
       monotonic: () => 0,
       onWaited: () => {},
       hits: fastLane ? { findHit, countHit: () => {} } : undefined,

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { ProxyRequest } from '../../src/answer/handle-request.ts';
+import type { ProxyRequest } from '../../src/answer/answer.ts';
 import { PublicServer } from '../../src/http/public/public-server.ts';
 import { usedHeapBytes } from '../support/collect-garbage.ts';
 import { MemorySocket } from './memory-socket.ts';
@@ -21,6 +21,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       clientOf: () => '127.0.0.1',
       limits: undefined,
       onClient: () => {},
+      onAnswered: undefined,
       monotonic: () => 0,
       onWaited: () => {},
       moveBody: () => {},

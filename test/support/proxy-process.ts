@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { compiledCode } from './compile-cache.ts';
+import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
@@ -10,6 +11,7 @@ const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */
 export interface LoggedLine {
+  /** By pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
   readonly msg: string;
   readonly publicUrl?: string;
@@ -90,7 +92,7 @@ export class ProxyProcess implements AsyncDisposable {
     return this.#output
       .split('\n')
       .slice(0, -1)
-      .map((line): LoggedLine => JSON.parse(line));
+      .map((line): LoggedLine => readLogLine(line));
   }
 
   get url(): string {

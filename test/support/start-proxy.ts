@@ -1,3 +1,4 @@
+import { levels } from 'pino';
 import { expect, vi } from 'vitest';
 import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
@@ -25,8 +26,15 @@ export interface ProxyOptions {
 
 /** A line of the log, parsed. */
 export interface LogLine {
+  /** By pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
   readonly msg: string;
+}
+
+/** A line of the log, whose level is a word. */
+export function readLogLine<L extends LogLine>(line: string): L {
+  const parsed: L & { readonly level: unknown } = JSON.parse(line);
+  return { ...parsed, level: levels.values[String(parsed.level)] ?? Number.NaN };
 }
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
@@ -88,7 +96,7 @@ export class RunningProxy implements AsyncDisposable {
 
   /** All that it has logged. */
   get log(): readonly LogLine[] {
-    return this.#lines.map((line): LogLine => JSON.parse(line));
+    return this.#lines.map(readLogLine);
   }
 
   ask(target: string, asking?: Asking): Promise<Answered> {

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
-import type { Answer } from '../../answer/answer.ts';
+import type { Answer, ProxyRequest } from '../../answer/answer.ts';
+import { renderCacheStatus } from '../../answer/cache-status.ts';
 import type { RequestOutcome } from '../../answer/events.ts';
-import type { ProxyRequest } from '../../answer/handle-request.ts';
 import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
+import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
 import type { ClientLimits } from '../../clients/client-limits.ts';
 import { type ErrorCode, ProxyError } from '../../errors.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
-import { requestId } from '../parse-request.ts';
 import { acceptsGzip } from './accept-encoding.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
@@ -37,12 +37,30 @@ export interface OperationAnswersDependencies {
   readonly onClient: (client: string) => void;
   /** Called with each request that is refused before its operation was looked at. */
   readonly onRefused: (code: ErrorCode) => void;
+  /** Called with each answer that does not come from the fast lane; absent where requests are not logged. */
+  readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
   /** Called with errors that should never happen. */
   readonly onBug: (error: unknown) => void;
 }
 
 /** Whom a request on a connection is for. */
 export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
+
+/** A request with its answer, for the log. */
+export interface AnsweredRequest {
+  /** Absent on a hit in memory. */
+  readonly id: string | undefined;
+  readonly client: string;
+  readonly operation: OperationName;
+  /** Absent where the request had none, because it is invalid. */
+  readonly key: string | undefined;
+  readonly status: number;
+  /** `Cache-Status`, as it was sent. */
+  readonly cacheStatus: string;
+  readonly ms: number;
+  /** That answered, where there are several. */
+  readonly indexer: string | undefined;
+}
 
 /** Turns a request for an operation into the message that answers it, for the fast lane and for Node's HTTP server. */
 export class OperationAnswers {
@@ -57,9 +75,10 @@ export class OperationAnswers {
    * When `send` throws, it is called once more, with the failure.
    */
   answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void): void {
-    const fail = (error: unknown) => send(this.failure(error, asked.operation.vary, asked.headers));
+    const begun = new BegunRequest(asked, client, this.#dependencies.monotonic());
+    const fail = (error: unknown) => send(this.#failed(error, begun));
     try {
-      const message = this.#answer(asked, client, true);
+      const message = this.#answer(begun, true);
       if (message instanceof Promise) message.then(send).catch(fail);
       else send(message);
     } catch (error) {
@@ -67,26 +86,25 @@ export class OperationAnswers {
     }
   }
 
-  #answer(asked: Asked, client: Socket, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
+  #answer(begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
     const { monotonic, onWaited } = this.#dependencies;
+    const { asked, client } = begun;
     let wait: Wait | undefined;
-    let startedAt = 0;
     const openWait = () => {
-      startedAt = monotonic();
       wait = this.openWait(client, asked.headers);
       return wait;
     };
-    const answer = this.#dependencies.handle({ ...asked, openWait });
+    const answer = this.#dependencies.handle({ ...asked, openWait, requestId: () => begun.id });
     if (!(answer instanceof Promise)) {
       this.closeWait(wait, client);
-      return this.#message(answer, asked, client, mayAskAgain);
+      return this.#message(answer, begun, mayAskAgain);
     }
     // Not `.finally(...).then(...)`, which makes four promises more.
     return answer.then(
       (landed) => {
         this.closeWait(wait, client);
-        onWaited(asked.operation.name, landed.outcome, monotonic() - startedAt);
-        return this.#message(landed, asked, client, mayAskAgain);
+        onWaited(asked.operation.name, landed.outcome, monotonic() - begun.at);
+        return this.#message(landed, begun, mayAskAgain);
       },
       (error: unknown) => {
         this.closeWait(wait, client);
@@ -108,12 +126,39 @@ export class OperationAnswers {
   }
 
   /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */
-  failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
+  failure(error: unknown, vary: string, headers: RequestHeaders, id = requestIdOf(headers)): ResponseMessage {
     const isKnown = error instanceof ProxyError;
     if (!isKnown) this.#dependencies.onBug(error);
     const failure = isKnown ? error : new ProxyError('internal', 'internal error', { cause: error });
-    const context = { cacheStatus: { detail: failure.code }, vary, requestId: requestId(headers) };
+    const context = { cacheStatus: { detail: failure.code }, vary, requestId: id };
     return errorMessage(failure, context);
+  }
+
+  #failed(error: unknown, begun: BegunRequest): ResponseMessage {
+    const { operation, headers } = begun.asked;
+    const message = this.failure(error, operation.vary, headers, begun.id);
+    const detail = error instanceof ProxyError ? error.code : 'internal';
+    return this.#logged(begun, message, { cacheStatus: { detail }, requestId: begun.id }, undefined);
+  }
+
+  /** The message, after the request was logged if requests are. */
+  #logged(
+    { asked, client, at }: BegunRequest,
+    message: ResponseMessage,
+    { cacheStatus, requestId: id }: Pick<ResponseContext, 'cacheStatus' | 'requestId'>,
+    key: string | undefined,
+    indexer = '',
+  ): ResponseMessage {
+    const { onAnswered, clientOf, monotonic } = this.#dependencies;
+    onAnswered?.({
+      ...{ id, client: clientOf(client, asked.headers), operation: asked.operation.name, key, status: message.status },
+      ...{
+        cacheStatus: renderCacheStatus(cacheStatus),
+        ms: monotonic() - at,
+        indexer: indexer === '' ? undefined : indexer,
+      },
+    });
+    return message;
   }
 
   /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
@@ -132,29 +177,47 @@ export class OperationAnswers {
     this.#dependencies.connections.forget(client);
   }
 
-  #message(
-    answer: Answer,
-    asked: Asked,
-    client: Socket,
-    mayAskAgain: boolean,
-  ): ResponseMessage | Promise<ResponseMessage> {
+  #message(answer: Answer, begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
     const { bodyFor, discard, now } = this.#dependencies;
-    const { operation, headers } = asked;
-    const { cacheStatus } = answer;
+    const { operation, headers } = begun.asked;
+    const { cacheStatus, key } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
-    const id = fromMemory ? undefined : requestId(headers);
-    const context: ResponseContext = { cacheStatus, vary: operation.vary, requestId: id };
-    if (answer.kind === 'failure') return errorMessage(answer.error, context);
+    const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id };
+    if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, key);
     const { entry } = answer;
     const withBody = (body: SentBody | undefined): ResponseMessage | Promise<ResponseMessage> => {
-      if (body !== undefined) return entryMessage(headers, entry, body, context, now());
+      if (body !== undefined) {
+        const message = entryMessage(headers, entry, body, context, now());
+        return this.#logged(begun, message, context, key, entry.head.indexer);
+      }
       if (!mayAskAgain) throw new ProxyError('internal', 'the stored answer cannot be decoded');
-      return discard(entry).then(() => this.#answer(asked, client, false));
+      return discard(entry).then(() => this.#answer(begun, false));
     };
     const body = bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
     return body instanceof Promise ? body.then(withBody) : withBody(body);
   }
 }
 
-/** A request without its wait. */
-type Asked = Omit<ProxyRequest, 'openWait'>;
+/** A request as it came. */
+type Asked = Omit<ProxyRequest, 'openWait' | 'requestId'>;
+
+/** A request from its beginning to its answer. */
+class BegunRequest {
+  readonly asked: Asked;
+  readonly client: Socket;
+  /** When it was read, monotonic milliseconds. */
+  readonly at: number;
+  #id: string | undefined;
+
+  constructor(asked: Asked, client: Socket, at: number) {
+    this.asked = asked;
+    this.client = client;
+    this.at = at;
+  }
+
+  /** Made when it is first asked for: a hit in memory has none. */
+  get id(): string {
+    this.#id ??= requestIdOf(this.asked.headers);
+    return this.#id;
+  }
+}

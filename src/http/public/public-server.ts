@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
+import { requestIdOf } from '../../answer/request-trace.ts';
 import { ProxyError } from '../../errors.ts';
 import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
-import { isOfApi, parseTarget, requestId, type Target } from '../parse-request.ts';
+import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
@@ -179,7 +180,7 @@ export class PublicServer {
     if (operation === undefined && passThrough === undefined) {
       this.#refuse(request, response, '', notServed(target));
     } else if (method === 'OPTIONS') {
-      this.#send(request, response, preflightMessage(passThrough !== undefined, requestId(headers)));
+      this.#send(request, response, preflightMessage(passThrough !== undefined, requestIdOf(headers)));
     } else if (operation === undefined) {
       if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
     } else if (method !== 'GET' && method !== 'HEAD') {
@@ -200,7 +201,7 @@ export class PublicServer {
       return wait;
     };
     const client = this.#dependencies.clientOf(socket, headers);
-    const passed = { request, response, target: target.originForm, client, openWait, requestId: requestId(headers) };
+    const passed = { request, response, target: target.originForm, client, openWait, requestId: requestIdOf(headers) };
     server
       .serve(passed)
       .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))

@@ -3,10 +3,10 @@ import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { EventLog } from '../../../src/operate/log-events.ts';
 import { createLogger } from '../../../src/operate/logger.ts';
 
-const WARN = 40;
-const INFO = 30;
+const WARN = 'warn';
+const INFO = 'info';
 
-let said: { readonly level: number; readonly msg: string }[];
+let said: { readonly level: string; readonly msg: string }[];
 let log: EventLog;
 
 beforeEach(() => {
@@ -14,7 +14,7 @@ beforeEach(() => {
   log = new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }));
 });
 
-function levelsOf(...events: readonly ProxyEvent[]): readonly number[] {
+function levelsOf(...events: readonly ProxyEvent[]): readonly string[] {
   for (const event of events) log.onEvent(event);
   return said.map(({ level }) => level);
 }

@@ -70,7 +70,7 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(12);
+    expect(alerts.length).toBe(13);
     const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
