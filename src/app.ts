@@ -70,7 +70,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { http, network } = settings;
 
   const events = new EventHub();
-  const log = new EventLog(logger);
+  const log = new EventLog(logger, monotonic);
   const metrics = new Metrics(
     { logLinesDropped },
     {

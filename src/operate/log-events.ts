@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
 import type { AppEvent } from '../event-hub.ts';
+import type { MonotonicMs } from '../time-units.ts';
+
+const MINUTE_MS = 60_000;
 
 /** After so many good answers in a row the log says that the indexer answers again. */
 const GOOD_AGAIN = 10;
@@ -10,6 +13,8 @@ interface Line {
   readonly message: string;
   readonly fields?: object;
   readonly topic?: string;
+  /** Of a topic, a line with this is written once a minute, whatever else was said meanwhile. */
+  readonly cause?: string;
   /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
   readonly isGood?: true;
 }
@@ -22,8 +27,14 @@ const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', m
 const about = (topic: string, line: Line): Line => ({ ...line, topic });
 
 const topicOf = (indexer: string) => `indexer ${indexer}`;
-const indexerFails = (indexer: string, fields: object) =>
-  about(topicOf(indexer), warn('the indexer fails', { indexer, ...fields }));
+const indexerFails = (
+  { indexer, operation }: { indexer: string; operation: string },
+  cause: string | number,
+  fields: object,
+): Line => ({
+  ...about(topicOf(indexer), warn('the indexer fails', { indexer, operation, ...fields })),
+  cause: `${operation} ${cause}`,
+});
 
 const STATES = {
   failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
@@ -33,13 +44,14 @@ const STATES = {
 };
 
 const LINES: Lines = {
-  'upstream-answered': ({ indexer, status }) => {
-    if (status >= 500) return indexerFails(indexer, { status });
+  'upstream-answered': (event) => {
+    const { indexer, status } = event;
+    if (status >= 500) return indexerFails(event, status, { status });
     if (status === 401 || status === 403) return undefined;
     return { ...about(topicOf(indexer), info('the indexer answers again', { indexer })), isGood: true };
   },
-  'upstream-failed': ({ indexer, code, cause }) => indexerFails(indexer, { code, reason: reasonOf(cause) }),
-  'upstream-useless': ({ indexer, code }) => indexerFails(indexer, { code }),
+  'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
+  'upstream-useless': (event) => indexerFails(event, event.code, { code: event.code }),
   'key-refused': ({ indexer, status }) => ({
     level: 'error',
     message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
@@ -117,14 +129,18 @@ const LINES: Lines = {
 /** Logs changes that an operator has to know of. A request that fails as the one before did adds no line. */
 export class EventLog {
   readonly #logger: Logger;
+  readonly #now: () => MonotonicMs;
   #isClosing = false;
   /** The last message of each topic. */
   readonly #said = new Map<string, string>();
+  /** When a cause of a topic was last logged. */
+  readonly #causeAt = new Map<string, MonotonicMs>();
   /** By topic. */
   readonly #goodInARow = new Map<string, number>();
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, now: () => MonotonicMs) {
     this.#logger = logger;
+    this.#now = now;
   }
 
   /** To be called at shutdown: from now on this process closes its connections, and what fails thereby is not logged. */
@@ -152,8 +168,15 @@ export class EventLog {
     return isGood && (inARow < GOOD_AGAIN || !this.#said.has(topic));
   }
 
-  #write({ level, message, fields = {}, topic }: Line): void {
-    if (topic !== undefined && this.#said.get(topic) === message) return;
+  #write({ level, message, fields = {}, topic, cause, isGood }: Line): void {
+    if (cause !== undefined) {
+      const name = `${topic} ${cause}`;
+      if (this.#now() - (this.#causeAt.get(name) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return;
+      this.#causeAt.set(name, this.#now());
+    } else if (topic !== undefined && this.#said.get(topic) === message) return;
+    if (isGood === true) {
+      for (const name of this.#causeAt.keys()) if (name.startsWith(`${topic} `)) this.#causeAt.delete(name);
+    }
     if (topic !== undefined) this.#said.set(topic, message);
     this.#logger[level](fields, message);
   }

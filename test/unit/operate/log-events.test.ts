@@ -8,10 +8,12 @@ const INFO = 'info';
 
 let said: { readonly level: string; readonly msg: string }[];
 let log: EventLog;
+let now: number;
 
 beforeEach(() => {
   said = [];
-  log = new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }));
+  now = 0;
+  log = new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now);
 });
 
 function levelsOf(...events: readonly ProxyEvent[]): readonly string[] {
