@@ -40,6 +40,8 @@ try {
     },
     'toncache is ready',
   );
+  // Not waited for: hits are served whatever the indexer does.
+  if (upstream.url.length === 1) void app.askIndexers();
 } catch (error) {
   logger.fatal({ err: error }, 'toncache cannot listen');
   process.exit(1);

@@ -29,6 +29,8 @@ export interface OpenIndexers {
   readonly samples: () => IndexerSample[];
   /** Whether this process is nearly out of memory. */
   readonly isMemoryFull: () => boolean;
+  /** Asks all for their heads, which says at once whether they can be asked. Never rejects. */
+  askHeads(): Promise<void>;
   /** Resolves when the heads of several indexers are known, after 1 s at the latest. */
   ready(): Promise<void>;
   /** Closes all connections; requests under way fail. */
@@ -93,6 +95,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
         isFailing: health?.isFailing === true,
       })),
     isMemoryFull: () => processGuard.isFull,
+    askHeads: async () => void (await Promise.all(indexers.map(({ head }) => head.ask()))),
     ready: async () => {
       if (heads !== undefined) await Promise.race([heads.ask(), sleep(FIRST_HEADS_MS, undefined, { ref: false })]);
     },

@@ -67,7 +67,6 @@ export type ProxyEvent =
     }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
-  | { readonly name: 'key-refused'; readonly indexer: string; readonly status: number }
   | { readonly name: 'bug'; readonly error: unknown };
 
 /** Receives events; must not throw. */

@@ -1,41 +1,46 @@
 import { loadSettings, SettingsError } from '../config/load.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { type Command, EXIT } from './command.ts';
+import { type ConnectCheck, connectChecks } from './connect-checks.ts';
 import { expectNoMore, readOptions } from './options.ts';
 import { textTable } from './text-table.ts';
 
 export const checkConfig: Command = {
-  help: `usage: toncache check-config [--all] [--json]
+  help: `usage: toncache check-config [--all] [--connect] [--json]
 
 Reads the settings as start does. If some are wrong, names every problem; otherwise prints each setting with its value
-and where it comes from. Secrets are not shown. Nothing is connected to.
+and where it comes from. Secrets are not shown. Nothing is connected to without --connect.
 
-  --all    defaults too, not only what is set
-  --json   {"settings":[{"name","value","from","source"}],"warnings":[]}, or {"problems":[]}
+  --all      defaults too, not only what is set
+  --connect  tries what the settings name: each indexer with its key and its chain, Redis and its clock, the stream
+  --json     {"settings":[{"name","value","from","source"}],"warnings":[],"checks":[]}, or {"problems":[]}
 
 example:
   CONFIG_FILE=config/shared.json UPSTREAM_URL=http://indexer:8081 toncache check-config
 
-exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
+exit codes: 0 the settings are right, 64 wrong command line, 69 something that was tried cannot be used so, 78 wrong settings`,
 
   async run(args, { env, stdout }) {
     const { values, positionals } = readOptions(args, {
       all: { type: 'boolean', default: false },
+      connect: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     });
     expectNoMore(positionals);
     try {
-      const { sources, warnings } = loadSettings(env);
+      const { settings, sources, warnings } = loadSettings(env);
+      const checks = values.connect ? await connectChecks(settings) : [];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
       if (values.json) {
-        stdout.write(`${JSON.stringify({ settings: shown, warnings })}\n`);
+        stdout.write(`${JSON.stringify({ settings: shown, warnings, ...(values.connect && { checks }) })}\n`);
       } else {
         stdout.write(textTable(['setting', 'value', 'from'], shown.map(row)));
         if (!values.all)
           stdout.write(`${sources.length - shown.length} others have their defaults (--all shows them)\n`);
         for (const warning of warnings) stdout.write(`warning: ${warning}\n`);
+        if (checks.length > 0) stdout.write(`\n${textTable(['tried', '', 'found'], checks.map(checkRow))}`);
       }
-      return EXIT.ok;
+      return checks.some(({ isWrong }) => isWrong) ? EXIT.unavailable : EXIT.ok;
     } catch (error) {
       if (!(error instanceof SettingsError) || !values.json) throw error;
       stdout.write(`${JSON.stringify({ problems: error.problems })}\n`);
@@ -43,6 +48,10 @@ exit codes: 0 the settings are right, 64 wrong command line, 78 wrong settings`,
     }
   },
 };
+
+function checkRow({ service, found, isWrong }: ConnectCheck): string[] {
+  return [service, isWrong ? 'WRONG' : 'ok', found];
+}
 
 function row({ name, value, from, source }: Sourced): string[] {
   return [name, value === undefined ? 'not set' : String(value), source === undefined ? from : `${from} ${source}`];

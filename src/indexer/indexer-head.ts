@@ -19,6 +19,7 @@ const FURTHEST_AHEAD_MS = 60 * 60_000;
 
 /** How a question for the head ended. */
 export type HeadEvent =
+  | { readonly name: 'key-refused'; readonly indexer: string; readonly status: number }
   | {
       readonly name: 'upstream-answered';
       readonly indexer: string;
@@ -93,6 +94,7 @@ export class IndexerHead {
       const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
       report({ name: 'upstream-answered', indexer, operation: OPERATION, status, ms: now() - startedAt });
       if (status === 429) onRateLimited(retryAfter);
+      if (status === 401 || status === 403) report({ name: 'key-refused', indexer, status });
       if (status !== 200) return undefined;
       const head = headIn(body);
       this.#learn(head, true);

@@ -135,6 +135,7 @@ export class EventLog {
   readonly #said = new Map<string, string>();
   /** When a cause of a topic was last logged. */
   readonly #causeAt = new Map<string, MonotonicMs>();
+  readonly #heardOf = new Set<string>();
   /** By topic. */
   readonly #goodInARow = new Map<string, number>();
 
@@ -150,8 +151,10 @@ export class EventLog {
 
   readonly onEvent = (event: AppEvent): void => {
     if (this.#isClosing) return;
-    // A failed question for the head only shortens lifetimes; no client gets a failure.
-    if ('operation' in event && event.operation === 'masterchainInfo') return;
+    // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
+    // says what clients will get.
+    if ('operation' in event && event.operation === 'masterchainInfo' && this.#heardOf.has(event.indexer)) return;
+    if ('indexer' in event) this.#heardOf.add(event.indexer);
     // The cast: TypeScript does not see that a name and the line that it finds belong together.
     const line = (LINES[event.name] as ((event: AppEvent) => Line | undefined) | undefined)?.(event);
     if (line === undefined) return;
@@ -184,8 +187,8 @@ export class EventLog {
 
 const STREAM_TOPICS: readonly AppEvent['name'][] = ['stream-disconnected', 'stream-refused', 'stream-bad-frame'];
 
-/** The message of the innermost cause: undici and Node wrap the system's error. */
-function reasonOf(cause: unknown): string | undefined {
+/** The message of the innermost cause: undici and Node wrap the system's error. `undefined` for what is no error. */
+export function reasonOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   return reasonOf(cause.cause) ?? (cause.message || cause.name);
 }

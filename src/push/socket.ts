@@ -47,7 +47,7 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
     socket.addEventListener('open', () => isOver || onOpen());
     socket.addEventListener('message', ({ data }) => isOver || onMessage(data));
     socket.addEventListener('error', ({ message, error }) => {
-      reason = reasonOf(error) ?? message;
+      reason = reasonOf(error) ?? (message || 'it could not be opened');
     });
     socket.addEventListener('close', ({ code, reason: said }) => {
       if (isOver) return;
@@ -58,8 +58,8 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
   };
 }
 
-/** The innermost cause of an error tells most. */
+/** The innermost cause of an error tells most; undici's for a connection that is refused tells nothing. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  return reasonOf(error.cause) ?? (error.message || error.name);
+  return reasonOf(error.cause) ?? (error.message || undefined);
 }

@@ -15,7 +15,7 @@ describe('a signal to end', () => {
     await using started = await world.startProcess();
     const { url, adminUrl } = started;
     expect((await ask(adminUrl, '/readyz')).status).toBe(200);
-    const gate = world.indexer.hold();
+    const gate = world.indexer.hold('masterchainBlockShards');
     const inFlight = exchange(url, REQUEST);
     await gate.arrived(1);
 
@@ -36,7 +36,7 @@ describe('a signal to end', () => {
 
   it('that comes a second time ends the process at once, whatever is in flight', async () => {
     await using started = await world.startProcess();
-    const gate = world.indexer.hold();
+    const gate = world.indexer.hold('masterchainBlockShards');
     const inFlight = send(started.url, TARGET);
     await gate.arrived(1);
     started.signal('SIGTERM');
@@ -66,7 +66,7 @@ describe('a signal to end where http.shutdownDelay is set', () => {
 describe('after http.drain', () => {
   it('a request that the indexer does not answer gets 503', async () => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`);
-    const gate = world.indexer.hold();
+    const gate = world.indexer.hold('masterchainBlockShards');
     const inFlight = exchange(started.url, REQUEST);
     await gate.arrived(1);
     const signalledAt = performance.now();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { StartingWorld } from './starting-world.ts';
@@ -63,6 +64,17 @@ describe('wrong settings', () => {
     expect(started.errors.trim().split('\n')).toHaveLength(1 + names.length);
     expect(started.errors).not.toContain('hunter2');
     expect(started.output).toBe('');
+  });
+});
+
+describe('an indexer that is not there, or refuses the key', () => {
+  it('is said at once, and the process stays', async () => {
+    await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
+    await started.untilLogged('the indexer fails');
+    expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
+    world.indexer.faults.inject(refusedKey(403));
+    await using refused = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url });
+    await refused.untilLogged('refuses our API key');
   });
 });
 
