@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AppContext } from './app-context.ts';
@@ -21,12 +22,14 @@ import { AccessLog } from './operate/access-log.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 
+import { StatusHistory } from './operate/status/history.ts';
 import { StatusPages } from './operate/status/status-pages.ts';
 import { topClients } from './operate/status/top-clients.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { tagsOf } from './ton/purge-selector.ts';
+import { VERSION } from './version.ts';
 
 /** What an app is made of. */
 export interface AppDependencies {
@@ -148,14 +151,16 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
+  const history = new StatusHistory({ samples: () => metrics.samples(), now, monotonic, onBug: events.reportBug });
+  const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
   const status = new StatusPages(
     {
-      samples: () => metrics.samples(),
+      history,
+      about: { ...about, startedAt: now() },
       topKeys,
       topClients: () => topClients({ asked: askingClients, waiting: waitingClients, shown: shownClient }),
       inMemory: (key) => memory.inspect(key),
       now,
-      monotonic,
       onBug: events.reportBug,
     },
     guard,
@@ -182,6 +187,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     limit: () => admission.limit,
     expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
     indexers: indexers.samples,
+    verdict: () => history.level,
     redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
     redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
     stream: push?.gauges,

@@ -90,6 +90,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
         indexer: name,
         seqno: head.seqno,
         lag: heads?.lag(index) ?? 0,
+        isBehind: heads?.isBehind(index) === true,
         slotsInUse: slots.inUse,
         isBackup,
         isFailing: health?.isFailing === true,

@@ -1,3 +1,5 @@
+import type { ReadStream } from 'node:tty';
+
 /** Where a command writes: a stream of the process, or a string in a test. */
 export interface Output {
   write(text: string): unknown;
@@ -11,6 +13,8 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Absent in a test. */
+  readonly stdin?: ReadStream;
   /** Aborted when the user ends the command. Its first use installs the handlers of the signals. */
   readonly signal: AbortSignal;
 }

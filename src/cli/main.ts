@@ -12,6 +12,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
+  stdin: process.stdin,
   get signal() {
     if (!handlesSignals) handleSignals();
     return stopping.signal;

@@ -1,21 +1,26 @@
-import type { StatusNumbers } from '../operate/status/numbers.ts';
+import type { StatusMoment } from '../operate/status/history.ts';
+import type { StatusAbout } from '../operate/status/status-pages.ts';
 import type { ShownClient } from '../operate/status/top-clients.ts';
 import { AdminClient } from './admin-client.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { type Command, type Context, EXIT, UsageError } from './command.ts';
 import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
 import { duration, grouped, textTable } from './text-table.ts';
 
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
 
-/** A message of `/status/events`. */
-type StatusEvent = StatusNumbers & { readonly at: number; readonly clients?: readonly ShownClient[] };
+/** A message of `/status/events`; the first has what came before it, and about which instance. */
+type StatusEvent = StatusMoment & {
+  readonly clients?: readonly ShownClient[];
+  readonly about?: StatusAbout;
+  readonly history?: readonly StatusMoment[];
+};
 
 export const top: Command = {
   help: `usage: toncache top [--once | --count N] [--admin URL] [--json]
 
-Shows the numbers of the status page of a running instance: requests by how they are answered, the indexer, memory. On a
-terminal every second until Ctrl-C; elsewhere once.
+Shows the numbers of the status page of a running instance: whether all is well, requests by how they are answered, the
+indexer, memory. On a terminal every second until q or Ctrl-C; elsewhere once.
 
   --once    once
   --count   so many times, 1 to 1000000
@@ -43,43 +48,84 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     const clear = left > 1 && stdout.isTTY ? CLEAR : '';
     const settings = readSettings(context);
     const client = new AdminClient({ url: adminUrl(values.admin, settings), token: settings.http.adminToken });
-    for await (const data of client.events('/status/events', signal)) {
-      const message: StatusEvent = JSON.parse(data);
-      // The first message has no rates: they are counted from one message to the next.
+    using keys = endedByKey(clear === '' ? undefined : context.stdin);
+    let about: StatusAbout | undefined;
+    for await (const data of client.events('/status/events', AbortSignal.any([signal, keys.signal]))) {
+      const { history: _, ...message }: StatusEvent = JSON.parse(data);
+      about = message.about ?? about;
+      // The first second of a process has no rates: they are counted from one second to the next.
       if (message.rates === undefined) continue;
-      stdout.write(values.json ? `${data}\n` : clear + screen(client.url, message));
+      stdout.write(values.json ? `${JSON.stringify(message)}\n` : clear + screen(client.url, message, about));
       if (--left === 0) break;
     }
     return EXIT.ok;
   },
 };
 
-function screen(url: string, { at, hitRatio, savedRatio, clients = [], ...numbers }: StatusEvent): string {
-  const { upstream, memory, process, redis, stream, newestSeqno } = numbers;
-  const rates: Readonly<Record<string, number>> = numbers.rates ?? {};
+/** Ends by q or Ctrl-C on a terminal, which must not wait for a line meanwhile. */
+function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: AbortSignal } {
+  const ended = new AbortController();
+  if (stdin?.isTTY !== true) return { signal: ended.signal, [Symbol.dispose]: () => {} };
+  const onKey = (key: Buffer) => {
+    if (['q', '\x03'].includes(key.toString())) ended.abort();
+  };
+  stdin.setRawMode(true);
+  stdin.on('data', onKey);
+  return {
+    signal: ended.signal,
+    [Symbol.dispose]: () => {
+      stdin.off('data', onKey);
+      stdin.setRawMode(false);
+      stdin.pause();
+    },
+  };
+}
+
+/** At most 80 columns and 24 lines, what matters most first. */
+function screen(url: string, message: StatusEvent, about: StatusAbout | undefined): string {
+  const { at, verdict, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno } = message;
+  const rates: Readonly<Record<string, number>> = message.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);
   const outcomes = Object.entries(rates).map(([outcome, rate]) => [outcome, rate.toFixed(1), share(rate / (all || 1))]);
   const rows = [
-    ['hits, last 10 s', share(hitRatio)],
-    ['requests saved', share(savedRatio)],
+    ['hits, saved', `${share(hitRatio)}, ${share(savedRatio)}`],
     ['indexer p50, p99', `${seconds(upstream.p50Seconds)}, ${seconds(upstream.p99Seconds)}`],
-    ['slots in use', `${upstream.inFlight} of ${upstream.limit}`],
-    ['waiting, expected', `${upstream.queued}, ${seconds(upstream.expectedWaitSeconds)}`],
-    ['breakers open', upstream.openBreakers.join(', ') || 'none'],
-    ['paused by a 429', upstream.paused ? 'yes' : 'no'],
-    ['memory tier', `${mebibytes(memory.bytes)} of ${mebibytes(memory.maxBytes)}`],
-    ['entries in memory', grouped(memory.entries)],
+    ['slots, waiting', `${upstream.inFlight} of ${upstream.limit}, ${upstream.queued}`],
+    ['breakers, pause', [...upstream.openBreakers, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none'],
+    ['newest block', newestSeqno === undefined ? 'not known' : String(newestSeqno)],
+    ['Redis, stream', `${redis}, ${stream}`.replaceAll('not configured', 'none')],
+    ['memory tier', `${mebibytes(memory.bytes)}, ${grouped(memory.entries)} entries`],
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
     ['event loop lag p99', seconds(process.loopLagSeconds)],
-    ['Redis', redis],
-    ['stream', stream],
-    ['newest block', newestSeqno === undefined ? 'not known' : String(newestSeqno)],
   ];
-  const head = `toncache at ${url}, ${new Date(at).toISOString()}\n`;
-  const tables = [textTable(['requests'.padEnd(18), 'a second', 'share'], outcomes), textTable(['now', ''], rows)];
-  const clientRows = clients.map(({ client, waiting, share: part }) => [client, String(waiting), share(part)]);
-  if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clientRows));
-  return [head, ...tables].join('\n');
+  const since = verdict.why === '' ? '' : ` since ${timeOf(verdict.since)}: ${verdict.why}`;
+  const version = about === undefined ? '' : ` ${about.version} on ${about.host}, ${about.network},`;
+  const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
+  const indexers = message.indexers.map(({ indexer, state, seqno, lagBlocks, perSecond, failedPerSecond }) => [
+    ...[indexer, state, String(seqno), String(lagBlocks), perSecond.toFixed(1), failedPerSecond.toFixed(1)],
+  ]);
+  if (indexers.length > 0) {
+    tables.push(textTable(['indexer', 'state', 'newest block', 'behind', 'a second', 'failed'], indexers));
+  }
+  const clients = (message.clients ?? []).map(({ client, waiting, share: part }) => [
+    ...[client, String(waiting), share(part)],
+  ]);
+  if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
+  const head = `toncache${version} at ${url}, ${timeOf(at)}`;
+  return [`${head}\n${verdict.says}${since}\n`, ...tables].join('\n');
+}
+
+/** Two tables side by side. */
+function beside(left: string, right: string): string {
+  const [one, other] = [left, right].map((table) => table.trimEnd().split('\n'));
+  const width = 2 + Math.max(...(one ?? []).map(({ length }) => length));
+  const count = Math.max(one?.length ?? 0, other?.length ?? 0);
+  const line = (_: unknown, index: number) => `${(one?.[index] ?? '').padEnd(width)}${other?.[index] ?? ''}`.trimEnd();
+  return `${Array.from({ length: count }, line).join('\n')}\n`;
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toLocaleTimeString('en-GB');
 }
 
 function share(part: number | undefined): string {

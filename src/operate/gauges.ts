@@ -22,6 +22,8 @@ export interface GaugeSources {
   /** How long a miss of an operation would wait for a slot. */
   readonly expectedWaitMs: (operation: OperationName) => number;
   readonly indexers: () => readonly IndexerSample[];
+  /** 0: serving, 1: stale answers or what is cached, 2: refusing. */
+  readonly verdict: () => number;
   readonly redisWritesPending: () => number;
   readonly redisClockOffsetMs: () => number;
   /** Absent where `stream.url` is not set. */
@@ -43,6 +45,11 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
         this.set(read());
       },
     });
+  gauge(
+    'verdict',
+    'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
+    sources.verdict,
+  );
   gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
   gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', sources.memoryMaxBytes);
   gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);

@@ -10,6 +10,8 @@ export interface IndexerSample {
   readonly seqno: number;
   /** The blocks by which it is behind the newest head of all. */
   readonly lag: number;
+  /** Whether that is too many. */
+  readonly isBehind: boolean;
   readonly slotsInUse: number;
   /** Whether it is asked only while no other can answer. */
   readonly isBackup: boolean;
@@ -56,6 +58,9 @@ export class IndexerMetrics {
       Math.max(0, seqno),
     );
     show('indexer_lag_blocks', 'The blocks by which each indexer is behind the newest of all.', ({ lag }) => lag);
+    show('indexer_behind', 'Whether the chain of an indexer is too far behind (1): the others are asked.', (sample) =>
+      Number(sample.isBehind),
+    );
     show('indexer_slots_in_use', 'Requests of the operations at each indexer now.', ({ slotsInUse }) => slotsInUse);
     show('indexer_failing', 'Whether the last requests to an indexer failed (1): the others are asked.', (sample) =>
       Number(sample.isFailing),

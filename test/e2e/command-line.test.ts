@@ -69,10 +69,12 @@ describe('toncache top', () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['top']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^hit-memory +\d+\.\d +\d+\.\d %$/m);
-    expect(stdout).toMatch(/^hits, last 10 s +\S/m);
-    expect(stdout).toMatch(/^entries in memory +1$/m);
+    expect(stdout).toMatch(/^toncache 0\.1\.0 on .*\nserving\n/);
+    expect(stdout).toMatch(/^hit-memory +\d+\.\d +\d+\.\d % +hits, saved +\S/m);
+    expect(stdout).toMatch(/memory tier +0\.0 MiB, 1 entries$/m);
     expect(stdout).not.toContain('\x1b');
+    const lines = stdout.split('\n');
+    expect([lines.length <= 24, Math.max(...lines.slice(1).map(({ length }) => length)) <= 80]).toEqual([true, true]);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import { World } from '../e2e/world.ts';
 import { debianProgram } from '../support/apt.ts';
@@ -60,7 +61,7 @@ describe('the status page in Chromium', () => {
 
   it('explains a pasted URL, whatever is in it', async () => {
     await page.fill('#target', 'https://ton.example/api/v3/masterchainBlockShards?SEQNO=7&_=<img src=x>');
-    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.locator('#explain button').click();
     const explanation = () => page.locator('#explanation').textContent();
     await expect.poll(explanation, PATIENT).toContain('masterchainBlockShards?seqno=7');
     await expect.poll(explanation, PATIENT).toContain('<img src=x>');
@@ -80,13 +81,15 @@ describe('the status page in Chromium', () => {
     }
   });
 
-  it('fits a phone, in the dark too', async () => {
+  it.each([390, 1280, 1920])('has no part that is cut at a width of %i, in the dark too', async (width) => {
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 360, height: 640 });
+    await page.setViewportSize({ width, height: 900 });
     await load(5);
     await expect.poll(() => page.locator('#keys tr').count(), PATIENT).toBeGreaterThan(0);
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect(width).toBeLessThanOrEqual(360);
+    const cut = await page.evaluate(
+      `[...document.querySelectorAll('body, section, td, dd, figure')].filter((each) => each.offsetParent !== null && each.scrollWidth > each.clientWidth + 1).map((each) => each.id || each.tagName)`,
+    );
+    expect(cut).toEqual([]);
     const [ground, text] = (await page.evaluate(
       '[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]',
     )) as [string, string];
@@ -95,9 +98,37 @@ describe('the status page in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('says that it has no connection when the proxy ends', async () => {
+  it('says on top how clients are served, since when and why, and the last minutes are there when it is opened', async () => {
+    const verdict = () => page.locator('#verdict').textContent();
+    await load(5);
+    await expect.poll(verdict, PATIENT).toBe('serving');
+    world.indexer.faults.inject(refusedKey(401));
+    for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
+    await expect.poll(verdict, PATIENT).toMatch(/^refusing \d+ % since \d\d:\d\d: the indexer refuses the API key$/);
+    expect(await page.title()).toMatch(/^refusing \d+ % – toncache$/);
+    await page.reload();
+    const outcomes = () => page.locator('#chart-requests').getAttribute('aria-label');
+    await expect.poll(outcomes, PATIENT).toMatch(/hit-memory .*failed/);
+  });
+
+  it('explains and purges a row of what is asked for most by a click', async () => {
+    await load(20);
+    page.on('dialog', (dialog) => void dialog.accept());
+    const row = page.locator('#keys tr').filter({ hasText: 'masterchainBlockShards' }).first();
+    await row.getByRole('button', { name: 'Explain' }).click();
+    const explanation = () => page.locator('#explanation').textContent();
+    await expect.poll(explanation, PATIENT).toMatch(/memory.*final, fresh for/);
+    await row.getByRole('button', { name: 'Purge' }).click();
+    await expect.poll(explanation, PATIENT).toMatch(/^purged.*seqno/);
+    expect(world.proxy.log.map(({ msg }) => msg)).toContain('purged');
+  });
+
+  it('says that the instance is gone, and dims its numbers', async () => {
     await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toBe('live');
     await world.proxy.close();
     await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toMatch(/again/);
+    expect(await page.title()).toBe('gone – toncache');
+    expect(await page.locator('#verdict').textContent()).toContain('the numbers are old');
+    expect(await page.evaluate("getComputedStyle(document.querySelector('main')).opacity")).toBe('0.4');
   });
 });

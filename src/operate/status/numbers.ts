@@ -41,6 +41,20 @@ export interface StatusNumbers {
   readonly stream: 'not configured' | 'connected' | 'lost';
   /** The newest masterchain block that the indexer is known to have. */
   readonly newestSeqno?: number;
+  /** Each of several indexers; empty where there is one. */
+  readonly indexers: readonly IndexerNumbers[];
+}
+
+/** One of several indexers. */
+export interface IndexerNumbers {
+  readonly indexer: string;
+  readonly state: 'well' | 'failing' | 'behind' | 'paused';
+  readonly seqno: number;
+  readonly lagBlocks: number;
+  readonly slotsInUse: number;
+  /** Requests a second, over 10 s, and those of them that failed. */
+  readonly perSecond: number;
+  readonly failedPerSecond: number;
 }
 
 /** Computes the numbers from the samples of the last 10 s, oldest first; at least one. */
@@ -86,7 +100,37 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     ...(newestSeqno > 0 && { newestSeqno }),
+    indexers: indexersBetween(oldest, newest),
   };
+}
+
+function indexersBetween(before: Samples, after: Samples): IndexerNumbers[] {
+  const names = after.of('indexer_head_seqno').map(({ labels }) => String(labels['indexer']));
+  if (names.length < 2) return [];
+  return names.map((indexer) => {
+    const is = { indexer };
+    const rate = (samples: Samples, results: Readonly<Record<string, string>> = {}) =>
+      samples.sum('indexer_requests_total', { ...is, ...results });
+    const seconds = secondsBetween(before, after);
+    const all = rate(after) - rate(before);
+    const good = ['200', '404'].reduce((sum, result) => sum + rate(after, { result }) - rate(before, { result }), 0);
+    const lagBlocks = after.sum('indexer_lag_blocks', is);
+    return {
+      indexer,
+      state: stateOfIndexer(after, is),
+      seqno: after.sum('indexer_head_seqno', is),
+      lagBlocks,
+      slotsInUse: after.sum('indexer_slots_in_use', is),
+      perSecond: all / seconds,
+      failedPerSecond: (all - good) / seconds,
+    };
+  });
+}
+
+function stateOfIndexer(samples: Samples, is: { readonly indexer: string }): IndexerNumbers['state'] {
+  if (samples.sum('upstream_paused', is) > 0) return 'paused';
+  if (samples.sum('indexer_failing', is) > 0) return 'failing';
+  return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
 }
 
 function ratesBetween(before: Samples, after: Samples): Counts {

@@ -3,15 +3,16 @@ import type { Entry } from '../../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
 import type { ServedStatus } from '../../http/admin/admin-server.ts';
 import { sendJson } from '../../http/admin/send-json.ts';
-import { type MetricSample, Samples } from '../samples.ts';
-import { readNumbers } from './numbers.ts';
+import type { StatusHistory } from './history.ts';
 import { readPageFiles } from './page-files.ts';
-import { StatusFeed, type StatusMessage } from './status-feed.ts';
+import { StatusFeed } from './status-feed.ts';
 import type { ShownClient } from './top-clients.ts';
 import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
-  readonly samples: () => Promise<readonly MetricSample[]>;
+  readonly history: StatusHistory;
+  /** What does not change: version, host, network, indexers, since when it runs. */
+  readonly about: StatusAbout;
   readonly topKeys: TopKeys;
   /** Those that wait and ask most. */
   readonly topClients: () => readonly ShownClient[];
@@ -19,12 +20,19 @@ export interface StatusPagesDependencies {
   readonly inMemory: (key: string) => Entry | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly monotonic: () => number;
   readonly onBug: (error: unknown) => void;
 }
 
-/** Ratios and latencies cover 10 s: so many messages. */
-const WINDOW_SAMPLES = 11;
+/** The instance. */
+export interface StatusAbout {
+  readonly version: string;
+  readonly host: string;
+  readonly network: string;
+  readonly indexers: readonly string[];
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+}
+
 const SHOWN_KEYS = 15;
 const LONGEST_REQUEST = 300;
 
@@ -42,24 +50,24 @@ const PAGE_HEADERS = [
 ];
 
 /**
- * The status page at `/`, its files, and `/status/events`, which it reads. Who may read `/metrics` may read the
+ * The status page at `/`, its files, `/status/events`, which it reads, and `/status.json`, the last of these messages. Who may read `/metrics` may read the
  * numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
  * purge.
  */
 export class StatusPages implements ServedStatus {
   readonly #dependencies: StatusPagesDependencies;
   readonly #files = readPageFiles();
-  readonly #feed: StatusFeed;
+  readonly #feed = new StatusFeed();
   readonly #refusedToRead: ReturnType<typeof guardReading>;
   readonly #refusedKeys: ReturnType<typeof guardAdmin>;
-  /** Those of the last 10 s, while there are viewers. */
-  #samples: Samples[] = [];
 
   constructor(dependencies: StatusPagesDependencies, guard: AdminGuardOptions) {
     this.#dependencies = dependencies;
     this.#refusedToRead = guardReading(guard);
     this.#refusedKeys = guardAdmin(guard);
-    this.#feed = new StatusFeed({ read: (isFirst) => this.#read(isFirst), onBug: dependencies.onBug });
+    dependencies.history.onMoment = (moment) => {
+      if (this.#feed.hasViewers) this.#feed.send(moment, this.#secrets());
+    };
   }
 
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
@@ -70,7 +78,7 @@ export class StatusPages implements ServedStatus {
       response.writeHead(200, [...headers, ...PAGE_HEADERS]).end(request.method === 'HEAD' ? undefined : body);
       return true;
     }
-    if (path !== '/status/events') return false;
+    if (path !== '/status/events' && path !== '/status.json') return false;
     const refused = this.#refusedToRead(request);
     if (refused !== undefined) {
       sendJson(response, refused.status, { error: refused.error }, refused.headers);
@@ -79,25 +87,32 @@ export class StatusPages implements ServedStatus {
     } else if (this.#feed.isClosed) {
       sendJson(response, 503, { error: 'the process is shutting down' }, ['Retry-After', '5']);
     } else {
-      this.#feed.add(response, this.#refusedKeys(request) === undefined);
+      this.#sendMoments(path === '/status.json', request, response).catch(this.#dependencies.onBug);
     }
     return true;
   }
 
   /** Ends the responses of all viewers. */
   close(): void {
+    this.#dependencies.history.close();
     this.#feed.close();
   }
 
-  async #read(isFirst: boolean): Promise<StatusMessage> {
-    const { samples, topClients, monotonic, now } = this.#dependencies;
-    const newest = new Samples(await samples(), monotonic());
-    const [oldest = newest, ...others] = [...(isFirst ? [] : this.#samples), newest].slice(-WINDOW_SAMPLES);
-    this.#samples = [oldest, ...others];
-    return {
-      numbers: { at: now(), ...readNumbers([oldest, ...others]) },
-      secrets: { keys: this.#shownKeys(), clients: topClients() },
-    };
+  /** The last moment as JSON, or all that are kept and then each new one as events. */
+  async #sendMoments(isOnce: boolean, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { history, about } = this.#dependencies;
+    const moments = await history.moments();
+    if (isOnce) {
+      sendJson(response, 200, { about, ...moments.at(-1) });
+      return;
+    }
+    const isTrusted = this.#refusedKeys(request) === undefined;
+    const secrets = isTrusted ? this.#secrets() : {};
+    this.#feed.add(response, isTrusted, { about, history: moments.slice(0, -1), ...moments.at(-1), ...secrets });
+  }
+
+  #secrets(): object {
+    return { keys: this.#shownKeys(), clients: this.#dependencies.topClients() };
   }
 
   /** The most requested keys, without the network, with what memory has of them. */

@@ -25,6 +25,7 @@ async function seriesOfPage(): Promise<Set<string>> {
     limit: zero,
     expectedWaitMs: zero,
     indexers: () => [],
+    verdict: zero,
     redisWritesPending: zero,
     redisClockOffsetMs: zero,
     stream: { isConnected: () => false, watches: zero, addresses: zero },

@@ -2,6 +2,7 @@ import uPlot from '/uplot.js';
 
 const SHOWN_SECONDS = 300;
 const HEIGHT = 160;
+const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 
 // A canvas takes no `light-dark(...)`: an element that has the color says what it comes to.
 const probe = document.body.appendChild(document.createElement('span'));
@@ -12,42 +13,107 @@ function color(name) {
   return getComputedStyle(probe).color;
 }
 
-/** A chart of the last five minutes with a line for each name; its label says the same to those who cannot see it. */
+/** 24 h time of an instant in epoch milliseconds. */
+export const timeOf = (at, withSeconds = false) =>
+  new Date(at).toLocaleTimeString('en-GB', withSeconds ? { ...TIME, second: '2-digit' } : TIME);
+
+/**
+ * A chart of the last five minutes with a line for each name, or with areas that are stacked. Its legend has the newest
+ * values; names that were 0 all the time are left out.
+ */
 export class Chart {
   #element;
   #names;
+  #isStacked;
   #plot;
+  #legend;
   #data;
 
-  constructor(id, names) {
+  constructor(id, names, { isStacked = false } = {}) {
     this.#element = document.getElementById(id);
     this.#names = names;
+    this.#isStacked = isStacked;
     this.#data = [[], ...names.map(() => [])];
-    const axis = { stroke: () => color('--quiet'), grid: { stroke: () => color('--line') }, size: 46 };
+    const grid = { stroke: () => color('--line') };
+    const axis = { stroke: () => color('--quiet'), grid };
+    const series = names.map((label, index) => {
+      const own = () => color(`--c${index + 1}`);
+      return isStacked
+        ? { label, stroke: own, fill: own, width: 0, points: { show: false } }
+        : { label, stroke: own, width: 1.5 };
+    });
     const options = {
       ...this.#size(),
-      series: [{}, ...names.map((label, index) => ({ label, stroke: () => color(`--c${index + 1}`), width: 1.5 }))],
-      axes: [axis, axis],
+      legend: { show: false },
+      cursor: { show: false },
+      // The highest area is drawn first, and the lower ones over it.
+      series: [{}, ...(isStacked ? series.reverse() : series)],
+      axes: [
+        {
+          ...axis,
+          space: 75,
+          values: (_, seconds, __, ___, step) => seconds.map((second) => timeOf(second * 1000, step < 60)),
+        },
+        {
+          ...axis,
+          values: (_, values) => values.map((value) => value.toLocaleString('en')),
+          size: (_, labels) => 16 + 7 * Math.max(1, ...(labels ?? []).map(({ length }) => length)),
+        },
+      ],
       scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.1)] } },
     };
     this.#plot = new uPlot(options, this.#data, this.#element);
+    this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
+    this.#legend.className = 'legend';
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
   }
 
-  /** Adds the values of one instant, epoch seconds; `undefined` leaves a gap. */
+  /** Adds the values of one instant, epoch seconds; `undefined` leaves a gap. To be shown by `draw`. */
   add(at, values) {
     [at, ...values].forEach((value, index) => {
       this.#data[index].push(value ?? null);
     });
     while (at - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
-    this.#plot.setData(this.#data);
-    const said = this.#names.map((name, index) => `${name} ${Number((values[index] ?? 0).toFixed(1))}`);
+  }
+
+  /** Forgets all. */
+  clear() {
+    for (const column of this.#data) column.length = 0;
+  }
+
+  draw() {
+    const [times, ...columns] = this.#data;
+    this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
+    const newest = columns.map((column) => column.at(-1) ?? 0);
+    const shown = this.#names.flatMap((name, index) =>
+      columns[index].some((value) => value > 0) ? [{ name, index, value: Number(newest[index].toPrecision(3)) }] : [],
+    );
+    this.#legend.replaceChildren(
+      ...shown.map(({ name, index, value }) => {
+        const entry = document.createElement('span');
+        entry.className = `c${index + 1}`;
+        entry.textContent = `${name} ${value.toLocaleString('en')}`;
+        return entry;
+      }),
+    );
     const title = this.#element.previousElementSibling.textContent;
-    this.#element.setAttribute('aria-label', `${title}: ${said.join(', ')} now`);
+    const said = shown.map(({ name, value }) => `${name} ${value}`).join(', ') || 'nothing';
+    this.#element.setAttribute('aria-label', `${title}: ${said} now`);
   }
 
   #size() {
     return { width: Math.max(200, this.#element.clientWidth), height: HEIGHT };
   }
+}
+
+/** Each area with all below it, the highest first. */
+function stacked(columns) {
+  const sums = [];
+  let below = columns[0].map(() => 0);
+  for (const column of columns) {
+    below = column.map((value, index) => (value === null ? null : value + (below[index] ?? 0)));
+    sums.unshift(below);
+  }
+  return sums;
 }

@@ -11,9 +11,11 @@ export function useToken(given) {
 }
 
 /** Asks the admin port, with the token where there is one; ends when another token is given. */
-export function ask(path) {
+export function ask(path, options = {}) {
+  const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` };
   return fetch(path, {
-    headers: token === '' ? {} : { Authorization: `Bearer ${token}` },
+    ...options,
+    headers: { ...authorization, ...(options.body && { 'Content-Type': 'application/json' }) },
     signal: tokenChanged.signal,
   });
 }

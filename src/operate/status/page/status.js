@@ -1,18 +1,21 @@
-import { Chart } from './charts.js';
+import { Chart, timeOf } from './charts.js';
+import { explanationRows, purgeOf } from './explanation.js';
 import { ask, readEvents, useToken } from './read-events.js';
 
 const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
 
 const byId = (id) => document.getElementById(id);
 const charts = {
-  requests: new Chart('chart-requests', OUTCOMES),
+  requests: new Chart('chart-requests', OUTCOMES, { isStacked: true }),
   latency: new Chart('chart-latency', ['p50', 'p99']),
   slots: new Chart('chart-slots', ['in use', 'limit', 'queue']),
   memory: new Chart('chart-memory', ['entries', 'RSS', 'heap']),
 };
 
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
-const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const mebi = (bytes) => (bytes / 2 ** 20).toFixed(0);
+const mebibytes = (bytes) => `${mebi(bytes)} MiB`;
+let about;
 
 function duration(seconds) {
   if (seconds === undefined) return '–';
@@ -22,73 +25,172 @@ function duration(seconds) {
   return size < 7200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-function show(id, text, isBad = false) {
+/** Shows a text; `state` colors its tile: `good`, `warn`, `bad` or nothing. */
+function show(id, text, state = '') {
   byId(id).textContent = text;
-  byId(id).classList.toggle('bad', isBad);
+  byId(id).parentElement.dataset.state = state;
 }
 
-function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno }) {
-  if (rates) show('requests', OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0).toFixed(1));
+function showVerdict({ level, says, why, since }) {
+  const from = why === '' ? '' : ` since ${timeOf(since)}: ${why}`;
+  byId('verdict').textContent = `${says}${from}`;
+  byId('verdict').dataset.level = level;
+  document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
+}
+
+function showAbout(at) {
+  if (about === undefined) return;
+  const { version, host, network, indexers, startedAt } = about;
+  byId('about').textContent =
+    `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
+}
+
+function showNumbers({
+  at,
+  rates,
+  hitRatio,
+  savedRatio,
+  upstream,
+  memory,
+  process,
+  redis,
+  stream,
+  newestSeqno,
+  indexers,
+}) {
+  showAbout(at);
+  if (rates) {
+    const all = OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
+    const part = all === 0 ? 0 : (rates.refused + rates.failed) / all;
+    show('requests', all.toFixed(1));
+    show('unanswered', percent(part), part > 0.01 ? 'bad' : part > 0 ? 'warn' : 'good');
+  }
   show('hit-ratio', percent(hitRatio));
   show('saved', percent(savedRatio));
   show('p50', duration(upstream.p50Seconds));
-  show('p99', duration(upstream.p99Seconds));
-  show('slots', `${upstream.inFlight} of ${upstream.limit}`);
-  show('queue', String(upstream.queued));
+  show('p99', duration(upstream.p99Seconds), upstream.p99Seconds > 2 ? 'warn' : '');
+  show('slots', `${upstream.inFlight} of ${upstream.limit}`, upstream.inFlight >= upstream.limit ? 'warn' : '');
+  show('queue', String(upstream.queued), upstream.queued > 0 ? 'warn' : '');
   show('wait', duration(upstream.expectedWaitSeconds));
-  show('memory', `${mebibytes(memory.bytes)} of ${mebibytes(memory.maxBytes)}`);
+  show('newest', newestSeqno === undefined ? 'not known' : newestSeqno.toLocaleString('en'));
+  const states = [...upstream.openBreakers, ...(upstream.paused ? ['paused by a 429'] : [])];
+  byId('breakers').replaceChildren(
+    ...states.map((text) => Object.assign(document.createElement('span'), { textContent: text })),
+  );
   show('entries', memory.entries.toLocaleString('en'));
-  show('process', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`);
-  show('lag', duration(process.loopLagSeconds));
-  show('redis', redis, redis === 'failed');
-  show('stream', stream, stream === 'lost');
-  show('newest', String(newestSeqno ?? 'not known'));
-  const open = upstream.openBreakers.map((operation) => `open: ${operation}`);
-  const states = upstream.paused ? [...open, 'paused by a 429'] : open;
-  show('breakers', states.join(', ') || 'closed', states.length > 0);
+  show('memory', `${mebi(memory.bytes)} of ${mebibytes(memory.maxBytes)}`);
+  byId('redis-tile').hidden = redis === 'not configured';
+  show('redis', redis, redis === 'failed' ? 'bad' : 'good');
+  byId('stream-tile').hidden = stream === 'not configured';
+  show('stream', stream, stream === 'lost' ? 'warn' : 'good');
+  show('rss', mebibytes(process.rssBytes));
+  show('heap', mebibytes(process.heapBytes));
+  show('lag', duration(process.loopLagSeconds), process.loopLagSeconds > 0.1 ? 'warn' : '');
+  byId('indexers-section').hidden = indexers.length === 0;
+  showRows(
+    'indexers',
+    indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, perSecond, failedPerSecond }) => ({
+      cells: [
+        state,
+        seqno,
+        `${lagBlocks} blocks`,
+        slotsInUse,
+        perSecond.toFixed(1),
+        failedPerSecond.toFixed(1),
+        indexer,
+      ],
+      state: state === 'well' ? 'good' : 'warn',
+    })),
+  );
 }
 
-function draw({ at, rates, upstream, memory, process }) {
+function addToCharts({ at, rates, upstream, memory, process }) {
   const seconds = at / 1000;
-  const inMs = (duration) => (duration === undefined ? undefined : duration * 1000);
+  const inMs = (value) => (value === undefined ? undefined : value * 1000);
   const inMib = [memory.bytes, process.rssBytes, process.heapBytes].map((bytes) => bytes / 2 ** 20);
-  const values = OUTCOMES.map((outcome) => rates?.[outcome]);
-  charts.requests.add(seconds, values);
+  charts.requests.add(
+    seconds,
+    OUTCOMES.map((outcome) => rates?.[outcome]),
+  );
   charts.latency.add(seconds, [upstream.p50Seconds, upstream.p99Seconds].map(inMs));
   charts.slots.add(seconds, [upstream.inFlight, upstream.limit, upstream.queued]);
   charts.memory.add(seconds, inMib);
 }
 
-/** Each cell is text, never markup. */
+/**
+ * Each cell is text, never markup, and has the name of its column for screens that are too narrow for columns; `buttons` of
+ * a row follow the text of its last cell.
+ */
 function showRows(id, rows) {
-  const shown = rows.map((cells) => {
+  const names = [...(byId(id).closest('table').tHead?.rows[0]?.cells ?? [])].map(({ textContent }) => textContent);
+  const shown = rows.map(({ cells, state = '', buttons = [] }) => {
     const row = document.createElement('tr');
-    for (const text of cells) row.insertCell().textContent = text;
+    row.dataset.state = state;
+    cells.forEach((text, index) => {
+      const cell = row.insertCell();
+      cell.textContent = text;
+      cell.dataset.name = names[index] ?? '';
+    });
+    row.lastElementChild.append(...buttons);
     return row;
   });
   byId(id).replaceChildren(...shown);
 }
 
-/** Without keys and clients, the form for the token is shown. */
+function button(text, act) {
+  const made = Object.assign(document.createElement('button'), { type: 'button', textContent: text });
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** Without keys and clients, the form for the token is shown. Rows are left alone while a button in them has the focus. */
 function showSecrets({ keys, clients = [] }) {
   byId('access').hidden = keys !== undefined;
-  const keyRows = (keys ?? []).map(({ share, answerClass, freshForMs, request }) => {
-    const fresh = freshForMs === undefined ? '–' : duration(freshForMs / 1000);
-    return [percent(share), answerClass ?? 'not in memory', fresh, request];
-  });
-  showRows('keys', keyRows);
+  if (!byId('keys').contains(document.activeElement)) {
+    showRows(
+      'keys',
+      (keys ?? []).map(({ share, answerClass, freshForMs, request }) => ({
+        cells: [
+          percent(share),
+          answerClass ?? 'not in memory',
+          freshForMs === undefined ? '–' : duration(freshForMs / 1000),
+          request,
+        ],
+        buttons: [button('Explain', () => explain(request)), button('Purge', () => purge(request))],
+      })),
+    );
+  }
   showRows(
     'clients',
-    clients.map(({ share, waiting, client }) => [String(waiting), percent(share), client]),
+    clients.map(({ share, waiting, client }) => ({ cells: [waiting, percent(share), client] })),
   );
 }
 
 async function explain(target) {
+  byId('target').value = target;
+  let said;
   try {
-    const response = await ask(`/explain?${new URLSearchParams({ target })}`);
-    return JSON.stringify(await response.json(), undefined, 2);
+    said = await (await ask(`/explain?${new URLSearchParams({ target })}`)).json();
   } catch {
-    return 'toncache does not answer';
+    said = { error: 'toncache does not answer' };
+  }
+  showRows(
+    'explanation',
+    explanationRows(said).map((cells) => ({ cells })),
+  );
+}
+
+async function purge(request) {
+  const named = purgeOf(request);
+  if (named === undefined || !confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
+  try {
+    const response = await ask('/purge', { method: 'POST', body: JSON.stringify(named) });
+    const { error } = await response.json();
+    showRows('explanation', [
+      { cells: [error === undefined ? 'purged' : 'not purged', error ?? JSON.stringify(named)] },
+    ]);
+  } catch {
+    showRows('explanation', [{ cells: ['not purged', 'toncache does not answer'] }]);
   }
 }
 
@@ -96,15 +198,30 @@ byId('access').addEventListener('submit', (event) => {
   event.preventDefault();
   useToken(byId('token').value);
 });
-byId('explain').addEventListener('submit', async (event) => {
+byId('explain').addEventListener('submit', (event) => {
   event.preventDefault();
-  byId('explanation').textContent = await explain(byId('target').value);
+  void explain(byId('target').value);
 });
 readEvents(
   (message) => {
+    about = message.about ?? about;
+    if (message.history !== undefined) {
+      for (const chart of Object.values(charts)) chart.clear();
+      message.history.forEach(addToCharts);
+    }
+    addToCharts(message);
+    for (const chart of Object.values(charts)) chart.draw();
+    showVerdict(message.verdict);
     showNumbers(message);
-    draw(message);
     showSecrets(message);
   },
-  (state) => show('connection', state, state !== 'live'),
+  (state) => {
+    const isLive = state === 'live';
+    byId('connection').textContent = state;
+    document.body.classList.toggle('gone', !isLive);
+    if (isLive) return;
+    document.title = 'gone – toncache';
+    byId('verdict').textContent = 'this instance does not answer: the numbers are old';
+    byId('verdict').dataset.level = 'gone';
+  },
 );

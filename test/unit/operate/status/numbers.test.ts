@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type MetricSample, quantileBetween, Samples } from '../../../../src/operate/samples.ts';
+import { quantileBetween, Samples } from '../../../../src/operate/samples.ts';
 import { readNumbers } from '../../../../src/operate/status/numbers.ts';
-
-/** `name label=value ... number`, without the prefix. */
-function sample(line: string): MetricSample {
-  const [name, ...words] = line.split(' ');
-  const labels = Object.fromEntries(words.slice(0, -1).map((pair) => pair.split('=')));
-  return { name: `toncache_${name}`, labels, value: Number(words.at(-1)) };
-}
+import { sample } from './read-sample.ts';
 
 const samplesAt = (at: number, ...lines: string[]) => new Samples(lines.map(sample), at);
 

@@ -1,0 +1,127 @@
+import { type MetricSample, quantileBetween, type Samples } from '../samples.ts';
+
+/** How well clients are served: as always; with what is left; or some not at all. */
+export type VerdictLevel = 'serving' | 'stale' | 'refusing';
+
+/** What an operator should know first. */
+export interface Verdict {
+  readonly level: VerdictLevel;
+  /** `serving`, `stale answers`, `refusing 90 %`. */
+  readonly says: string;
+  /** Why, in words; empty while all is well. */
+  readonly why: string;
+}
+
+/** In this order, so that the number of a level is its place. */
+export const LEVELS: readonly VerdictLevel[] = ['serving', 'stale', 'refusing'];
+
+/** More than this part of the requests that get no answer is an outage. */
+const BAD_PART = 0.01;
+
+/** More than this part of the requests to the indexer that fail is trouble. */
+const FAILING_PART = 0.05;
+
+/** An indexer that needs longer than this for one request in a hundred is slow. */
+const SLOW_SECONDS = 2;
+
+/** Fewer requests than this in the window say nothing. */
+const FEWEST = 3;
+
+/** What to say of failures that clients get, by code. */
+const WHY_FAILED: Readonly<Record<string, string>> = {
+  'upstream-invalid': 'what the indexer answers is not of its API',
+  'upstream-rate-limited': 'the indexer asked for a pause (429)',
+  'upstream-redirect': 'the indexer answers with a redirect',
+  'upstream-refused-key': 'the indexer refuses the API key',
+  'upstream-timeout': 'the indexer does not answer in time',
+  'upstream-too-large': 'answers of the indexer are too large',
+  'upstream-unreachable': 'the indexer cannot be reached',
+  'too-many-requests': 'clients ask for more than their limit',
+  'shutting-down': 'this instance is shutting down',
+};
+
+/** What to say of loads that were refused, by reason. */
+const WHY_SHED: Readonly<Record<string, string>> = {
+  memory: 'this process has hardly any memory left',
+  paused: 'the indexer asked for a pause (429)',
+  'breaker-open': 'the indexer fails, and its circuit breaker is open',
+  'rate-limit': 'the rate limit of the indexer is used up',
+  'client-limit': 'clients ask for more than their limit',
+};
+
+/** Judges the time between two instants by what was counted in it. */
+export function verdictOf(before: Samples, after: Samples): Verdict {
+  const growth = new Growth(before, after);
+  const asked = growth.of('requests_total') - growth.of('requests_total', { outcome: 'invalid' });
+  const limited = growth.of('refused_requests_total', { code: 'too-many-requests' });
+  const unanswered = growth.of('requests_total', { outcome: 'failed' }) + limited;
+  const part = unanswered / Math.max(1, asked + limited);
+  if (unanswered >= FEWEST && part > BAD_PART) {
+    const code = limited * 2 > unanswered ? 'too-many-requests' : growth.most('request_failures_total', 'code');
+    const why = code === 'overloaded' ? whyShed(growth.most('shed_total', 'reason')) : whyFailed(code, growth);
+    return { level: 'refusing', says: `refusing ${Math.max(1, Math.round(100 * part))} %`, why };
+  }
+  const why = troubleIn(growth);
+  if (why === '') {
+    const isRedisAway = after.of('redis_available').some(({ value }) => value === 0);
+    return isRedisAway
+      ? { level: 'stale', says: 'serving from memory alone', why: 'Redis is away' }
+      : { level: 'serving', says: 'serving', why };
+  }
+  const isStale = growth.of('requests_total', { outcome: 'stale' }) > 0;
+  return { level: 'stale', says: isStale ? 'stale answers' : 'serving what is cached', why };
+}
+
+/** What was counted between two instants. */
+class Growth {
+  readonly before: Samples;
+  readonly after: Samples;
+
+  constructor(before: Samples, after: Samples) {
+    this.before = before;
+    this.after = after;
+  }
+
+  of(name: string, labels: Readonly<Record<string, string>> = {}): number {
+    return this.after.sum(name, labels) - this.before.sum(name, labels);
+  }
+
+  /** The value of a label that grew most; empty if none did. */
+  most(name: string, label: string, isMeant: (value: string) => boolean = () => true): string {
+    const values = [...new Set(this.after.of(name).map(({ labels }) => String(labels[label])))].filter(isMeant);
+    const counts = values.map((value) => ({ value, count: this.of(name, { [label]: value }) }));
+    return counts.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count)[0]?.value ?? '';
+  }
+}
+
+function whyShed(reason: string): string {
+  return WHY_SHED[reason] ?? 'there are more requests than the indexer can answer';
+}
+
+function whyFailed(code: string, growth: Growth): string {
+  const status = growth.most(
+    'upstream_requests_total',
+    'result',
+    (result) => Number(result) >= 400 && result !== '404',
+  );
+  return WHY_FAILED[code] ?? (status === '' ? `requests fail (${code})` : `the indexer answers ${status}`);
+}
+
+/** What is wrong while everybody still gets an answer; empty if nothing is. Of several indexers, all must have it. */
+function troubleIn(growth: Growth): string {
+  const { before, after } = growth;
+  const isEach = (samples: readonly MetricSample[]) => samples.length > 0 && samples.every(({ value }) => value > 0);
+  if (isEach(after.of('upstream_paused'))) return whyShed('paused');
+  const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
+  if ([...breakers.values()].some(isEach)) return whyShed('breaker-open');
+  const sent = growth.of('upstream_requests_total');
+  const good = ['200', '404'].reduce((sum, result) => sum + growth.of('upstream_requests_total', { result }), 0);
+  if (sent - good >= FEWEST && sent - good > FAILING_PART * sent) {
+    return whyFailed(
+      growth.most('upstream_requests_total', 'result', (result) => result in WHY_FAILED),
+      growth,
+    );
+  }
+  const p99 = quantileBetween(before, after, 'upstream_request_seconds', 0.99) ?? 0;
+  return sent >= FEWEST && p99 > SLOW_SECONDS ? `the indexer is slow (p99 ${p99.toFixed(1)} s)` : '';
+}

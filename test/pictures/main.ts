@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { debianProgram } from '../support/apt.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+// `npm run pictures`: takes docs/status.png. `--all <folder>`: the page in each state, at each width, light and dark. Two
+// minutes.
+
+const WIDTHS = [390, 1280, 1920];
+const HISTORY_MS = 120_000;
+const SETTLE_MS = 12_000;
+
+interface Scene extends AsyncDisposable {
+  readonly proxy: RunningProxy;
+  readonly indexers: readonly Indexer[];
+  readonly redis: RedisServer;
+  /** Requests a second. */
+  rate: number;
+}
+
+/** What makes each state, before the picture is taken. */
+const STATES: Readonly<Record<string, (scene: Scene) => Promise<void> | void>> = {
+  idle: (scene) => {
+    scene.rate = 0;
+  },
+  load: () => {},
+  overload: (scene) => {
+    for (const { faults } of scene.indexers) faults.workers = { count: 5, serviceMs: 100 };
+    scene.rate = 400;
+  },
+  'indexer-down': ({ indexers }) => {
+    for (const { faults } of indexers) faults.inject(failed(500));
+  },
+  'redis-down': ({ redis }) => redis[Symbol.asyncDispose](),
+  gone: ({ proxy }) => proxy.close(),
+};
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const { values } = parseArgs({ options: { all: { type: 'string' } } });
+const executablePath = await debianProgram('chromium', 'chromium');
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+try {
+  if (values.all === undefined) await take(browser, 'load', [1280], () => 'docs/status.png');
+  else {
+    const folder = values.all;
+    for (const state of Object.keys(STATES)) {
+      await take(browser, state, WIDTHS, (width, scheme) => join(folder, `${state}-${width}-${scheme}.png`));
+    }
+  }
+} finally {
+  await browser.close();
+}
+
+async function take(
+  from: Browser,
+  state: string,
+  widths: readonly number[],
+  file: (width: number, scheme: string) => string,
+): Promise<void> {
+  await using scene = await openScene();
+  const page = await from.newPage();
+  await page.goto(scene.proxy.adminUrl);
+  await delay(SETTLE_MS);
+  if (state !== 'load') {
+    await STATES[state]?.(scene);
+    await delay(SETTLE_MS);
+  }
+  await page.fill('#target', `masterchainBlockShards?seqno=${scene.indexers[0]?.chain.headSeqno}&_=1`);
+  await page.getByRole('button', { name: 'Explain' }).first().click();
+  for (const width of widths) {
+    for (const scheme of widths.length === 1 ? (['light'] as const) : (['light', 'dark'] as const)) {
+      await shoot(page, width, scheme, file(width, scheme));
+    }
+  }
+  await page.close();
+}
+
+async function shoot(page: Page, width: number, colorScheme: 'light' | 'dark', path: string): Promise<void> {
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme });
+  await delay(500);
+  await page.screenshot({ path, fullPage: true });
+}
+
+/** Two indexers, Redis and a load of misses and hits. */
+async function openScene(): Promise<Scene> {
+  const startAt = Date.now() - HISTORY_MS;
+  const indexers = await Promise.all([1, 2].map(() => startIndexer({ chain: new Chain({ startAt }) })));
+  for (const { faults } of indexers) [faults.latencyMs, faults.jitterMs] = [20, 30];
+  const redis = await startRedis({ args: ['--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru'] });
+  const upstreamUrl = indexers.map(({ url }) => url).join();
+  const proxy = await startProxy({ upstreamUrl, env: { REDIS_URL: redis.url }, random: Math.random });
+  const ended = new AbortController();
+  const scene: Scene = {
+    ...{ proxy, indexers, redis, rate: 60 },
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await proxy.close();
+      await Promise.all([redis[Symbol.asyncDispose](), ...indexers.map((indexer) => indexer.close())]);
+    },
+  };
+  void load(scene, ended.signal);
+  return scene;
+}
+
+async function load(scene: Scene, signal: AbortSignal): Promise<void> {
+  const [{ chain }] = scene.indexers as [Indexer];
+  for (let asked = 0; !signal.aborted; asked++) {
+    const seqno = chain.headSeqno - (asked % 7);
+    const limit = asked % 3 === 0 ? 100 + (asked % 900) : 100;
+    scene.proxy.ask(`/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${limit}`).catch(() => {});
+    await delay(scene.rate === 0 ? 100 : 1000 / scene.rate);
+    while (scene.rate === 0 && !signal.aborted) await delay(100);
+  }
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { Samples } from '../../../../src/operate/samples.ts';
+import { verdictOf } from '../../../../src/operate/status/verdict.ts';
+import { sample } from './read-sample.ts';
+
+const NOTHING = new Samples([], 0);
+const ANSWERED = 'requests_total outcome=hit-memory 90';
+
+describe('the verdict', () => {
+  it.each<[string, string[], string, string]>([
+    ['nothing was asked', [], 'serving', ''],
+    ['all is well', [ANSWERED, 'upstream_requests_total result=200 90'], 'serving', ''],
+    [
+      'answers are stale because they are refreshed',
+      ['requests_total outcome=stale 50', 'upstream_requests_total result=200 50'],
+      'serving',
+      '',
+    ],
+    [
+      'the indexer answers 500',
+      [
+        'requests_total outcome=hit-memory 10',
+        'requests_total outcome=failed 90',
+        'request_failures_total code=upstream-error 90',
+        'upstream_requests_total result=500 90',
+        'upstream_requests_total result=404 95',
+      ],
+      'refusing 90 %',
+      'the indexer answers 500',
+    ],
+    [
+      'the indexer cannot be reached',
+      ['requests_total outcome=failed 5', 'request_failures_total code=upstream-unreachable 5'],
+      'refusing 100 %',
+      'the indexer cannot be reached',
+    ],
+    [
+      'the key is refused',
+      [ANSWERED, 'requests_total outcome=failed 10', 'request_failures_total code=upstream-refused-key 10'],
+      'refusing 10 %',
+      'the indexer refuses the API key',
+    ],
+    [
+      'there are too many requests',
+      [
+        ANSWERED,
+        'requests_total outcome=failed 10',
+        'request_failures_total code=overloaded 10',
+        'shed_total reason=expected-wait 10',
+      ],
+      'refusing 10 %',
+      'there are more requests than the indexer can answer',
+    ],
+    [
+      'clients ask for more than their limit',
+      [ANSWERED, 'refused_requests_total code=too-many-requests 30'],
+      'refusing 25 %',
+      'clients ask for more than their limit',
+    ],
+    ['a failure or two', [ANSWERED, 'requests_total outcome=failed 2'], 'serving', ''],
+    [
+      'stale copies are served while the indexer fails',
+      ['requests_total outcome=stale 50', 'upstream_requests_total result=upstream-timeout 50'],
+      'stale answers',
+      'the indexer does not answer in time',
+    ],
+    [
+      'a breaker is open and hits are served',
+      [ANSWERED, 'breaker_open indexer=a operation=pendingTraces 1'],
+      'serving what is cached',
+      'the indexer fails, and its circuit breaker is open',
+    ],
+    [
+      'one of two indexers has its breaker open',
+      [ANSWERED, 'breaker_open indexer=a operation=x 1', 'breaker_open indexer=b operation=x 0'],
+      'serving',
+      '',
+    ],
+    [
+      'the indexer asked for a pause',
+      [ANSWERED, 'upstream_paused 1'],
+      'serving what is cached',
+      'the indexer asked for a pause (429)',
+    ],
+    [
+      'the indexer is slow',
+      [
+        'requests_total outcome=stale 50',
+        'upstream_requests_total result=200 50',
+        'upstream_request_seconds_bucket le=2 10',
+        'upstream_request_seconds_bucket le=4 50',
+        'upstream_request_seconds_bucket le=+Inf 50',
+      ],
+      'stale answers',
+      'the indexer is slow (p99 4.0 s)',
+    ],
+    ['Redis is away', [ANSWERED, 'redis_available call=read 0'], 'serving from memory alone', 'Redis is away'],
+  ])('when %s', (_, lines, says, why) => {
+    expect(verdictOf(NOTHING, new Samples(lines.map(sample), 10_000))).toMatchObject({ says, why });
+  });
+});
