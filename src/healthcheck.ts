@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import { loadSettings } from './config/load.ts';
 import { adminUrlOf } from './config/own-urls.ts';
 
@@ -11,8 +12,9 @@ const LIMIT_MS = 2000;
 try {
   // Docker starts this program by itself, so it reads the environment, as `main.ts` does.
   const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;
-  const { status } = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
-  if (status !== 200) throw new Error(`${url} answers ${status}`);
+  // Not `fetch`, which refuses some ports.
+  const { statusCode } = await request(url, { signal: AbortSignal.timeout(LIMIT_MS) });
+  if (statusCode !== 200) throw new Error(`${url} answers ${statusCode}`);
   process.exit(0);
 } catch (error) {
   console.error(error instanceof Error ? `${error.message} ${error.cause ?? ''}` : error);

@@ -1,4 +1,12 @@
+import { type Dispatcher, request } from 'undici';
 import { UnavailableError } from './command.ts';
+
+interface RequestOptions {
+  readonly method?: 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
 
 /** What the admin port answered. */
 export interface AdminAnswer {
@@ -41,12 +49,11 @@ export class AdminClient {
   async *events(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const ending = new AbortController();
     try {
-      const response = await this.#reach(this.#fetch(path, { signal: AbortSignal.any([signal, ending.signal]) }));
-      if (!response.ok) throw this.#refusal(response.status, await response.text());
-      const decoder = new TextDecoder();
+      const response = await this.#reach(this.#send(path, { signal: AbortSignal.any([signal, ending.signal]) }));
+      if (response.statusCode !== 200) throw this.#refusal(response.statusCode, await response.body.text());
       let text = '';
-      for await (const chunk of response.body ?? []) {
-        const lines = (text + decoder.decode(chunk, { stream: true })).split('\n');
+      for await (const chunk of response.body.setEncoding('utf8')) {
+        const lines = `${text}${chunk}`.split('\n');
         text = lines.pop() ?? '';
         for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length);
       }
@@ -58,18 +65,18 @@ export class AdminClient {
     }
   }
 
-  async #ask(path: string, init: RequestInit): Promise<AdminAnswer> {
-    const asked = this.#fetch(path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const read = asked.then(async (response) => ({ status: response.status, text: await response.text() }));
+  async #ask(path: string, options: RequestOptions): Promise<AdminAnswer> {
+    const asked = this.#send(path, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const read = asked.then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }));
     const { status, text } = await this.#reach(read);
     if (status === 200 || status === 422 || status === 503) return { status, text };
     throw this.#refusal(status, text);
   }
 
-  #fetch(path: string, init: RequestInit): Promise<Response> {
-    const headers = new Headers(init.headers);
-    if (this.#token !== undefined) headers.set('Authorization', `Bearer ${this.#token}`);
-    return fetch(this.url + path, { ...init, headers });
+  /** Not by `fetch`, which refuses some ports. */
+  #send(path: string, { headers, ...options }: RequestOptions): Promise<Dispatcher.ResponseData> {
+    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
+    return request(this.url + path, { ...options, headers: { ...headers, ...authorization }, bodyTimeout: 0 });
   }
 
   #refusal(status: number, text: string): UnavailableError {

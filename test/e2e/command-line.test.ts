@@ -77,6 +77,11 @@ describe('toncache top', () => {
     expect([lines.length <= 24, Math.max(...lines.slice(1).map(({ length }) => length)) <= 80]).toEqual([true, true]);
   });
 
+  it('asks ports that browsers refuse, too', async () => {
+    await using blocked = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_PORT: '10080' } });
+    expect((await toncache(['top', '--admin', blocked.adminUrl])).code).toBe(0);
+  });
+
   it.each([
     [['top'], true],
     [['top', '--json'], false],

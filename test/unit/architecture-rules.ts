@@ -93,7 +93,7 @@ export const mayImport: Record<string, readonly string[]> = {
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
 export const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
-  undici: ['indexer/', 'push/socket.ts'],
+  undici: ['indexer/', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
   zod: ['config/', 'ton/'],
   'prom-client': ['operate/'],
   pino: ['operate/', 'app.ts'],

@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** Longer than any request may take: asking the indexer for its newest block can take 40 s. */
@@ -74,14 +75,15 @@ export class Asker {
   async #send(target: string): Promise<HttpAnswer> {
     const url = `${this.#options.baseUrl}/api/v3/${target}`;
     try {
-      const response = await fetch(url, {
+      // Not `fetch`, which refuses some ports.
+      const response = await request(url, {
         // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
         headers: { 'Accept-Encoding': 'identity', ...this.#options.headers },
-        redirect: 'manual',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      const bytes = Buffer.from(await response.arrayBuffer());
-      return { target, status: response.status, headers: response.headers, bytes, body: parseJson(bytes) };
+      const bytes = Buffer.from(await response.body.arrayBuffer());
+      const headers = new Headers(response.headers as Record<string, string>);
+      return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes) };
     } catch (cause) {
       throw new UnreachableError(`cannot reach ${this.#options.baseUrl}: ${reasonOf(cause)}`, { cause });
     }
@@ -103,7 +105,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** The cause, which alone of `fetch`'s errors says what happened. */
+/** The innermost cause says what happened. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof AggregateError ? String(cause.errors[0]) : String(cause);

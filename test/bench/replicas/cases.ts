@@ -9,7 +9,7 @@ export interface Case {
   /** Whether the last of them is a backup with a key of its own; not with nginx. */
   readonly hasBackup?: true;
   /** What is so from the start. */
-  readonly prepare?: (members: readonly Member[]) => void;
+  readonly prepare?: (members: readonly Member[]) => unknown;
   /** What happens, by the second of the load. */
   readonly events?: readonly (readonly [
     second: number,
@@ -45,7 +45,7 @@ export const CASES: readonly Case[] = [
   },
   { name: 'one ten times slower', events: [[2, first((one) => one.slow())]] },
   { name: 'one a minute behind', prepare: first((one) => one.lag(MINUTE_MS)) },
-  { name: 'both a minute behind', prepare: (members) => members.forEach((each) => void each.lag(MINUTE_MS)) },
+  { name: 'both a minute behind', prepare: (members) => members.map((each) => each.lag(MINUTE_MS)) },
   {
     name: 'three restarted one after the other',
     members: 3,
