@@ -150,13 +150,14 @@ export class EventLog {
   }
 
   readonly onEvent = (event: AppEvent): void => {
-    if (this.#isClosing) return;
+    // The cast: TypeScript does not see that a name and the line that it finds belong together.
+    const lineOf = LINES[event.name] as ((event: AppEvent) => Line | undefined) | undefined;
+    if (lineOf === undefined || this.#isClosing) return;
     // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
     // says what clients will get.
     if ('operation' in event && event.operation === 'masterchainInfo' && this.#heardOf.has(event.indexer)) return;
     if ('indexer' in event) this.#heardOf.add(event.indexer);
-    // The cast: TypeScript does not see that a name and the line that it finds belong together.
-    const line = (LINES[event.name] as ((event: AppEvent) => Line | undefined) | undefined)?.(event);
+    const line = lineOf(event);
     if (line === undefined) return;
     // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
     if (line.topic?.startsWith(topicOf('')) && this.#isTooEarly(line.topic, line.isGood === true)) return;

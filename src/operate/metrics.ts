@@ -115,7 +115,6 @@ export class Metrics {
   }
 
   readonly onEvent = (event: AppEvent): void => {
-    this.#indexers.onEvent(event);
     switch (event.name) {
       case 'answered':
         this.#answered.add(event.operation, event.outcome);
@@ -135,10 +134,12 @@ export class Metrics {
       case 'upstream-answered':
         this.#upstream.add(event.operation, event.status);
         this.#upstreamSeconds.add(event.ms, event.operation);
+        this.#indexers.onEvent(event);
         break;
       case 'upstream-failed':
         this.#upstream.add(event.operation, event.code);
         this.#upstreamSeconds.add(event.ms, event.operation);
+        this.#indexers.onEvent(event);
         break;
       case 'stored':
         this.#stored.add(event.operation, event.answerClass);
@@ -170,6 +171,7 @@ export class Metrics {
         this.#purgesFollowed.inc(event.bans);
         break;
       default:
+        this.#indexers.onEvent(event);
         this.#stream?.onEvent(event);
     }
   };

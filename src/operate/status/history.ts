@@ -2,13 +2,13 @@ import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers, type StatusNumbers } from './numbers.ts';
 import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
-const EVERY_MS = 1000;
+/** How often the metrics are looked at, while somebody watches and while nobody does: once a second made hits 5 % dearer. */
+const [WATCHED_MS, UNWATCHED_MS] = [1000, 5000];
 
-/** Ratios, latencies and the verdict cover 10 s: so many samples. */
-const WINDOW_SAMPLES = 11;
+/** Ratios, latencies and the verdict cover this time. */
+const WINDOW_MS = 10_000;
 
-/** Five minutes. */
-const KEPT = 300;
+const KEPT_MS = 5 * 60_000;
 
 /** What is known of one second. */
 export interface StatusMoment extends StatusNumbers {
@@ -26,7 +26,7 @@ export interface StatusHistoryDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Looks at the metrics each second and keeps the last five minutes, so that a page that is opened shows them. */
+/** Looks at the metrics all the time and keeps the last five minutes, so that a page that is opened shows them. */
 export class StatusHistory {
   readonly #dependencies: StatusHistoryDependencies;
   readonly #timer: NodeJS.Timeout;
@@ -34,18 +34,29 @@ export class StatusHistory {
   #samples: Samples[] = [];
   #reading: Promise<void> | undefined;
 
-  /** Called with each new moment. */
-  onMoment: (moment: StatusMoment) => void = () => {};
+  /** Somebody watches who is told of each new moment. */
+  onMoment: ((moment: StatusMoment) => void) | undefined;
 
   constructor(dependencies: StatusHistoryDependencies) {
     this.#dependencies = dependencies;
-    this.#timer = setInterval(() => void this.#look(), EVERY_MS).unref();
+    this.#timer = setInterval(() => void this.#lookIfDue(), WATCHED_MS).unref();
   }
 
   /** The moments that are kept, oldest first; at least one. */
   async moments(): Promise<readonly StatusMoment[]> {
-    if (this.#moments.length === 0) await this.#look();
+    if (this.#ageMs >= WATCHED_MS) await this.#look();
     return this.#moments;
+  }
+
+  /** How old the last look is. */
+  get #ageMs(): number {
+    return this.#dependencies.monotonic() - (this.#samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Timers are a little early or late. */
+  #lookIfDue(): void {
+    const everyMs = this.onMoment === undefined ? UNWATCHED_MS : WATCHED_MS;
+    if (this.#ageMs >= everyMs - WATCHED_MS / 2) void this.#look();
   }
 
   /** The place of the last verdict in {@link LEVELS}. */
@@ -70,7 +81,8 @@ export class StatusHistory {
   async #read(): Promise<void> {
     const { samples, monotonic, now } = this.#dependencies;
     const newest = new Samples(await samples(), monotonic());
-    const [oldest = newest, ...others] = [...this.#samples, newest].slice(-WINDOW_SAMPLES);
+    const window = this.#samples.filter(({ at }) => newest.at - at <= WINDOW_MS + WATCHED_MS / 2);
+    const [oldest = newest, ...others] = [...window, newest];
     this.#samples = [oldest, ...others];
     const verdict = verdictOf(oldest, newest);
     const before = this.#moments.at(-1)?.verdict;
@@ -78,7 +90,7 @@ export class StatusHistory {
     const since = before !== undefined && before.level === verdict.level ? before.since : at;
     const moment = { at, verdict: { ...verdict, since }, ...readNumbers([oldest, ...others]) };
     this.#moments.push(moment);
-    if (this.#moments.length > KEPT) this.#moments.shift();
-    this.onMoment(moment);
+    while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
+    this.onMoment?.(moment);
   }
 }

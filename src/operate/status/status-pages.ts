@@ -65,9 +65,6 @@ export class StatusPages implements ServedStatus {
     this.#dependencies = dependencies;
     this.#refusedToRead = guardReading(guard);
     this.#refusedKeys = guardAdmin(guard);
-    dependencies.history.onMoment = (moment) => {
-      if (this.#feed.hasViewers) this.#feed.send(moment, this.#secrets());
-    };
   }
 
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
@@ -108,7 +105,11 @@ export class StatusPages implements ServedStatus {
     }
     const isTrusted = this.#refusedKeys(request) === undefined;
     const secrets = isTrusted ? this.#secrets() : {};
+    history.onMoment = (moment) => this.#feed.send(moment, this.#secrets());
     this.#feed.add(response, isTrusted, { about, history: moments.slice(0, -1), ...moments.at(-1), ...secrets });
+    response.once('close', () => {
+      if (!this.#feed.hasViewers) history.onMoment = undefined;
+    });
   }
 
   #secrets(): object {
