@@ -158,9 +158,10 @@ describe('a Redis of three instances', () => {
       expect(distinctAnswers(await fleet.ask(someChildren()))).toEqual(RIGHT);
     }
     for (const instance of fleet.proxies) {
-      // Three look-ups that overran their budget, then none was made.
+      // Up to three look-ups that overran their budget, then none was made: also not once the purges cannot be read.
       const reads = (outcome: string) => instance.metric('toncache_redis_calls_total', { call: 'read', outcome });
-      expect([await reads('failed'), await reads('absent'), await reads('found')]).toEqual([3, 0, 0]);
+      expect([1, 2, 3]).toContain(await reads('failed'));
+      expect([await reads('absent'), await reads('found')]).toEqual([0, 0]);
       expect(await instance.metric('toncache_followed_total')).toBe(0);
     }
     expectTransitionsOnly(fleet);
