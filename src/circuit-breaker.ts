@@ -45,6 +45,11 @@ export class CircuitBreaker {
     this.#dependencies = dependencies;
   }
 
+  /** Whether all calls are let through: it never opened, or its last trial succeeded. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Whether no call is let through now: it is open, or its trial is under way. */
   get isOpen(): boolean {
     return !this.#isClosed && (this.#trialIsUnderWay || this.retryAfterMs > 0);

@@ -93,7 +93,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
         isBehind: heads?.isBehind(index) === true,
         slotsInUse: slots.inUse,
         isBackup,
-        isFailing: health?.isFailing === true,
+        isFailing: health?.isWell === false,
       })),
     isMemoryFull: () => processGuard.isFull,
     askHeads: async () => void (await Promise.all(indexers.map(({ head }) => head.ask()))),

@@ -41,6 +41,11 @@ export class Health {
     });
   }
 
+  /** Whether its requests are answered: from its first failures on not before a trial was. */
+  get isWell(): boolean {
+    return this.#breaker.isClosed;
+  }
+
   /** Whether its last requests failed and it is not time for a trial. */
   get isFailing(): boolean {
     return this.#breaker.isOpen;
