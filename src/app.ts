@@ -19,6 +19,7 @@ import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
 import { AccessLog } from './operate/access-log.ts';
+import { describeExplanation } from './operate/describe-explanation.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 
@@ -171,7 +172,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       metrics: () => metrics.page(),
       purge: createAdminPurge(purges.purge, guard),
       status,
-      explain: createAdminExplain(explain, guard),
+      explain: createAdminExplain({ explain, describe: describeExplanation }, guard),
       onBug: events.reportBug,
     },
     { requestTimeoutMs: http.headerTimeout },

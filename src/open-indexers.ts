@@ -18,7 +18,7 @@ const FIRST_HEADS_MS = 1000;
 export interface OpenIndexers {
   /** In the order of the settings, backups last. */
   readonly all: readonly OpenIndexer[];
-  /** Absent where there is one indexer. */
+  /** Absent where there are no two replicas. */
   readonly heads: Heads | undefined;
   /** For the three operations. */
   readonly admission: Admission;
@@ -29,9 +29,9 @@ export interface OpenIndexers {
   readonly samples: () => IndexerSample[];
   /** Whether this process is nearly out of memory. */
   readonly isMemoryFull: () => boolean;
-  /** Asks all for their heads, which says at once whether they can be asked. Never rejects. */
+  /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
   askHeads(): Promise<void>;
-  /** Resolves when the heads of several indexers are known, after 1 s at the latest. */
+  /** Resolves when the heads of several replicas are known, after 1 s at the latest. */
   ready(): Promise<void>;
   /** Closes all connections; requests under way fail. */
   close(): Promise<void>;
@@ -56,7 +56,8 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const indexers = indexersOf(context).map((indexer) =>
     openIndexer(context, { scripting, isBehind: () => heads?.isBehind(indexer.index) === true }, indexer),
   );
-  if (indexers.length > 1) heads = openHeads(context, indexers);
+  const replicas = indexers.filter(({ route }) => !route.isBackup);
+  if (replicas.length > 1) heads = openHeads(context, replicas);
   const readingBytes = () => indexers.reduce((sum, { client }) => sum + client.readingBytes, answerBodies.pendingBytes);
   const isMemoryFull = () => processGuard.isFull || readingBytes() > upstream.maxReading;
   const openAdmission = (all: readonly Route[]) => {
@@ -86,17 +87,17 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     ),
     answerBodies,
     samples: () =>
-      indexers.map(({ name, head, route: { index, slots, isBackup, health } }) => ({
+      indexers.map(({ name, head, route: { index, slots, health } }) => ({
         indexer: name,
         seqno: head.seqno,
         lag: heads?.lag(index) ?? 0,
         isBehind: heads?.isBehind(index) === true,
         slotsInUse: slots.inUse,
-        isBackup,
+        peakMs: health?.peakMs ?? 0,
         isFailing: health?.isWell === false,
       })),
     isMemoryFull: () => processGuard.isFull,
-    askHeads: async () => void (await Promise.all(indexers.map(({ head }) => head.ask()))),
+    askHeads: async () => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
     ready: async () => {
       if (heads !== undefined) await Promise.race([heads.ask(), sleep(FIRST_HEADS_MS, undefined, { ref: false })]);
     },
@@ -116,15 +117,14 @@ function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
   return all.map((indexer, index) => ({ ...indexer, index, isOne: all.length === 1 }));
 }
 
-function openHeads({ settings, events, monotonic }: AppContext, indexers: readonly OpenIndexer[]): Heads {
+function openHeads({ settings, events, monotonic }: AppContext, replicas: readonly OpenIndexer[]): Heads {
   return new Heads(
     {
-      heads: indexers.map(({ head }) => head),
-      isBackup: (index) => indexers[index]?.route.isBackup === true,
+      heads: replicas.map(({ head }) => head),
       now: monotonic,
       onBehind: (index, isBehind) => {
         const state = isBehind ? 'behind' : 'caught-up';
-        events.report({ name: 'indexer-state', indexer: indexers[index]?.name ?? '', state });
+        events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
       },
     },
     { maxLag: settings.upstream.maxLag },

@@ -1,6 +1,6 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
-import type { EndPass, EntryRequest } from './guard.ts';
+import type { EndPass, EntryRequest, RouteRequest } from './guard.ts';
 import type { Outcome, Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { closedGuard, type Route, type Routes } from './routes.ts';
@@ -35,16 +35,13 @@ export interface AdmissionOptions {
   readonly patienceMs: Ms;
 }
 
-/** The signal of a request that nobody leaves. */
-const NEVER = new AbortController().signal;
-
 /**
  * The one door to the indexers. A request is refused on arrival, in the same turn of the event loop, or gets a ticket
  * when it is its turn:
  *
  * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
  * 2. it takes a slot at one of the indexers, or waits in the backlog for one; a refresh never waits, for a slot or for the
- *    rate limit; a backup is asked rather than a request refused;
+ *    rate limit; rather than to refuse a client a backup is asked;
  * 3. `ticket.send()` asks memory, pause and circuit breaker again, waits for its turn in the rate limit, and takes the
  *    passes of pause and circuit breaker.
  *
@@ -88,11 +85,11 @@ export class Admission {
 
   /** How long a miss that comes now would wait for a slot; 0 while that is not known. */
   expectedWaitMs(operation: string): Ms {
-    return this.#dependencies.backlog.expectedWaitMs({ operation, key: '', clients: [], signal: NEVER });
+    return this.#dependencies.backlog.expectedWaitMs({ operation, clients: [] });
   }
 
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
-  refusal(request: EntryRequest): Refusal | undefined {
+  refusal(request: RouteRequest): Refusal | undefined {
     const decided = this.#decide(request);
     return decided !== 'wait' && 'reason' in decided ? decided : undefined;
   }
@@ -123,7 +120,7 @@ export class Admission {
   }
 
   /** The indexer that a request would be sent to now, or why it would not be sent. */
-  #decide(request: EntryRequest): Route | Refusal | 'wait' {
+  #decide(request: RouteRequest): Route | Refusal | 'wait' {
     const { isMemoryFull, routes, backlog } = this.#dependencies;
     if (isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
     const open = routes.openTo(request);
@@ -140,7 +137,7 @@ export class Admission {
   }
 
   /** Why memory, pause or circuit breaker would refuse a request now; takes nothing. */
-  #closed(request: EntryRequest, route: Route): Refusal | undefined {
+  #closed(request: RouteRequest, route: Route): Refusal | undefined {
     if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
     const guard = closedGuard(route, request);
     return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
@@ -183,7 +180,7 @@ export class Admission {
   }
 
   /** A refresh gets only what misses leave of the rate. */
-  #ratePatienceMs({ neverWaits }: EntryRequest): Ms {
+  #ratePatienceMs({ neverWaits }: RouteRequest): Ms {
     return neverWaits === true ? 0 : this.#options.patienceMs;
   }
 }
@@ -203,6 +200,6 @@ function takePasses(request: EntryRequest, { guardsOf, health }: Route): readonl
 }
 
 /** A request with the client's own API key has a rate of its own. */
-function rateFor({ rate }: Route, { withClientKey }: EntryRequest): RateLimit | undefined {
+function rateFor({ rate }: Route, { withClientKey }: RouteRequest): RateLimit | undefined {
   return withClientKey === true ? undefined : rate;
 }

@@ -1,6 +1,6 @@
 import type { Ms } from '../time-units.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { EntryRequest } from './guard.ts';
+import type { EntryRequest, RouteRequest } from './guard.ts';
 import type { Refusal } from './outcome.ts';
 import type { Route, Routes } from './routes.ts';
 
@@ -76,7 +76,7 @@ export class Backlog {
    * How long a request that comes now would wait; without clients, behind all others. At most twice the patience, because
    * those ahead of it give up before. 0 while it is not known.
    */
-  expectedWaitMs(request: EntryRequest): Ms {
+  expectedWaitMs(request: RouteRequest): Ms {
     const { waiting } = this.#queue(request.operation);
     const ahead = Math.min(waiting.size, ...[...request.clients].map((client) => waiting.ahead(client)));
     const waitMs = ahead === 0 ? 0 : (this.#routes.waitMs(request, ahead) ?? 0);
@@ -84,7 +84,7 @@ export class Backlog {
   }
 
   /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
-  refuse(request: EntryRequest): Refusal | undefined {
+  refuse(request: RouteRequest): Refusal | undefined {
     const queue = this.#queue(request.operation);
     const { patienceMs, shortPatienceMs, maxWaiting } = this.#options;
     const retryAfterMs = this.expectedWaitMs(request);

@@ -21,6 +21,9 @@ export interface EntryRequest {
   readonly not?: number;
 }
 
+/** What tells where a request may be sent: all but what it waits and is counted by. */
+export type RouteRequest = Omit<EntryRequest, 'key' | 'signal'>;
+
 /**
  * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfter`: the header that came
  * with `rate-limited`.

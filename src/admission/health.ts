@@ -20,7 +20,7 @@ export interface HealthDependencies {
 
 /**
  * How one of several indexers fares: whether its requests fail, and how much it has to do. Nothing is refused because of
- * it, the others are preferred. It acts sooner than the circuit breakers of operations, because an indexer that refuses
+ * it, the others are preferred. How much is a moving average that follows peaks at once (peak EWMA). It acts sooner than the circuit breakers of operations, because an indexer that refuses
  * connections is free at once and would attract every request.
  */
 export class Health {
@@ -41,7 +41,7 @@ export class Health {
     });
   }
 
-  /** Whether its requests are answered: from its first failures on not before a trial was. */
+  /** Whether its requests are answered. Once they fail, it is well again when a trial was answered. */
   get isWell(): boolean {
     return this.#breaker.isClosed;
   }
@@ -51,15 +51,16 @@ export class Health {
     return this.#breaker.isOpen;
   }
 
-  /**
-   * How long its requests would take with one more, one after the other, by the longest of late, those under way included
-   * (peak EWMA): so one that hangs is left within a few requests.
-   */
+  /** How long its requests would take with one more, one after the other: so one that hangs is left within a few. */
   get loadMs(): Ms {
+    return (this.#underWay.size + 1) * this.peakMs;
+  }
+
+  /** How long its requests take: the longest of late, and the age of the oldest one under way. */
+  get peakMs(): Ms {
     const [oldest] = this.#underWay.values();
     const now = this.#now();
-    const eachMs = Math.max(this.#peakMs * this.#left(now), oldest === undefined ? 0 : now - oldest);
-    return (this.#underWay.size + 1) * eachMs;
+    return Math.max(this.#peakMs * this.#left(now), oldest === undefined ? 0 : now - oldest);
   }
 
   /** To be called when a request is sent to it, with `isFailing` or without. */

@@ -1,4 +1,4 @@
-import type { EntryRequest, Guard } from './guard.ts';
+import type { Guard, RouteRequest } from './guard.ts';
 import type { Health } from './health.ts';
 import type { Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -14,7 +14,7 @@ export interface Route {
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
   /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
-  readonly guardsOf: (request: EntryRequest) => readonly Guard[];
+  readonly guardsOf: (request: RouteRequest) => readonly Guard[];
   /** Absent where there is one indexer: then it is asked however it fares. */
   readonly health?: Health | undefined;
   /** Whether its chain is so far behind that its answers come from the past. */
@@ -44,7 +44,7 @@ export class Routes {
   }
 
   /** Those that a request may be sent to now, whether or not they have a free slot; or why there is none. */
-  openTo(request: EntryRequest): readonly Route[] | Refusal {
+  openTo(request: RouteRequest): readonly Route[] | Refusal {
     const open: Route[] = [];
     let refusal: Refusal | undefined;
     for (const route of this.all) {
@@ -55,11 +55,12 @@ export class Routes {
         refusal = { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
       }
     }
-    return open.length > 0 ? bestOf(open, request) : (refusal ?? NO_OTHER);
+    const best = bestOf(open, request);
+    return best.length > 0 ? best : (refusal ?? NO_OTHER);
   }
 
   /** The one of these with a free slot that a request is to be sent to; `undefined` if there is none now. */
-  choose(routes: readonly Route[], { operation }: EntryRequest): Route | undefined {
+  choose(routes: readonly Route[], { operation }: RouteRequest): Route | undefined {
     const free = routes.filter(({ slots }) => slots.mayTake(operation));
     if (free.length <= 1) return free[0];
     const first = Math.floor(this.#random() * free.length);
@@ -69,15 +70,15 @@ export class Routes {
     return load(other) < load(one) ? other : one;
   }
 
-  /** A backup with a free slot, for a request that would wait too long for the others. */
-  chooseBackup(request: EntryRequest): Route | undefined {
-    if (request.withClientKey === true) return undefined;
+  /** A backup with a free slot, for a request that somebody would have to wait for too long at the others. */
+  chooseBackup(request: RouteRequest): Route | undefined {
+    if (request.withClientKey === true || request.neverWaits === true) return undefined;
     const open = this.all.filter((route) => route.isBackup && closedGuard(route, request) === undefined);
     return this.choose(open, request);
   }
 
   /** How long a request waits for a slot behind so many others; `undefined` while that is not known. */
-  waitMs(request: EntryRequest, ahead: number): number | undefined {
+  waitMs(request: RouteRequest, ahead: number): number | undefined {
     const open = this.openTo(request);
     let perMs = 0;
     for (const { slots } of 'reason' in open ? [] : open) {
@@ -90,13 +91,13 @@ export class Routes {
 }
 
 /** The guard that refuses a request now, if there is one. */
-export function closedGuard({ guardsOf }: Route, request: EntryRequest): Guard | undefined {
+export function closedGuard({ guardsOf }: Route, request: RouteRequest): Guard | undefined {
   return guardsOf(request).find(({ isOpen }) => isOpen);
 }
 
-function bestOf(open: readonly Route[], { seqno, isHedge }: EntryRequest): readonly Route[] {
+function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {
   if (isHedge === true) return open.filter((route) => sortOf(route) === 0);
-  if (open.length === 1) return open;
+  if (open.length <= 1) return open;
   const best = Math.min(...open.map(sortOf));
   const same = open.filter((route) => sortOf(route) === best);
   const having = seqno === undefined ? [] : same.filter(({ hasBlock }) => hasBlock?.(seqno));

@@ -3,7 +3,7 @@ import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
 import type { Route } from '../admission/routes.ts';
 import type { Entry } from '../cache/entry.ts';
-import { type ErrorCode, ProxyError } from '../errors.ts';
+import { ProxyError } from '../errors.ts';
 import type { Heads } from '../indexer/heads.ts';
 import type { Hedging } from '../indexer/hedging.ts';
 import type { IndexerHead } from '../indexer/indexer-head.ts';
@@ -32,7 +32,7 @@ export interface AskedIndexer {
 export interface IndexerAskerDependencies {
   /** In the order of the routes of admission. */
   readonly indexers: readonly AskedIndexer[];
-  /** Absent where there is one indexer, as `hedging` is. */
+  /** Absent where there are no two replicas, as `hedging` is. */
   readonly heads: Heads | undefined;
   readonly hedging: Hedging | undefined;
   readonly admission: Admission;
@@ -112,7 +112,7 @@ export class IndexerAsker {
   #other({ request, ticket, known }: IndexerQuestion, early: SendResult): EntryRequest | undefined {
     const { indexers, heads, retries } = this.#dependencies;
     const { index } = ticket.route;
-    if (heads === undefined) {
+    if (indexers.length === 1) {
       const isUnreached = early instanceof ProxyError && early.code === 'upstream-unreachable';
       return isUnreached && retries.tryTake() ? request : undefined;
     }
@@ -121,7 +121,7 @@ export class IndexerAsker {
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
       return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
     }
-    if (known !== undefined || early.entry.head.answerClass !== 'absent' || heads.lag(index) === 0) return undefined;
+    if (known !== undefined || early.entry.head.answerClass !== 'absent' || !heads?.lag(index)) return undefined;
     return { ...request, not: index, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
   }
 
@@ -148,7 +148,7 @@ export class IndexerAsker {
       const go = await ticket.send();
       if (go !== 'go') return refuse(request, go);
       flight.depart();
-      heads?.onUse(ticket.route.index);
+      heads?.onRequest();
       const startedAt = monotonic();
       try {
         const { query, headers } = call.request;
@@ -182,8 +182,8 @@ export class IndexerAsker {
 
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
   #classify(call: Call, key: string, answer: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
-    const { heads, random, report } = this.#dependencies;
-    const by = { indexer: heads === undefined ? '' : indexer, random, chainTime: () => head.chainTime() };
+    const { indexers, random, report } = this.#dependencies;
+    const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: () => head.chainTime() };
     const classified = classifyAnswer(key, answer, by, this.#policies);
     if (!(classified instanceof ProxyError)) {
       head.learn(answer.facts.chainPoint);
@@ -218,18 +218,8 @@ async function obtained(result: Promise<SendResult>): Promise<Obtained> {
   return ended;
 }
 
-/** Failures that another indexer need not have; `overloaded` if a guard closed before the request was sent. */
-const OF_ONE_INDEXER: ReadonlySet<ErrorCode> = new Set([
-  'overloaded',
-  'upstream-error',
-  'upstream-invalid',
-  'upstream-rate-limited',
-  'upstream-redirect',
-  'upstream-refused-key',
-  'upstream-timeout',
-  'upstream-unreachable',
-]);
-
-function mayElsewhereSucceed({ code, upstreamStatus = 500 }: ProxyError): boolean {
-  return OF_ONE_INDEXER.has(code) && (code !== 'upstream-error' || upstreamStatus >= 500);
+/** Whether another indexer need not fail so; `overloaded`: a guard closed before the request was sent. */
+function mayElsewhereSucceed({ code, wentForward, upstreamStatus = 500 }: ProxyError): boolean {
+  if (code === 'overloaded') return true;
+  return wentForward && code !== 'upstream-too-large' && (code !== 'upstream-error' || upstreamStatus >= 500);
 }

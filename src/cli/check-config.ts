@@ -1,9 +1,9 @@
 import { loadSettings, SettingsError } from '../config/load.ts';
 import type { Sourced } from '../config/setting-source.ts';
+import { textTable } from '../operate/text-table.ts';
 import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
 import { expectNoMore, readOptions } from './options.ts';
-import { textTable } from './text-table.ts';
 
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--connect] [--json]

@@ -2,12 +2,12 @@ import type { Settings } from '../config/schema.ts';
 import { ProxyError } from '../errors.ts';
 import { UpstreamClient } from '../indexer/upstream-client.ts';
 import { isObject } from '../json-object.ts';
-import { reasonOf } from '../operate/log-events.ts';
+import { duration } from '../operate/text-table.ts';
 import { socketOpener } from '../push/socket.ts';
+import { reasonOf } from '../reason-of.ts';
 import { readServerTime } from '../redis/ask-server.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { headIn } from '../ton/chain-point.ts';
-import { duration } from './text-table.ts';
 
 /** What was found of one service that toncache uses. */
 export interface ConnectCheck {

@@ -1,10 +1,10 @@
 import { type ExplainedRequest, type Explanation, explainRequest } from '../answer/explain.ts';
 import type { Settings } from '../config/schema.ts';
 import { ProxyError } from '../errors.ts';
+import { describeExplanation } from '../operate/describe-explanation.ts';
 import { readHeaderLines, readPasted } from '../ton/explain-call.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';
-import { describeExplanation } from './describe-explanation.ts';
 import { adminUrl, readOptions, readSettings } from './options.ts';
 
 export const explain: Command = {

@@ -1,10 +1,10 @@
 import type { StatusMoment } from '../operate/status/history.ts';
 import type { StatusAbout } from '../operate/status/status-pages.ts';
 import type { ShownClient } from '../operate/status/top-clients.ts';
+import { duration, grouped, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';
 import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
-import { duration, grouped, textTable } from './text-table.ts';
 
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';

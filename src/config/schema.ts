@@ -130,7 +130,7 @@ export const settingsSchema = z.strictObject({
     .prefault('off')
     .meta(
       about(
-        'Which requests get a line in the log: those answered with 5xx (at most 10 a second), also those that took a second, or all. `all` turns `http.fastLane` off.',
+        'Which requests for the operations get a line in the log: those answered with 5xx (at most 10 a second), also those that took a second, or all. `all` turns `http.fastLane` off.',
         { env: 'LOG_REQUESTS' },
       ),
     ),

@@ -96,7 +96,8 @@ export const upstreamUrls = z.string().transform((text, ctx): readonly [string, 
   const wrong = parsed.find(({ error }) => error !== undefined)?.error;
   const [first, ...others] = parsed.flatMap(({ data }) => data ?? []);
   if (wrong !== undefined) ctx.addIssue(wrong.issues[0]?.message ?? '');
-  else if (first === undefined || new Set([first, ...others]).size < parsed.length) ctx.addIssue('must name each once');
+  else if (first === undefined || new Set([first, ...others]).size < parsed.length)
+    ctx.addIssue('must name each address once');
   else return [first, ...others];
   return z.NEVER;
 });

@@ -4,13 +4,9 @@ import type { IndexerHead } from './indexer-head.ts';
 /** While requests are sent, the heads of several indexers are asked for as often as this. */
 const ASK_EVERY_MS: Ms = 2000;
 
-/** A backup's head is asked for if a request went to it within this time: its provider counts requests. */
-const BACKUP_IN_USE_MS: Ms = 5000;
-
 export interface HeadsDependencies {
-  /** In the order of the indexers. */
+  /** In the order of the indexers, without backups: their providers count requests. */
   readonly heads: readonly IndexerHead[];
-  readonly isBackup: (index: number) => boolean;
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
@@ -22,7 +18,7 @@ export interface HeadsOptions {
 }
 
 /**
- * How far each of several indexers is behind the others. All are asked for their heads at once, and the answers to one
+ * How far each of several indexers is behind the others; backups are never asked, and never behind. All are asked for their heads at once, and the answers to one
  * such round are compared: so an indexer is not behind because it was asked earlier. One that does not answer keeps the
  * lag that it had, at first none.
  */
@@ -30,14 +26,12 @@ export class Heads {
   readonly #dependencies: HeadsDependencies;
   readonly #options: HeadsOptions;
   readonly #lags: number[];
-  readonly #usedAt: MonotonicMs[];
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies, options: HeadsOptions) {
     this.#dependencies = dependencies;
     this.#options = options;
     this.#lags = dependencies.heads.map(() => 0);
-    this.#usedAt = dependencies.heads.map(() => Number.NEGATIVE_INFINITY);
   }
 
   /** The blocks by which an indexer was behind the newest head when it last said. */
@@ -49,23 +43,19 @@ export class Heads {
     return this.lag(index) > this.#options.maxLag;
   }
 
-  /** To be called when a request is sent to an indexer: asks for the heads in the background if it is time. */
-  onUse(index: number): void {
-    const now = this.#dependencies.now();
-    this.#usedAt[index] = now;
-    if (now - this.#askedAt >= ASK_EVERY_MS) void this.ask();
+  /** To be called when a request is sent: asks for the heads in the background if it is time. */
+  onRequest(): void {
+    if (this.#dependencies.now() - this.#askedAt >= ASK_EVERY_MS) void this.ask();
   }
 
   /** Asks for the heads now. Resolves when all have answered or cannot. */
   async ask(): Promise<void> {
-    const { heads, isBackup, now } = this.#dependencies;
-    const startedAt = now();
-    this.#askedAt = startedAt;
+    const { heads, now } = this.#dependencies;
+    this.#askedAt = now();
     const seqnos = new Map<number, number>();
-    const isAsked = (index: number) => !isBackup(index) || startedAt - (this.#usedAt[index] ?? 0) < BACKUP_IN_USE_MS;
     await Promise.all(
       heads.map(async (head, index) => {
-        const seqno = isAsked(index) ? await head.ask() : undefined;
+        const seqno = await head.ask();
         if (seqno === undefined) return;
         seqnos.set(index, seqno);
         const newest = Math.max(...seqnos.values());

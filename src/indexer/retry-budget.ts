@@ -53,7 +53,7 @@ export class RetryBudget {
     const { callsARetry, freeEveryMs } = this.#options;
     const now = this.#now();
     const isPaid = this.#calls >= callsARetry;
-    if (!isPaid && !(now - this.#lastAt >= freeEveryMs)) return false;
+    if (!isPaid && now - this.#lastAt < freeEveryMs) return false;
     if (isPaid) this.#calls -= callsARetry;
     this.#lastAt = now;
     return true;

@@ -13,8 +13,8 @@ export interface IndexerSample {
   /** Whether that is too many. */
   readonly isBehind: boolean;
   readonly slotsInUse: number;
-  /** Whether it is asked only while no other can answer. */
-  readonly isBackup: boolean;
+  /** How long its requests take, the longest of late; 0 where there is one indexer. */
+  readonly peakMs: number;
   /** Whether the last requests to it failed; always `false` where there is one indexer. */
   readonly isFailing: boolean;
 }
@@ -62,6 +62,11 @@ export class IndexerMetrics {
       Number(sample.isBehind),
     );
     show('indexer_slots_in_use', 'Requests of the operations at each indexer now.', ({ slotsInUse }) => slotsInUse);
+    show(
+      'indexer_peak_seconds',
+      'How long requests to each indexer take, the longest of late.',
+      ({ peakMs }) => peakMs / 1000,
+    );
     show('indexer_failing', 'Whether the last requests to an indexer failed (1): the others are asked.', (sample) =>
       Number(sample.isFailing),
     );

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { AppEvent } from '../event-hub.ts';
+import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
 
 const MINUTE_MS = 60_000;
@@ -187,9 +188,3 @@ export class EventLog {
 }
 
 const STREAM_TOPICS: readonly AppEvent['name'][] = ['stream-disconnected', 'stream-refused', 'stream-bad-frame'];
-
-/** The message of the innermost cause: undici and Node wrap the system's error. `undefined` for what is no error. */
-export function reasonOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  return reasonOf(cause.cause) ?? (cause.message || cause.name);
-}

@@ -1,4 +1,5 @@
 import { Agent, WebSocket } from 'undici';
+import { reasonOf } from '../reason-of.ts';
 import { VERSION } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
@@ -47,6 +48,7 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
     socket.addEventListener('open', () => isOver || onOpen());
     socket.addEventListener('message', ({ data }) => isOver || onMessage(data));
     socket.addEventListener('error', ({ message, error }) => {
+      // For a connection that is refused undici says nothing.
       reason = reasonOf(error) ?? (message || 'it could not be opened');
     });
     socket.addEventListener('close', ({ code, reason: said }) => {
@@ -56,10 +58,4 @@ export function socketOpener(url: string, apiKey: string | undefined, connectTim
     });
     return { send: (text) => socket.send(text), close };
   };
-}
-
-/** The innermost cause of an error tells most; undici's for a connection that is refused tells nothing. */
-function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return reasonOf(error.cause) ?? (error.message || undefined);
 }

@@ -27,6 +27,15 @@ describe('a request', () => {
     ]);
   });
 
+  it('that is passed through has the same id at the indexer as in its answer', async () => {
+    await using world = await startWorld({ env: { PASSTHROUGH: 'on' } });
+    for (const given of ['wallet-8', 'x'.repeat(129)]) {
+      const { headers } = await world.ask('/api/v3/masterchainInfo', { headers: { 'X-Request-Id': given } });
+      expect(idsAtIndexer(world).at(-1)).toBe(headers['x-request-id']);
+    }
+    expect(idsAtIndexer(world)).toContain('wallet-8');
+  });
+
   it('without an id, or with one that is not plain, gets one that is the same everywhere', async () => {
     await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
     for (const given of [undefined, 'a b', 'x'.repeat(129)]) {

@@ -136,12 +136,22 @@ describe('a backup', () => {
     await replica.close();
     expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
     expect([keysAt(replica), keysAt(backup)]).toEqual([['ours'], ['theirs']]);
+    // Its provider counts requests: it is not asked for its head.
+    expect(backup.requests.count('masterchainInfo')).toBe(0);
+  });
+
+  it('has a rate of its own', async () => {
+    await using replicas = await Replicas.start({ backups: 1 }, { env: { ...KEYS, UPSTREAM_BACKUP_RPS: '1' } });
+    const [replica, backup] = replicas.indexers as [Indexer, Indexer];
+    await replica.close();
+    expect(statuses(await replicas.askAtOnce(20))).toContain(503);
+    expect(backup.requests.count('masterchainBlockShards')).toBeLessThanOrEqual(3);
   });
 
   it('is asked rather than a request refused, when the replicas are full', async () => {
     await using replicas = await Replicas.start(
       { backups: 1 },
-      { env: { UPSTREAM_MAX_CONCURRENCY: '1' }, overrides: { admission: { maxQueue: 0 } as never } },
+      { env: { UPSTREAM_MAX_CONCURRENCY: '1' }, overrides: { admission: { maxQueue: 0 } } },
     );
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     const gate = replica.hold('masterchainBlockShards');

@@ -11,6 +11,7 @@ const parts = [
   'sliced-strings.ts',
   'version.ts',
   'loopback.ts',
+  'reason-of.ts',
   'admission',
   'clients',
   'redis',
@@ -39,6 +40,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'sliced-strings.ts': [],
   'version.ts': [],
   'loopback.ts': [],
+  'reason-of.ts': [],
   admission: ['circuit-breaker.ts', 'time-units.ts'],
   clients: ['errors.ts'],
   redis: ['redis-url.ts'],
@@ -47,7 +49,7 @@ export const mayImport: Record<string, readonly string[]> = {
   ton: ['errors.ts', 'freshness.ts', 'json-object.ts'],
   indexer: ['errors.ts', 'version.ts', 'time-units.ts', 'ton'],
   purge: ['freshness.ts', 'time-units.ts'],
-  push: ['version.ts', 'cache (types)', 'ton'],
+  push: ['version.ts', 'reason-of.ts', 'cache (types)', 'ton'],
   answer: [
     ...['errors.ts', 'freshness.ts', 'content-codings.ts', 'sliced-strings.ts', 'json-object.ts'],
     ...['admission', 'once', 'cache', 'ton', 'indexer'],
@@ -63,8 +65,11 @@ export const mayImport: Record<string, readonly string[]> = {
   operate: [
     'http',
     'version.ts',
+    'reason-of.ts',
     'ton',
-    ...[...parts.filter((part) => !['http', 'ton', 'version.ts'].includes(part)), 'event-hub.ts'].map(typesOf),
+    ...[...parts.filter((part) => !['http', 'ton', 'version.ts', 'reason-of.ts'].includes(part)), 'event-hub.ts'].map(
+      typesOf,
+    ),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],

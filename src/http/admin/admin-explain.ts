@@ -5,18 +5,29 @@ import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
-import { sendJson } from './send-json.ts';
+import { sendJson, sendText } from './send-json.ts';
 
 /** Throws or rejects with a {@link ProxyError} for a request that would be refused. */
 type Explain = (text: string, headers: RequestHeaders) => Promise<Explanation>;
+
+export interface AdminExplainDependencies {
+  readonly explain: Explain;
+  readonly describe: (explanation: Explanation) => string;
+}
 
 /** Serves one request for an explanation; rejects only for a bug. */
 export type AdminExplain = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
 
-/** `GET /explain?target=...&header=...`: what a request means here and what is cached for it. Changes nothing. */
-export function createAdminExplain(explain: Explain, guard: AdminGuardOptions): AdminExplain {
+/**
+ * `GET /explain?target=...&header=...`: what a request means here and what is cached for it, as JSON, or as the text of
+ * `describe` to who accepts `text/plain`. Changes nothing.
+ */
+export function createAdminExplain(
+  { explain, describe }: AdminExplainDependencies,
+  guard: AdminGuardOptions,
+): AdminExplain {
   const refusalOf = guardAdmin(guard);
   return async (request, response) => {
     if (request.method !== 'GET') {
@@ -35,7 +46,9 @@ export function createAdminExplain(explain: Explain, guard: AdminGuardOptions): 
       return;
     }
     try {
-      sendJson(response, 200, await explain(target, readHeaderLines(parameters.getAll('header'))));
+      const explanation = await explain(target, readHeaderLines(parameters.getAll('header')));
+      if (request.headers.accept === 'text/plain') sendText(response, 200, 'text/plain', describe(explanation));
+      else sendJson(response, 200, explanation);
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       sendJson(response, 422, { error: error.message });

@@ -14,8 +14,8 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-/** The indexer has no sessions and chooses its own timeouts. Host and content length are set anew. */
-const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout'];
+/** The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. */
+const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'];
 
 /** A port shared by many clients sets no cookies, and headers about this origin are set by this proxy alone. */
 const NOT_RETURNED = [

@@ -20,8 +20,6 @@ import { hasApiKey, isPassable } from './passable-target.ts';
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 const OPERATION = 'passThrough';
-/** Never aborted: for a check that does not wait. */
-const NEVER = new AbortController().signal;
 
 /** An indexer that requests are passed to. */
 interface PassedTo {
@@ -97,7 +95,7 @@ export class PassThrough {
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
     if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
-    const refusal = admission.refusal({ ...entering, signal: NEVER });
+    const refusal = admission.refusal(entering);
     if (refusal !== undefined) throw refuse(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
@@ -111,7 +109,7 @@ export class PassThrough {
     if (go !== 'go') throw refuse(entering, go);
     const indexer = indexers[ticket.route.index] as PassedTo;
     const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
-    const headers = [...forwardedHeaders(request.headers), ...ourKey];
+    const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
     const answer = await this.#forward({ method, target, headers, body, signal }, indexer, ticket);
     // The body has no deadline as a whole: only each pause in it is bounded.
     wait.close();

@@ -151,12 +151,14 @@ export class OperationAnswers {
   ): ResponseMessage {
     const { onAnswered, clientOf, monotonic } = this.#dependencies;
     onAnswered?.({
-      ...{ id, client: clientOf(client, asked.headers), operation: asked.operation.name, key, status: message.status },
-      ...{
-        cacheStatus: renderCacheStatus(cacheStatus),
-        ms: monotonic() - at,
-        indexer: indexer === '' ? undefined : indexer,
-      },
+      id,
+      client: clientOf(client, asked.headers),
+      operation: asked.operation.name,
+      key,
+      status: message.status,
+      cacheStatus: renderCacheStatus(cacheStatus),
+      ms: monotonic() - at,
+      indexer: indexer === '' ? undefined : indexer,
     });
     return message;
   }

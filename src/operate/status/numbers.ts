@@ -52,6 +52,8 @@ export interface IndexerNumbers {
   readonly seqno: number;
   readonly lagBlocks: number;
   readonly slotsInUse: number;
+  /** The longest of late. */
+  readonly peakSeconds: number;
   /** Requests a second, over 10 s, and those of them that failed. */
   readonly perSecond: number;
   readonly failedPerSecond: number;
@@ -121,6 +123,7 @@ function indexersBetween(before: Samples, after: Samples): IndexerNumbers[] {
       seqno: after.sum('indexer_head_seqno', is),
       lagBlocks,
       slotsInUse: after.sum('indexer_slots_in_use', is),
+      peakSeconds: after.sum('indexer_peak_seconds', is),
       perSecond: all / seconds,
       failedPerSecond: (all - good) / seconds,
     };

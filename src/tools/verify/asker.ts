@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import { reasonOf } from '../../reason-of.ts';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** Longer than any request may take: asking the indexer for its newest block can take 40 s. */
@@ -85,7 +86,7 @@ export class Asker {
       const headers = new Headers(response.headers as Record<string, string>);
       return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes) };
     } catch (cause) {
-      throw new UnreachableError(`cannot reach ${this.#options.baseUrl}: ${reasonOf(cause)}`, { cause });
+      throw new UnreachableError(`cannot reach ${this.#options.baseUrl}: ${reasonOf(cause) ?? cause}`, { cause });
     }
   }
 }
@@ -103,10 +104,4 @@ function parseJson(bytes: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The innermost cause says what happened. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof AggregateError ? String(cause.errors[0]) : String(cause);
 }

@@ -15,7 +15,7 @@ export function ask(path, options = {}) {
   const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` };
   return fetch(path, {
     ...options,
-    headers: { ...authorization, ...(options.body && { 'Content-Type': 'application/json' }) },
+    headers: { ...options.headers, ...authorization, ...(options.body && { 'Content-Type': 'application/json' }) },
     signal: tokenChanged.signal,
   });
 }

@@ -1,5 +1,5 @@
 import { Chart, timeOf } from './charts.js';
-import { explanationRows, purgeOf } from './explanation.js';
+import { purgeOf } from './purge-of.js';
 import { ask, readEvents, useToken } from './read-events.js';
 
 const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
@@ -89,12 +89,13 @@ function showNumbers({
   byId('indexers-section').hidden = indexers.length === 0;
   showRows(
     'indexers',
-    indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, perSecond, failedPerSecond }) => ({
+    indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, peakSeconds, perSecond, failedPerSecond }) => ({
       cells: [
         state,
         seqno,
         `${lagBlocks} blocks`,
         slotsInUse,
+        duration(peakSeconds),
         perSecond.toFixed(1),
         failedPerSecond.toFixed(1),
         indexer,
@@ -166,31 +167,25 @@ function showSecrets({ keys, clients = [] }) {
   );
 }
 
+/** Shows what `/explain` says: what the command `toncache explain` prints. */
 async function explain(target) {
   byId('target').value = target;
-  let said;
   try {
-    said = await (await ask(`/explain?${new URLSearchParams({ target })}`)).json();
+    const response = await ask(`/explain?${new URLSearchParams({ target })}`, { headers: { Accept: 'text/plain' } });
+    byId('explanation').textContent = response.ok ? await response.text() : (await response.json()).error;
   } catch {
-    said = { error: 'toncache does not answer' };
+    byId('explanation').textContent = 'toncache does not answer';
   }
-  showRows(
-    'explanation',
-    explanationRows(said).map((cells) => ({ cells })),
-  );
 }
 
 async function purge(request) {
   const named = purgeOf(request);
   if (named === undefined || !confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
   try {
-    const response = await ask('/purge', { method: 'POST', body: JSON.stringify(named) });
-    const { error } = await response.json();
-    showRows('explanation', [
-      { cells: [error === undefined ? 'purged' : 'not purged', error ?? JSON.stringify(named)] },
-    ]);
+    const { error } = await (await ask('/purge', { method: 'POST', body: JSON.stringify(named) })).json();
+    byId('explanation').textContent = error ?? `purged ${JSON.stringify(named)}`;
   } catch {
-    showRows('explanation', [{ cells: ['not purged', 'toncache does not answer'] }]);
+    byId('explanation').textContent = 'not purged: toncache does not answer';
   }
 }
 
