@@ -51,7 +51,9 @@ export const upstream = z.strictObject({
   maxLag: integer(1, 1_000_000)
     .prefault(12)
     .meta(
-      about('An indexer whose newest block is more blocks older than that of another one is asked only in its stead.'),
+      about(
+        'An indexer whose newest block is older than that of another one by more blocks than this is asked only while no other can answer.',
+      ),
     ),
   backup,
   maxBodySize: size('1KiB', '256MiB')
