@@ -1,87 +1,58 @@
-import { z } from 'zod';
-import { about, duration, flag, headerValue, hostNames, integer, listenHost, size } from './values.ts';
+import { duration, flag, group, headerValue, hostNames, integer, listenHost, setting, size } from './values.ts';
 
 /** The group `http`: the two ports, and what clients may cost. */
-export const http = z
-  .strictObject({
-    host: listenHost.prefault('127.0.0.1').meta(about('Where the public port listens.', { env: 'HOST' })),
-    port: integer(0, 65_535)
-      .prefault(8080)
-      .meta(about('The public port.', { env: 'PORT' })),
-    reusePort: flag
-      .prefault(false)
-      .meta(
-        about(
-          'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
-          { env: 'REUSE_PORT' },
-        ),
-      ),
-    fastLane: flag
-      .prefault(true)
-      .meta(
-        about(
-          "Whether plain requests for the operations are answered without Node's HTTP server, which is half of the CPU time of a hit. The answers are the same.",
-        ),
-      ),
-    adminHost: listenHost.prefault('127.0.0.1').meta(about('Where the admin port listens.', { env: 'ADMIN_HOST' })),
-    adminPort: integer(0, 65_535)
-      .prefault(9464)
-      .meta(
-        about(
-          'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
-          {
-            env: 'ADMIN_PORT',
-          },
-        ),
-      ),
-    adminToken: headerValue.optional().meta(
-      about(
-        'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
-        {
-          env: 'ADMIN_TOKEN',
-          envOnly: true,
-        },
-      ),
-    ),
-    adminAllowedHosts: hostNames
-      .optional()
-      .meta(
-        about(
-          'Host names under which the admin port may be asked to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
-          { env: 'ADMIN_ALLOWED_HOSTS' },
-        ),
-      ),
-    maxHeaderSize: size('1KiB', '1MiB').prefault('16KiB').meta(about("The largest head of a client's request.")),
-    headerTimeout: duration('100ms', '5min')
-      .prefault('10s')
-      .meta(about('How long a client may take to send a request, head and body.')),
-    keepAlive: duration('1ms', '1h')
-      .prefault('65s')
-      .meta(about("How long an idle client's connection is kept; longer than a load balancer keeps it.")),
-    maxConnections: integer(1, 1_000_000).prefault(10_000).meta(about('The most open connections of clients.')),
-    maxWaiting: integer(1, 1_000_000)
-      .prefault(10_000)
-      .meta(
-        about(
-          'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, or more than 1 while this number is reached.',
-        ),
-      ),
-    slowReader: duration('100ms', '1h')
-      .prefault('30s')
-      .meta(
-        about(
-          'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut.',
-        ),
-      ),
-    shutdownDelay: duration('0ms', '5min')
-      .prefault('0ms')
-      .meta(
-        about(
-          'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; then `drain` begins.',
-        ),
-      ),
-    drain: duration('100ms', '5min')
-      .prefault('7s')
-      .meta(about('How long requests in flight have to end after SIGTERM and `shutdownDelay`.')),
-  })
-  .prefault({});
+export const http = group({
+  host: setting(listenHost.prefault('127.0.0.1'), 'Where the public port listens.', { env: 'HOST' }),
+  port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
+  reusePort: setting(
+    flag.prefault(false),
+    'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
+    { env: 'REUSE_PORT' },
+  ),
+  fastLane: setting(
+    flag.prefault(true),
+    "Whether plain requests for the operations are answered without Node's HTTP server, which is half of the CPU time of a hit. The answers are the same.",
+  ),
+  adminHost: setting(listenHost.prefault('127.0.0.1'), 'Where the admin port listens.', { env: 'ADMIN_HOST' }),
+  adminPort: setting(
+    integer(0, 65_535).prefault(9464),
+    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
+    { env: 'ADMIN_PORT' },
+  ),
+  adminToken: setting(
+    headerValue.optional(),
+    'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
+    { env: 'ADMIN_TOKEN', envOnly: true },
+  ),
+  adminAllowedHosts: setting(
+    hostNames.optional(),
+    'Host names under which the admin port may be asked to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
+    { env: 'ADMIN_ALLOWED_HOSTS' },
+  ),
+  maxHeaderSize: setting(size('1KiB', '1MiB').prefault('16KiB'), "The largest head of a client's request."),
+  headerTimeout: setting(
+    duration('100ms', '5min').prefault('10s'),
+    'How long a client may take to send a request, head and body.',
+  ),
+  keepAlive: setting(
+    duration('1ms', '1h').prefault('65s'),
+    "How long an idle client's connection is kept; longer than a load balancer keeps it.",
+  ),
+  maxConnections: setting(integer(1, 1_000_000).prefault(10_000), 'The most open connections of clients.'),
+  maxWaiting: setting(
+    integer(1, 1_000_000).prefault(10_000),
+    'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, or more than 1 while this number is reached.',
+  ),
+  slowReader: setting(
+    duration('100ms', '1h').prefault('30s'),
+    'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut.',
+  ),
+  shutdownDelay: setting(
+    duration('0ms', '5min').prefault('0ms'),
+    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; then `drain` begins.',
+  ),
+  drain: setting(
+    duration('100ms', '5min').prefault('7s'),
+    'How long requests in flight have to end after SIGTERM and `shutdownDelay`.',
+  ),
+});

@@ -1,47 +1,34 @@
-import { z } from 'zod';
-import { about, certificateFile, duration, integer, redisUrl, size } from './values.ts';
+import { certificateFile, duration, group, integer, redisUrl, setting, size } from './values.ts';
 
 /** The group `redis`: where it is, and how long a request may wait for it. */
-export const redis = z
-  .strictObject({
-    url: redisUrl
-      .optional()
-      .meta(
-        about(
-          'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. When not set, answers are cached in memory alone.',
-          { env: 'REDIS_URL', envOnly: true },
-        ),
-      ),
-    tlsCaFile: certificateFile
-      .optional()
-      .meta(
-        about(
-          "A PEM file with the authorities of Redis's certificates; the system's when not set. With it, connections to a Cluster and to sentinels use TLS.",
-          { env: 'REDIS_TLS_CA_FILE' },
-        ),
-      ),
-    budget: duration('1ms', '10s').prefault('50ms').meta(about('The time that all Redis work of one request shares.')),
-    connectTimeout: duration('10ms', '1min').prefault('1s').meta(about('How long a connection may take to open.')),
-    commandTimeout: duration('1ms', '1min')
-      .prefault('1s')
-      .meta(about('How long a command may stay unanswered before its connection is replaced.')),
-    failuresToOpen: integer(1, 1000)
-      .prefault(3)
-      .meta(about('Failures in a row that open the circuit breaker of Redis.')),
-    retryAfter: duration('10ms', '5min')
-      .prefault('1s')
-      .meta(
-        about(
-          'How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.',
-        ),
-      ),
-    maxPendingWrites: integer(1, 100_000).prefault(256).meta(about('The most writes under way; more are dropped.')),
-    maxPendingWriteSize: size('1KiB', '1GiB')
-      .prefault('16MiB')
-      .meta(about('The most bytes of bodies that wait to be written.')),
-  })
-  .refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
-    path: ['tlsCaFile'],
-    error: 'is not for redis://, which is without TLS: use rediss://',
-  })
-  .prefault({});
+export const redis = group({
+  url: setting(
+    redisUrl.optional(),
+    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. When not set, answers are cached in memory alone.',
+    { env: 'REDIS_URL', envOnly: true },
+  ),
+  tlsCaFile: setting(
+    certificateFile.optional(),
+    "A PEM file with the authorities of Redis's certificates; the system's when not set. With it, connections to a Cluster and to sentinels use TLS.",
+    { env: 'REDIS_TLS_CA_FILE' },
+  ),
+  budget: setting(duration('1ms', '10s').prefault('50ms'), 'The time that all Redis work of one request shares.'),
+  connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'How long a connection may take to open.'),
+  commandTimeout: setting(
+    duration('1ms', '1min').prefault('1s'),
+    'How long a command may stay unanswered before its connection is replaced.',
+  ),
+  failuresToOpen: setting(integer(1, 1000).prefault(3), 'Failures in a row that open the circuit breaker of Redis.'),
+  retryAfter: setting(
+    duration('10ms', '5min').prefault('1s'),
+    'How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.',
+  ),
+  maxPendingWrites: setting(integer(1, 100_000).prefault(256), 'The most writes under way; more are dropped.'),
+  maxPendingWriteSize: setting(
+    size('1KiB', '1GiB').prefault('16MiB'),
+    'The most bytes of bodies that wait to be written.',
+  ),
+}).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
+  path: ['tlsCaFile'],
+  error: 'is not for redis://, which is without TLS: use rediss://',
+});

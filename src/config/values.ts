@@ -16,12 +16,19 @@ export interface SettingMeta {
   readonly envOnly?: boolean;
 }
 
-/** The argument of `.meta()`: the description, and the variable of a setting that has one. */
-export function about(
+/** A setting of a type, what it is, and its variable if it has one. */
+export function setting<T extends z.ZodType>(
+  type: T,
   description: string,
   rest: Omit<SettingMeta, 'description'> = {},
-): SettingMeta & Record<string, unknown> {
-  return { description, ...rest };
+): T {
+  return type.meta({ description, ...rest });
+}
+
+/** A group of settings, none of which is required. */
+export function group<T extends z.ZodRawShape>(settings: T): z.ZodPrefault<z.ZodObject<T, z.core.$strict>> {
+  // zod asks for a whole object here, and reads `{}` as it reads a file: the members have defaults of their own.
+  return z.strictObject(settings).prefault({} as never);
 }
 
 function quantity<U extends string>(
