@@ -71,20 +71,23 @@ const MIN_GZIP_BYTES = 1024;
 
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(dependencies: AppDependencies, settings: Settings): App {
-  const { logger, wall = Date.now, monotonic = () => performance.now(), random = Math.random } = dependencies;
-  const { logLinesDropped = () => 0 } = dependencies;
+  const {
+    logger,
+    wall = Date.now,
+    monotonic = () => performance.now(),
+    random = Math.random,
+    logLinesDropped = () => 0,
+  } = dependencies;
   const { http, network } = settings;
 
   const events = new EventHub();
   const log = new EventLog(logger, monotonic);
-  const metrics = new Metrics(
-    { logLinesDropped },
-    {
-      timeoutMs: settings.upstream.timeout,
-      usesRedis: settings.redis.url !== undefined,
-      usesStream: settings.stream.url !== undefined,
-    },
-  );
+  const metrics = new Metrics({
+    logLinesDropped,
+    timeoutMs: settings.upstream.timeout,
+    usesRedis: settings.redis.url !== undefined,
+    usesStream: settings.stream.url !== undefined,
+  });
   events.subscribe(metrics.onEvent);
   events.subscribe(log.onEvent);
 
@@ -92,23 +95,24 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const now = dependencies.now ?? clock.now;
   const context: AppContext = { settings, events, now, monotonic, random };
   const { memory: bounds, compression } = settings;
-  const memory = new MemoryTier({ now }, { maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
-  const gzip = new Gzip(
-    { onChange: (entry) => memory.resize(entry), onPacked: metrics.onPacked },
-    { enabled: compression.enabled, minBytes: MIN_GZIP_BYTES },
-  );
+  const memory = new MemoryTier({ now, maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
+  const gzip = new Gzip({
+    onChange: (entry) => memory.resize(entry),
+    onPacked: metrics.onPacked,
+    enabled: compression.enabled,
+    minBytes: MIN_GZIP_BYTES,
+  });
   const redis = openRedis(context, gzip);
   if (redis !== undefined) clock.followServer(redis.serverTime);
-  const purges = new Purges(
-    {
-      tagsOf,
-      onAllPurged: () => memory.clear(),
-      runScript: redis?.connection.runScript,
-      now,
-      report: events.report,
-    },
-    { key: `toncache:bans:${network}`, usableMs: longestUseMs(settings.lifetimes) },
-  );
+  const purges = new Purges({
+    tagsOf,
+    onAllPurged: () => memory.clear(),
+    runScript: redis?.connection.runScript,
+    now,
+    report: events.report,
+    key: `toncache:bans:${network}`,
+    usableMs: longestUseMs(settings.lifetimes),
+  });
 
   const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
   const push = openPush(context);
@@ -124,10 +128,13 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     }
   });
   const bans = push?.applyTo(purges) ?? purges;
-  const cache = new TieredCache(
-    { memory, redis: redis?.tier, purges: bans, now },
-    { retryRedisMs: settings.redis.retryAfter },
-  );
+  const cache = new TieredCache({
+    memory,
+    redis: redis?.tier,
+    purges: bans,
+    now,
+    retryRedisMs: settings.redis.retryAfter,
+  });
   const topKeys = new TopKeys(random, monotonic);
   const askingClients = new TopKeys(random, monotonic);
   const { admission, passThroughAdmission } = indexers;
@@ -141,7 +148,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const accessLog =
     requests === 'off'
       ? undefined
-      : new AccessLog({ logger, shown: shownClient, random, now: monotonic }, { requests, sample });
+      : new AccessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample });
   const { server: publicServer, explain } = openProxy(context, {
     ...{ cache, gzip, redis, bans, indexers, push },
     onAsked: topKeys.onAsked,
@@ -166,17 +173,15 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     },
     guard,
   );
-  const adminServer = createAdminServer(
-    {
-      isReady: () => ready,
-      metrics: () => metrics.page(),
-      purge: createAdminPurge(purges.purge, guard),
-      status,
-      explain: createAdminExplain({ explain, describe: describeExplanation }, guard),
-      onBug: events.reportBug,
-    },
-    { requestTimeoutMs: http.headerTimeout },
-  );
+  const adminServer = createAdminServer({
+    isReady: () => ready,
+    metrics: () => metrics.page(),
+    purge: createAdminPurge(purges.purge, guard),
+    status,
+    explain: createAdminExplain({ explain, describe: describeExplanation }, guard),
+    onBug: events.reportBug,
+    requestTimeoutMs: http.headerTimeout,
+  });
   metrics.readGauges({
     memoryBytes: () => memory.sizeBytes,
     memoryMaxBytes: () => settings.memory.maxSize,

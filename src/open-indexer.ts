@@ -65,28 +65,24 @@ export function openIndexer(
   const { upstream, admission, breaker } = settings;
   const name = new URL(indexer.url).host;
   const client = openClient(context, indexer);
-  const pause = new Pause(
-    {
-      now: monotonic,
-      wallNow: now,
-      onTransition: (transition) =>
-        report(
-          transition.state === 'open'
-            ? { name: 'pause', indexer: name, state: 'begun', ms: transition.openMs }
-            : { name: 'pause', indexer: name, state: 'ended' },
-        ),
-    },
-    { defaultMs: upstream.pause, longestMs: upstream.longestPause },
-  );
-  const breakers = operationBreakers(
-    OPERATION_NAMES,
-    {
-      now: monotonic,
-      random,
-      onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
-    },
-    breaker,
-  );
+  const pause = new Pause({
+    now: monotonic,
+    wallNow: now,
+    onTransition: (transition) =>
+      report(
+        transition.state === 'open'
+          ? { name: 'pause', indexer: name, state: 'begun', ms: transition.openMs }
+          : { name: 'pause', indexer: name, state: 'ended' },
+      ),
+    defaultMs: upstream.pause,
+    longestMs: upstream.longestPause,
+  });
+  const breakers = operationBreakers(OPERATION_NAMES, {
+    now: monotonic,
+    random,
+    onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
+    ...breaker,
+  });
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     name,
@@ -101,7 +97,7 @@ export function openIndexer(
   const route: Route = {
     index: indexer.index,
     isBackup: indexer.isBackup,
-    slots: new Slots({ now: monotonic }, { max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
+    slots: new Slots({ now: monotonic, max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
     rate,
     guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
@@ -113,20 +109,17 @@ export function openIndexer(
 
 function openClient({ now, settings }: AppContext, { url, apiKey, maxConcurrency }: IndexerSettings): UpstreamClient {
   const { upstream, passThrough } = settings;
-  return new UpstreamClient(
-    { now },
-    {
-      baseUrl: new URL(url),
-      apiKey,
-      timeoutMs: upstream.timeout,
-      // One for each slot, and one for the question for the head, which takes none.
-      maxConnections: maxConcurrency + 1,
-      maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
-      maxBodyBytes: upstream.maxBodySize,
-      keepAliveMs: KEEP_ALIVE_MS,
-      connectionLifetimeMs: CONNECTION_LIFETIME_MS,
-    },
-  );
+  return new UpstreamClient({
+    now,
+    baseUrl: new URL(url),
+    apiKey,
+    timeoutMs: upstream.timeout, // One for each slot, and one for the question for the head, which takes none.
+    maxConnections: maxConcurrency + 1,
+    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+    maxBodyBytes: upstream.maxBodySize,
+    keepAliveMs: KEEP_ALIVE_MS,
+    connectionLifetimeMs: CONNECTION_LIFETIME_MS,
+  });
 }
 
 function openRateLimit(
@@ -138,17 +131,13 @@ function openRateLimit(
   if (requestsPerSecond === undefined) return undefined;
   const shared =
     scripting &&
-    new SharedRate(
-      {
-        runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
-        now: monotonic,
-        onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
-      },
-      {
-        key: `toncache:rate:${network}:${new URL(url).host}`,
-        failuresToOpen: redis.failuresToOpen,
-        openMs: redis.retryAfter,
-      },
-    );
-  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic }, { perSecond: requestsPerSecond });
+    new SharedRate({
+      runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
+      now: monotonic,
+      onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
+      key: `toncache:rate:${network}:${new URL(url).host}`,
+      failuresToOpen: redis.failuresToOpen,
+      openMs: redis.retryAfter,
+    });
+  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic, perSecond: requestsPerSecond });
 }

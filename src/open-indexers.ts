@@ -49,7 +49,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard({ now: monotonic, makeRoom }, { maxMemory: admission.maxMemory });
+  const processGuard = new ProcessGuard({ now: monotonic, makeRoom, maxMemory: admission.maxMemory });
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   let heads: Heads | undefined;
@@ -62,18 +62,16 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const isMemoryFull = () => processGuard.isFull || readingBytes() > upstream.maxReading;
   const openAdmission = (all: readonly Route[]) => {
     const routes = new Routes(random, all);
-    const backlog = new Backlog(
-      { routes },
-      {
-        patienceMs,
-        shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
-        maxWaiting: admission.maxQueue,
-      },
-    );
-    return new Admission({ isMemoryFull, routes, backlog }, { patienceMs });
+    const backlog = new Backlog({
+      routes,
+      patienceMs,
+      shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+      maxWaiting: admission.maxQueue,
+    });
+    return new Admission({ isMemoryFull, routes, backlog, patienceMs });
   };
   const { maxConcurrency } = passThrough;
-  const passThroughSlots = () => new Slots({ now: monotonic }, { max: maxConcurrency, shares: {}, patienceMs });
+  const passThroughSlots = () => new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs });
   return {
     all: indexers,
     heads,
@@ -118,15 +116,13 @@ function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
 }
 
 function openHeads({ settings, events, monotonic }: AppContext, replicas: readonly OpenIndexer[]): Heads {
-  return new Heads(
-    {
-      heads: replicas.map(({ head }) => head),
-      now: monotonic,
-      onBehind: (index, isBehind) => {
-        const state = isBehind ? 'behind' : 'caught-up';
-        events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
-      },
+  return new Heads({
+    heads: replicas.map(({ head }) => head),
+    now: monotonic,
+    onBehind: (index, isBehind) => {
+      const state = isBehind ? 'behind' : 'caught-up';
+      events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
     },
-    { maxLag: settings.upstream.maxLag },
-  );
+    maxLag: settings.upstream.maxLag,
+  });
 }

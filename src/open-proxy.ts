@@ -68,7 +68,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     {
       indexers: indexers.all,
       heads,
-      hedging: heads && new Hedging({ budget: hedges }, { unknownMs: upstream.timeout / 10 }),
+      hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
       admission,
       refuse,
       bodies: indexers.answerBodies,
@@ -80,39 +80,36 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     settings.lifetimes,
   );
   const fetcher = new EntryFetcher({ asker, cache, pushed: push?.effects, report });
-  const loader = new EntryLoader(
-    {
-      cache,
-      admission,
-      fetcher,
-      leases:
-        redis &&
-        new Leases(
-          { redis: redis.connection, cache, leaseKey: redis.leaseKey, now: monotonic },
-          {
-            leaseMs: LEASE_MS,
-            renewEveryMs: RENEW_EVERY_MS,
-            collapseWindowMs: coalescing.collapseWindow,
-            failureTtlMs: coalescing.failureTtl,
-            pollBudgetMs: settings.redis.budget,
-          },
-        ),
-      refuse,
-      monotonic,
-      report,
-    },
-    { redisBudgetMs: settings.redis.budget },
-  );
-  const flights = new SingleFlight<Load>(
-    {
-      failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
-      now: monotonic,
-    },
-    { collapseWindowMs: coalescing.collapseWindow },
-  );
-  const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug }, { timeoutMs: upstream.timeout });
+  const loader = new EntryLoader({
+    cache,
+    admission,
+    fetcher,
+    leases:
+      redis &&
+      new Leases({
+        redis: redis.connection,
+        cache,
+        leaseKey: redis.leaseKey,
+        now: monotonic,
+        leaseMs: LEASE_MS,
+        renewEveryMs: RENEW_EVERY_MS,
+        collapseWindowMs: coalescing.collapseWindow,
+        failureTtlMs: coalescing.failureTtl,
+        pollBudgetMs: settings.redis.budget,
+      }),
+    refuse,
+    monotonic,
+    report,
+    redisBudgetMs: settings.redis.budget,
+  });
+  const flights = new SingleFlight<Load>({
+    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
+    now: monotonic,
+    collapseWindowMs: coalescing.collapseWindow,
+  });
+  const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   push?.refreshBy(refreshStale);
-  const limits = new ClientLimits({ now: monotonic }, settings.clients);
+  const limits = new ClientLimits({ now: monotonic, ...settings.clients });
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -146,39 +143,35 @@ function openServer(
   const { settings, events, now, monotonic } = context;
   const { cache, gzip } = parts;
   const { http, upstream } = settings;
-  const addresses = new ClientAddresses(
-    { onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }) },
-    { trustedProxies: settings.clients.trustedProxies ?? [] },
-  );
-  return new PublicServer(
-    {
-      passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, limits) : undefined,
-      handle: (request) => handler.handle(request),
-      hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
-      bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
-      moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
-      discard: (entry) => cache.discard(entry),
-      onClient: parts.onClient,
-      onAnswered: parts.onAnswered,
-      limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
-      clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
-        addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
-      now,
-      monotonic,
-      onWaited: (operation, outcome, ms) => events.report({ name: 'waited', operation, outcome, ms }),
-      onRefused: (code) => events.report({ name: 'refused', code }),
-      onBug: events.reportBug,
-    },
-    {
-      waitMs: upstream.timeout,
-      maxWaiting: http.maxWaiting,
-      maxHeaderBytes: http.maxHeaderSize,
-      headerTimeoutMs: http.headerTimeout,
-      keepAliveMs: http.keepAlive,
-      maxConnections: http.maxConnections,
-      slowReaderMs: http.slowReader,
-    },
-  );
+  const addresses = new ClientAddresses({
+    onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
+    trustedProxies: settings.clients.trustedProxies ?? [],
+  });
+  return new PublicServer({
+    passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, limits) : undefined,
+    handle: (request) => handler.handle(request),
+    hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
+    bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
+    moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
+    discard: (entry) => cache.discard(entry),
+    onClient: parts.onClient,
+    onAnswered: parts.onAnswered,
+    limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
+    clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
+      addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
+    now,
+    monotonic,
+    onWaited: (operation, outcome, ms) => events.report({ name: 'waited', operation, outcome, ms }),
+    onRefused: (code) => events.report({ name: 'refused', code }),
+    onBug: events.reportBug,
+    waitMs: upstream.timeout,
+    maxWaiting: http.maxWaiting,
+    maxHeaderBytes: http.maxHeaderSize,
+    headerTimeoutMs: http.headerTimeout,
+    keepAliveMs: http.keepAlive,
+    maxConnections: http.maxConnections,
+    slowReaderMs: http.slowReader,
+  });
 }
 
 function openPassThrough(
@@ -187,21 +180,17 @@ function openPassThrough(
   missLimit: ClientLimits,
 ): PassThrough {
   const { passThrough, upstream } = settings;
-  return new PassThrough(
-    {
-      admission: indexers.passThroughAdmission,
-      missLimit,
-      indexers: indexers.all,
-      bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
-      refuse: refuseWith(random, events.report),
-      random,
-      monotonic,
-      report: events.report,
-    },
-    {
-      maxTransfers: passThrough.maxTransfers,
-      hasOurKey: upstream.apiKey !== undefined,
-      sharesOurKey: passThrough.sharedKey,
-    },
-  );
+  return new PassThrough({
+    admission: indexers.passThroughAdmission,
+    missLimit,
+    indexers: indexers.all,
+    bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+    refuse: refuseWith(random, events.report),
+    random,
+    monotonic,
+    report: events.report,
+    maxTransfers: passThrough.maxTransfers,
+    hasOurKey: upstream.apiKey !== undefined,
+    sharesOurKey: passThrough.sharedKey,
+  });
 }

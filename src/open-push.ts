@@ -55,16 +55,14 @@ export function openPush(
     onSubscribed: (names) => effects.onSubscribed(names),
     report,
   });
-  const effects = new EventEffects(
-    {
-      watches,
-      refresh: refreshPolledWith({ refresh: (call, key) => refresh(call, key), monotonic }),
-      isSubscribed: (account) => subscription.has(account),
-      now,
-      report,
-    },
-    { emptyWatchedMs: settings.lifetimes.emptyWatched },
-  );
+  const effects = new EventEffects({
+    watches,
+    refresh: refreshPolledWith({ refresh: (call, key) => refresh(call, key), monotonic }),
+    isSubscribed: (account) => subscription.has(account),
+    now,
+    report,
+    emptyWatchedMs: settings.lifetimes.emptyWatched,
+  });
   const connection = new StreamConnection({
     open: open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,

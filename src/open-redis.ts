@@ -27,35 +27,27 @@ export interface SharedRedis {
 export function openRedis({ settings, events, now, monotonic }: AppContext, gzip: Gzip): SharedRedis | undefined {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
-  const connection = connectRedis(
-    {
-      url: redis.url,
-      tlsCa: redis.tlsCaFile,
-      connectTimeoutMs: redis.connectTimeout,
-      commandTimeoutMs: redis.commandTimeout,
-    },
-    {
-      onTransition: (transition) => events.report({ name: 'redis-transition', ...transition }),
-      onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
-    },
-  );
+  const connection = connectRedis({
+    url: redis.url,
+    tlsCa: redis.tlsCaFile,
+    connectTimeoutMs: redis.connectTimeout,
+    commandTimeoutMs: redis.commandTimeout,
+    onTransition: (transition) => events.report({ name: 'redis-transition', ...transition }),
+    onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
+  });
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
-  const tier = new RedisTier(
-    {
-      connection,
-      redisKey,
-      toStore: (entry) => gzip.toStore(entry),
-      now,
-      monotonic,
-      report: events.report,
-    },
-    {
-      budgetMs: redis.budget,
-      breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
-      maxPendingWrites: redis.maxPendingWrites,
-      maxPendingWriteBytes: redis.maxPendingWriteSize,
-    },
-  );
+  const tier = new RedisTier({
+    connection,
+    redisKey,
+    toStore: (entry) => gzip.toStore(entry),
+    now,
+    monotonic,
+    report: events.report,
+    budgetMs: redis.budget,
+    breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+    maxPendingWrites: redis.maxPendingWrites,
+    maxPendingWriteBytes: redis.maxPendingWriteSize,
+  });
   return {
     connection,
     tier,

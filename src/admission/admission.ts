@@ -28,9 +28,6 @@ export interface AdmissionDependencies {
   readonly backlog: Backlog;
   /** Whether this process has hardly any memory left. */
   readonly isMemoryFull: () => boolean;
-}
-
-export interface AdmissionOptions {
   /** A request that would wait longer than this for the rate limit is refused. */
   readonly patienceMs: Ms;
 }
@@ -50,12 +47,10 @@ export interface AdmissionOptions {
  */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
-  readonly #options: AdmissionOptions;
   #inFlight = 0;
 
-  constructor(dependencies: AdmissionDependencies, options: AdmissionOptions) {
+  constructor(dependencies: AdmissionDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /** The number of requests that were sent and have not ended. */
@@ -181,7 +176,7 @@ export class Admission {
 
   /** A refresh gets only what misses leave of the rate. */
   #ratePatienceMs({ neverWaits }: RouteRequest): Ms {
-    return neverWaits === true ? 0 : this.#options.patienceMs;
+    return neverWaits === true ? 0 : this.#dependencies.patienceMs;
   }
 }
 

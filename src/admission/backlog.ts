@@ -6,9 +6,6 @@ import type { Route, Routes } from './routes.ts';
 
 export interface BacklogDependencies {
   readonly routes: Routes;
-}
-
-export interface BacklogOptions {
   /** How long a client waits for a slot. */
   readonly patienceMs: Ms;
   /** The same for newcomers under overload. */
@@ -46,15 +43,13 @@ interface Queue {
  * slower, or if clients that wait for less go before it.
  */
 export class Backlog {
-  readonly #routes: Routes;
-  readonly #options: BacklogOptions;
+  readonly #dependencies: BacklogDependencies;
   readonly #queues = new Map<string, Queue>();
   readonly #waiters = new Map<EntryRequest, Waiter>();
   #arrivals = 0;
 
-  constructor({ routes }: BacklogDependencies, options: BacklogOptions) {
-    this.#routes = routes;
-    this.#options = options;
+  constructor(dependencies: BacklogDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Requests that wait now. */
@@ -79,14 +74,14 @@ export class Backlog {
   expectedWaitMs(request: RouteRequest): Ms {
     const { waiting } = this.#queue(request.operation);
     const ahead = Math.min(waiting.size, ...[...request.clients].map((client) => waiting.ahead(client)));
-    const waitMs = ahead === 0 ? 0 : (this.#routes.waitMs(request, ahead) ?? 0);
-    return Math.min(waitMs, 2 * this.#options.patienceMs);
+    const waitMs = ahead === 0 ? 0 : (this.#dependencies.routes.waitMs(request, ahead) ?? 0);
+    return Math.min(waitMs, 2 * this.#dependencies.patienceMs);
   }
 
   /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
   refuse(request: RouteRequest): Refusal | undefined {
     const queue = this.#queue(request.operation);
-    const { patienceMs, shortPatienceMs, maxWaiting } = this.#options;
+    const { patienceMs, shortPatienceMs, maxWaiting } = this.#dependencies;
     const retryAfterMs = this.expectedWaitMs(request);
     const isFull = this.size >= maxWaiting;
     if (!isFull && retryAfterMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
@@ -115,7 +110,7 @@ export class Backlog {
         queue.overloaded = true;
         end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(request) });
       };
-      const expiry = setTimeout(giveUp, this.#options.patienceMs);
+      const expiry = setTimeout(giveUp, this.#dependencies.patienceMs);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.set(request, { order: this.#arrivals++, end });
     });
@@ -139,8 +134,8 @@ export class Backlog {
     const candidates = [...this.#queues].flatMap(([operation, { waiting }]) => {
       const { first } = waiting;
       if (first === undefined) return [];
-      const open = this.#routes.openTo(first);
-      const end = 'reason' in open ? open : this.#routes.choose(open, first);
+      const open = this.#dependencies.routes.openTo(first);
+      const end = 'reason' in open ? open : this.#dependencies.routes.choose(open, first);
       if (end === undefined) return [];
       const isBelowShare = 'reason' in end || end.slots.isBelowShare(operation);
       return { request: first, end, isBelowShare, order: this.#waiters.get(first)?.order ?? 0 };

@@ -3,9 +3,6 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface FailedKeysDependencies {
   readonly now: () => MonotonicMs;
-}
-
-export interface FailedKeysOptions {
   /**
    * The breaker opens when at least `minimumThroughput` keys were requested within the window, and this part (0 to 1)
    * of them failed.
@@ -25,16 +22,14 @@ const MOST_KEYS = 1000;
  * window, or is full.
  */
 export class FailedKeys implements FailureCount {
-  readonly #now: () => MonotonicMs;
-  readonly #options: FailedKeysOptions;
+  readonly #dependencies: FailedKeysDependencies;
   /** By key: whether its last request failed. */
   #older = new Map<string, boolean>();
   #newer = new Map<string, boolean>();
   #turnAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ now }: FailedKeysDependencies, options: FailedKeysOptions) {
-    this.#now = now;
-    this.#options = options;
+  constructor(dependencies: FailedKeysDependencies) {
+    this.#dependencies = dependencies;
   }
 
   add(key: string, failed: boolean): boolean {
@@ -44,7 +39,7 @@ export class FailedKeys implements FailureCount {
     if (!failed) return false;
     const outcomes = [...this.#older.values(), ...this.#newer.values()];
     const failures = outcomes.filter((each) => each).length;
-    const { minimumThroughput, failureRate } = this.#options;
+    const { minimumThroughput, failureRate } = this.#dependencies;
     return outcomes.length >= minimumThroughput && failures >= failureRate * outcomes.length;
   }
 
@@ -59,9 +54,9 @@ export class FailedKeys implements FailureCount {
   }
 
   #turn(): void {
-    const now = this.#now();
+    const now = this.#dependencies.now();
     if (now < this.#turnAt && this.#newer.size < MOST_KEYS) return;
-    const halfMs = this.#options.windowMs / 2;
+    const halfMs = this.#dependencies.windowMs / 2;
     // After a whole window without a turn, both are too old.
     this.#older = now < this.#turnAt + halfMs ? this.#newer : new Map();
     this.#newer = new Map();

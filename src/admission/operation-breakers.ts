@@ -15,9 +15,6 @@ export interface OperationBreakersDependencies<Name extends string> {
   /** 0 to 1. */
   readonly random: () => number;
   readonly onTransition: (operation: Name, state: 'open' | 'closed') => void;
-}
-
-export interface OperationBreakersOptions {
   /** The fewest keys of which half must fail before a breaker opens. */
   readonly minimumThroughput: number;
   /** The open duration before a trial. Each failed trial doubles it, up to `longestOpenDuration`. */
@@ -31,14 +28,14 @@ export interface OperationBreakersOptions {
  */
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],
-  { now, random, onTransition }: OperationBreakersDependencies<Name>,
-  { minimumThroughput, openDuration, longestOpenDuration }: OperationBreakersOptions,
+  { now, random, onTransition, ...settings }: OperationBreakersDependencies<Name>,
 ): ReadonlyMap<string, readonly [Guard]> {
+  const { minimumThroughput, openDuration, longestOpenDuration } = settings;
   const breakers = operations.map(
     (operation) =>
       new CircuitBreaker({
         now,
-        failures: new FailedKeys({ now }, { failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
+        failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
         openMs: (failedTrials) =>
           Math.min(openDuration * 2 ** failedTrials, longestOpenDuration) * (1 - JITTER * random()),
         onTransition: ({ state }) => {

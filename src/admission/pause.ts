@@ -8,9 +8,6 @@ export interface PauseDependencies {
   readonly wallNow: () => EpochMs;
   /** Called when a pause begins and none was running, and when its trial was answered. */
   readonly onTransition: (transition: CircuitTransition) => void;
-}
-
-export interface PauseOptions {
   /** The length of a pause when the indexer does not name one. */
   readonly defaultMs: Ms;
   /** The longest pause that is kept, whatever the indexer asks for. */
@@ -26,19 +23,17 @@ export interface PauseOptions {
 export class Pause implements Guard {
   readonly reason = 'paused';
   readonly #dependencies: PauseDependencies;
-  readonly #options: PauseOptions;
   readonly #breaker: CircuitBreaker;
 
-  constructor(dependencies: PauseDependencies, options: PauseOptions) {
+  constructor(dependencies: PauseDependencies) {
     const { now, onTransition } = dependencies;
     this.#dependencies = dependencies;
-    this.#options = options;
     this.#breaker = new CircuitBreaker({
       now,
       failures: new FailuresInARow(1),
       openMs: (failedTrials, askedMs) => {
-        const leastMs = failedTrials === 0 ? 0 : options.defaultMs * 2 ** failedTrials;
-        return Math.min(options.longestMs, Math.max(askedMs, leastMs));
+        const leastMs = failedTrials === 0 ? 0 : dependencies.defaultMs * 2 ** failedTrials;
+        return Math.min(dependencies.longestMs, Math.max(askedMs, leastMs));
       },
       onTransition,
     });
@@ -65,7 +60,7 @@ export class Pause implements Guard {
 
   /** The pause that `Retry-After` asks for (RFC 9110 10.2.3: seconds or a date), or else the default. */
   #askedMs(retryAfter: string | undefined): Ms {
-    const { defaultMs, longestMs } = this.#options;
+    const { defaultMs, longestMs } = this.#dependencies;
     const askedMs = /^\s*[0-9]+\s*$/.test(retryAfter ?? '')
       ? Number(retryAfter) * 1000
       : Date.parse(retryAfter ?? '') - this.#dependencies.wallNow();

@@ -28,9 +28,6 @@ export interface ProcessGuardDependencies {
   readonly sample?: () => ProcessLoad;
   /** Collects garbage; only tests pass it. */
   readonly collect?: () => void;
-}
-
-export interface ProcessGuardOptions {
   /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
 }
@@ -43,7 +40,6 @@ export interface ProcessGuardOptions {
  */
 export class ProcessGuard {
   readonly #dependencies: ProcessGuardDependencies;
-  readonly #options: ProcessGuardOptions;
   readonly #sample: () => ProcessLoad;
   readonly #collect: () => void;
   #sampledAt = Number.NEGATIVE_INFINITY;
@@ -51,10 +47,9 @@ export class ProcessGuard {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #isFull = false;
 
-  constructor(dependencies: ProcessGuardDependencies, options: ProcessGuardOptions) {
+  constructor(dependencies: ProcessGuardDependencies) {
     const { sample = sampler(), collect = collectGarbage } = dependencies;
     this.#dependencies = dependencies;
-    this.#options = options;
     this.#sample = sample;
     this.#collect = collect;
   }
@@ -80,7 +75,7 @@ export class ProcessGuard {
 
   #exceedsLimit(): boolean {
     const { heap, memory } = this.#sample();
-    return Math.max(heap, memory) > this.#options.maxMemory;
+    return Math.max(heap, memory) > this.#dependencies.maxMemory;
   }
 }
 

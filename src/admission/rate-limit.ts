@@ -10,9 +10,6 @@ export interface RateLimitDependencies {
    */
   readonly reserveShared?: ((stepMs: Ms, longestWaitMs: Ms) => Promise<Reserved | undefined>) | undefined;
   readonly now: () => MonotonicMs;
-}
-
-export interface RateLimitOptions {
   /** Requests a second, a whole number from 1 up. */
   readonly perSecond: number;
 }
@@ -33,9 +30,9 @@ export class RateLimit {
   readonly #stepMs: Ms;
   #nextFreeAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: RateLimitDependencies, options: RateLimitOptions) {
+  constructor(dependencies: RateLimitDependencies) {
     this.#dependencies = dependencies;
-    this.#stepMs = 1000 / options.perSecond;
+    this.#stepMs = 1000 / dependencies.perSecond;
   }
 
   /** How long a request would wait with `ahead` others before it that have no turn yet, as far as is known. */

@@ -28,9 +28,6 @@ export interface SharedRateDependencies {
   readonly now: () => MonotonicMs;
   /** Called when it changes whether Redis counts the rate for all instances, or this one counts for itself. */
   readonly onShared: (shared: boolean) => void;
-}
-
-export interface SharedRateOptions {
   readonly key: string;
   /** After so many failures in a row Redis is not asked for `openMs`. */
   readonly failuresToOpen: number;
@@ -40,17 +37,15 @@ export interface SharedRateOptions {
 /** The slots of a rate that several instances share through Redis. */
 export class SharedRate {
   readonly #dependencies: SharedRateDependencies;
-  readonly #options: SharedRateOptions;
   readonly #breaker: CircuitBreaker;
 
-  constructor(dependencies: SharedRateDependencies, options: SharedRateOptions) {
+  constructor(dependencies: SharedRateDependencies) {
     const { now, onShared } = dependencies;
     this.#dependencies = dependencies;
-    this.#options = options;
     this.#breaker = new CircuitBreaker({
       now,
-      failures: new FailuresInARow(options.failuresToOpen),
-      openMs: () => options.openMs,
+      failures: new FailuresInARow(dependencies.failuresToOpen),
+      openMs: () => dependencies.openMs,
       onTransition: ({ state }) => onShared(state === 'closed'),
     });
   }
@@ -61,7 +56,7 @@ export class SharedRate {
     if (end === undefined) return undefined;
     try {
       const args = [String(stepMs), String(longestWaitMs)];
-      const reply = await this.#dependencies.runScript(RESERVE, [this.#options.key], args);
+      const reply = await this.#dependencies.runScript(RESERVE, [this.#dependencies.key], args);
       const [reserved, micros] = (reply as unknown[]).map(Number);
       if (reserved === undefined || micros === undefined || Number.isNaN(reserved + micros)) throw new Error('rubbish');
       end('success');

@@ -9,9 +9,6 @@ const LONGEST_MS = 1000;
 
 export interface SlotUseDependencies {
   readonly now: () => MonotonicMs;
-}
-
-export interface SlotUseOptions {
   /** After so long a time in which no request ends, newcomers would wait too long. */
   readonly patienceMs: Ms;
 }
@@ -44,7 +41,7 @@ export class SlotUse {
   /** Since when slots are in use. */
   #busySince: MonotonicMs = 0;
 
-  constructor({ now }: SlotUseDependencies, { patienceMs }: SlotUseOptions) {
+  constructor({ now, patienceMs }: SlotUseDependencies) {
     this.#now = now;
     this.#patienceMs = patienceMs;
   }

@@ -1,5 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { SlotUse, type SlotUseDependencies, type SlotUseOptions } from './slot-use.ts';
+import { SlotUse, type SlotUseDependencies } from './slot-use.ts';
 
 /** No slots are kept free for an operation that was not asked for within this time. */
 const RECENTLY_MS: Ms = 60_000;
@@ -7,7 +7,7 @@ const RECENTLY_MS: Ms = 60_000;
 /** The part of an operation's share that is never lent to others while the operation is in use. */
 const NEVER_LENT = 1 / 4;
 
-export interface SlotsOptions extends SlotUseOptions {
+export interface SlotsDependencies extends SlotUseDependencies {
   /** The most requests that may be at the indexer at once. */
   readonly max: number;
   /** The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. */
@@ -29,21 +29,19 @@ interface OperationSlots {
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  */
 export class Slots {
-  readonly #dependencies: SlotUseDependencies;
-  readonly #options: SlotsOptions;
+  readonly #dependencies: SlotsDependencies;
   readonly #operations = new Map<string, OperationSlots>();
   /** The number of operations with a share. */
   readonly #sharers: number;
   #inUse = 0;
 
-  constructor(dependencies: SlotUseDependencies, options: SlotsOptions) {
+  constructor(dependencies: SlotsDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
-    this.#sharers = Object.values(options.shares).filter((share) => share > 0).length;
+    this.#sharers = Object.values(dependencies.shares).filter((share) => share > 0).length;
   }
 
   get max(): number {
-    return this.#options.max;
+    return this.#dependencies.max;
   }
 
   /** Slots taken now. */
@@ -59,7 +57,7 @@ export class Slots {
   /** Whether an operation may take a slot now. */
   mayTake(operation: string): boolean {
     const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
-    let free = this.#options.max - this.#inUse;
+    let free = this.#dependencies.max - this.#inUse;
     // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
     // wait for theirs must not block each other.
     if (this.#of(operation).use.inUse < this.#kept(operation)) return free > 0;
@@ -96,18 +94,18 @@ export class Slots {
    */
   #kept(operation: string): number {
     const share = this.#share(operation);
-    const isScarce = this.#options.max <= this.#sharers;
+    const isScarce = this.#dependencies.max <= this.#sharers;
     return share === 0 ? 0 : Math.max(isScarce ? 0 : 1, Math.round(share * NEVER_LENT));
   }
 
   #share(operation: string): number {
-    return this.#options.max * (this.#options.shares[operation] ?? 0);
+    return this.#dependencies.max * (this.#dependencies.shares[operation] ?? 0);
   }
 
   #of(operation: string): OperationSlots {
     const known = this.#operations.get(operation);
     if (known !== undefined) return known;
-    const slots = { use: new SlotUse(this.#dependencies, this.#options), askedAt: Number.NEGATIVE_INFINITY };
+    const slots = { use: new SlotUse(this.#dependencies), askedAt: Number.NEGATIVE_INFINITY };
     this.#operations.set(operation, slots);
     return slots;
   }

@@ -22,9 +22,6 @@ export interface EntryLoaderDependencies {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: Report;
-}
-
-export interface EntryLoaderOptions {
   /** The time that all Redis work of one load shares, in milliseconds. */
   readonly redisBudgetMs: number;
 }
@@ -44,11 +41,9 @@ export type Loader = Pick<EntryLoader, 'load'>;
  */
 export class EntryLoader {
   readonly #dependencies: EntryLoaderDependencies;
-  readonly #options: EntryLoaderOptions;
 
-  constructor(dependencies: EntryLoaderDependencies, options: EntryLoaderOptions) {
+  constructor(dependencies: EntryLoaderDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /**
@@ -124,8 +119,7 @@ export class EntryLoader {
   }
 
   #lookUp(key: string): Look | Promise<Look> {
-    const { cache, monotonic } = this.#dependencies;
-    const { redisBudgetMs } = this.#options;
+    const { cache, monotonic, redisBudgetMs } = this.#dependencies;
     const startedAt = monotonic();
     const looked = cache.lookUp(key);
     if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };

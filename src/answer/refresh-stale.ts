@@ -14,9 +14,6 @@ export interface RefreshStaleDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly onBug: (error: unknown) => void;
-}
-
-export interface RefreshStaleOptions {
   /** How long a refresh may wait for its ticket, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -24,10 +21,7 @@ export interface RefreshStaleOptions {
 /**
  * Builds the background half of stale-while-revalidate (RFC 5861 3). A failed refresh leaves the stale copy as it is.
  */
-export function refreshStaleWith(
-  { flights, loader, onBug }: RefreshStaleDependencies,
-  { timeoutMs }: RefreshStaleOptions,
-): RefreshStale {
+export function refreshStaleWith({ flights, loader, onBug, timeoutMs }: RefreshStaleDependencies): RefreshStale {
   const refreshing = new Map<string, Promise<void>>();
   // Needs no bound of its own: at most one wait for each key that has a stale copy.
   const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });

@@ -27,9 +27,6 @@ export interface GzipDependencies {
   readonly onChange: (entry: Entry) => void;
   /** Called when a body was compressed. */
   readonly onPacked: () => void;
-}
-
-export interface GzipOptions {
   /** Otherwise all answers are sent as they are. */
   readonly enabled: boolean;
   /** A shorter body is never compressed. */
@@ -42,13 +39,11 @@ export interface GzipOptions {
  */
 export class Gzip {
   readonly #dependencies: GzipDependencies;
-  readonly #options: GzipOptions;
   readonly #packing = new Map<Content, Promise<CodedBody | undefined>>();
   readonly #unpacking = new Map<Content, Promise<SentBody | undefined>>();
 
-  constructor(dependencies: GzipDependencies, options: GzipOptions) {
+  constructor(dependencies: GzipDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /**
@@ -87,7 +82,7 @@ export class Gzip {
   }
 
   #mayPack({ bytes }: Content): boolean {
-    return this.#options.enabled && bytes >= this.#options.minBytes;
+    return this.#dependencies.enabled && bytes >= this.#dependencies.minBytes;
   }
 
   #sent(content: Content, coding: Coding): SentBody {

@@ -26,9 +26,6 @@ const EVICTED_SHARE = 1 / 16;
 export interface MemoryTierDependencies {
   /** Epoch milliseconds. */
   readonly now: () => number;
-}
-
-export interface MemoryTierOptions {
   /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */
@@ -55,13 +52,13 @@ export class MemoryTier implements Tier {
   readonly #longKeyWeight: number;
   readonly #now: () => number;
 
-  constructor(dependencies: MemoryTierDependencies, options: MemoryTierOptions) {
+  constructor(dependencies: MemoryTierDependencies) {
     this.#now = dependencies.now;
-    this.#maxEntries = options.maxEntries;
-    this.#longKeyWeight = Math.ceil(options.maxSizeBytes / LONG_KEYS_BYTES);
+    this.#maxEntries = dependencies.maxEntries;
+    this.#longKeyWeight = Math.ceil(dependencies.maxSizeBytes / LONG_KEYS_BYTES);
     this.#copies = new LRUCache({
-      maxSize: options.maxSizeBytes,
-      maxEntrySize: Math.max(1, Math.floor(options.maxSizeBytes * MAX_ENTRY_SHARE)),
+      maxSize: dependencies.maxSizeBytes,
+      maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: ({ entry }) => this.#sizeOf(entry),
     });
   }

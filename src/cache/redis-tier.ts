@@ -41,9 +41,6 @@ export interface RedisTierDependencies {
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
   readonly report: (event: RedisTierEvent) => void;
-}
-
-export interface RedisTierOptions {
   /** The longest that one look-up may take, in milliseconds. */
   readonly budgetMs: number;
   /**
@@ -64,7 +61,6 @@ type RedisFault = 'failed' | 'rejected-by-breaker';
  */
 export class RedisTier implements SharedTier {
   readonly #dependencies: RedisTierDependencies;
-  readonly #options: RedisTierOptions;
   readonly #reads: CircuitBreaker;
   readonly #writes: CircuitBreaker;
   readonly #store: RedisStore;
@@ -73,17 +69,15 @@ export class RedisTier implements SharedTier {
   readonly #pending = new Set<Promise<void>>();
   #pendingBytes = 0;
 
-  constructor(dependencies: RedisTierDependencies, options: RedisTierOptions) {
+  constructor(dependencies: RedisTierDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
     this.#store = new RedisStore(dependencies);
     this.#reads = this.#breakerOf('read');
     this.#writes = this.#breakerOf('write');
   }
 
   async get(key: string, copy?: SharedCopy): Promise<TierRead> {
-    const { report, monotonic } = this.#dependencies;
-    const { budgetMs } = this.#options;
+    const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
     const read = await this.#through(this.#reads, () =>
       withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)),
@@ -106,8 +100,7 @@ export class RedisTier implements SharedTier {
   }
 
   set(entry: Entry, store?: SharedStore): boolean {
-    const { report, now } = this.#dependencies;
-    const { maxPendingWrites, maxPendingWriteBytes } = this.#options;
+    const { report, now, maxPendingWrites, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = keptBytes(entry.content);
     if (usableUntil(entry) <= now()) {
       report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
@@ -178,7 +171,7 @@ export class RedisTier implements SharedTier {
 
   #breakerOf(operation: 'read' | 'write'): CircuitBreaker {
     const { monotonic, report } = this.#dependencies;
-    const { faults, openMs } = this.#options.breaker;
+    const { faults, openMs } = this.#dependencies.breaker;
     return new CircuitBreaker({
       now: monotonic,
       failures: new FailuresInARow(faults),

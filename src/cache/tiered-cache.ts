@@ -49,9 +49,6 @@ export interface TieredCacheDependencies {
   readonly purges: AppliedBans;
   /** Epoch milliseconds. */
   readonly now: () => number;
-}
-
-export interface TieredCacheOptions {
   /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. In milliseconds. */
   readonly retryRedisMs: number;
 }
@@ -59,11 +56,9 @@ export interface TieredCacheOptions {
 /** Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Never throws. */
 export class TieredCache {
   readonly #dependencies: TieredCacheDependencies;
-  readonly #options: TieredCacheOptions;
 
-  constructor(dependencies: TieredCacheDependencies, options: TieredCacheOptions) {
+  constructor(dependencies: TieredCacheDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /**
@@ -185,8 +180,7 @@ export class TieredCache {
 
   /** Redis failed, or holds the key no more. A memory copy answers alone for a while, at most until its lifetime ends. */
   #withoutRedis(key: string): Lookup {
-    const { memory, now } = this.#dependencies;
-    const { retryRedisMs } = this.#options;
+    const { memory, now, retryRedisMs } = this.#dependencies;
     const copy = memory.peek(key);
     if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
     return this.lookForFallback(key);

@@ -42,19 +42,17 @@ async function checkIndexer(
   apiKey: string | undefined,
 ): Promise<ConnectCheck> {
   const check = (found: string, isWrong: boolean) => ({ service: `indexer ${new URL(url).host}`, found, isWrong });
-  const client = new UpstreamClient(
-    { now: Date.now },
-    {
-      baseUrl: new URL(url),
-      apiKey,
-      timeoutMs: upstream.timeout,
-      maxConnections: 1,
-      maxForwardConnections: 1,
-      maxBodyBytes: upstream.maxBodySize,
-      keepAliveMs: 1000,
-      connectionLifetimeMs: 1000,
-    },
-  );
+  const client = new UpstreamClient({
+    now: Date.now,
+    baseUrl: new URL(url),
+    apiKey,
+    timeoutMs: upstream.timeout,
+    maxConnections: 1,
+    maxForwardConnections: 1,
+    maxBodyBytes: upstream.maxBodySize,
+    keepAliveMs: 1000,
+    connectionLifetimeMs: 1000,
+  });
   try {
     const { status, body } = await client.fetch({ operation: 'masterchainInfo', query: [], headers: [] });
     if (status === 401 || status === 403) return check(`refuses the API key (${status})`, true);
@@ -85,19 +83,15 @@ function globalIdIn(body: Buffer): unknown {
 async function checkRedis({ redis }: Settings, url: string): Promise<ConnectCheck> {
   const check = (found: string, isWrong: boolean) => ({ service: 'Redis', found, isWrong });
   let reason = 'no answer';
-  const connection = connectRedis(
-    {
-      url,
-      tlsCa: redis.tlsCaFile,
-      connectTimeoutMs: redis.connectTimeout,
-      commandTimeoutMs: redis.connectTimeout,
+  const connection = connectRedis({
+    url,
+    tlsCa: redis.tlsCaFile,
+    connectTimeoutMs: redis.connectTimeout,
+    commandTimeoutMs: redis.connectTimeout,
+    onTransition: (transition) => {
+      reason = transition.state === 'connected' ? '' : transition.reason;
     },
-    {
-      onTransition: (transition) => {
-        reason = transition.state === 'connected' ? '' : transition.reason;
-      },
-    },
-  );
+  });
   try {
     await connection.ready();
     if (reason !== '') return check(`cannot be reached: ${reason}`, true);

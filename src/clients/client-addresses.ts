@@ -11,9 +11,6 @@ export interface Origin {
 export interface ClientAddressesDependencies {
   /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
   readonly onUntrustedProxy: (address: string) => void;
-}
-
-export interface ClientAddressesOptions {
   /** Addresses and networks in CIDR notation. */
   readonly trustedProxies: readonly string[];
 }
@@ -34,7 +31,8 @@ export class ClientAddresses {
   #inARow = 0;
   #isReported = false;
 
-  constructor(dependencies: ClientAddressesDependencies, { trustedProxies }: ClientAddressesOptions) {
+  constructor(dependencies: ClientAddressesDependencies) {
+    const { trustedProxies } = dependencies;
     this.#dependencies = dependencies;
     for (const network of trustedProxies) {
       const [address = '', bits] = network.split('/');

@@ -4,9 +4,6 @@ import { ProxyError } from '../errors.ts';
 export interface ClientLimitsDependencies {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-}
-
-export interface ClientLimitsOptions {
   /** Of all requests; no limit when it is absent. */
   readonly requestsPerSecond?: number | undefined;
   /** The most requests at once; those of a second when it is absent. */
@@ -26,8 +23,7 @@ export class ClientLimits {
   readonly #requests: Limit | undefined;
   readonly #misses: Limit | undefined;
 
-  constructor({ now }: ClientLimitsDependencies, options: ClientLimitsOptions) {
-    const { requestsPerSecond, burst = requestsPerSecond, missesPerSecond } = options;
+  constructor({ now, requestsPerSecond, burst = requestsPerSecond, missesPerSecond }: ClientLimitsDependencies) {
     this.#requests = requestsPerSecond && burst ? new Limit('requests', requestsPerSecond, burst, now) : undefined;
     this.#misses = missesPerSecond ? new Limit('misses', missesPerSecond, missesPerSecond, now) : undefined;
   }

@@ -10,27 +10,22 @@ export interface HeadsDependencies {
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
-}
-
-export interface HeadsOptions {
   /** The most blocks by which the head of an indexer may be older than the newest head of all. */
   readonly maxLag: number;
 }
 
 /**
- * How far each of several indexers is behind the others; backups are never asked, and never behind. All are asked for their heads at once, and the answers to one
- * such round are compared: so an indexer is not behind because it was asked earlier. One that does not answer keeps the
- * lag that it had, at first none.
+ * How far each of several indexers is behind the others; backups are never asked, and never behind. All are asked for
+ * their heads at once, and the answers to one such round are compared: so an indexer is not behind because it was asked
+ * earlier. One that does not answer keeps the lag that it had, at first none.
  */
 export class Heads {
   readonly #dependencies: HeadsDependencies;
-  readonly #options: HeadsOptions;
   readonly #lags: number[];
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: HeadsDependencies, options: HeadsOptions) {
+  constructor(dependencies: HeadsDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
     this.#lags = dependencies.heads.map(() => 0);
   }
 
@@ -40,7 +35,7 @@ export class Heads {
   }
 
   isBehind(index: number): boolean {
-    return this.lag(index) > this.#options.maxLag;
+    return this.lag(index) > this.#dependencies.maxLag;
   }
 
   /** To be called when a request is sent: asks for the heads in the background if it is time. */

@@ -13,9 +13,6 @@ const SHORTEST_MS: Ms = 50;
 export interface HedgingDependencies {
   /** Pays for the second requests. */
   readonly budget: RetryBudget;
-}
-
-export interface HedgingOptions {
   /** After this time a request is hedged while it is not known how long answers take. */
   readonly unknownMs: Ms;
 }
@@ -29,12 +26,10 @@ interface AnswerTimes {
 /** Decides when a request has taken so long that another indexer is asked as well: longer than 95 % of the answers. */
 export class Hedging {
   readonly #dependencies: HedgingDependencies;
-  readonly #options: HedgingOptions;
   readonly #times = new Map<string, AnswerTimes>();
 
-  constructor(dependencies: HedgingDependencies, options: HedgingOptions) {
+  constructor(dependencies: HedgingDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /** Remembers how long an answer took. */
@@ -70,7 +65,7 @@ export class Hedging {
   #timesOf(operation: string): AnswerTimes {
     const known = this.#times.get(operation);
     if (known !== undefined) return known;
-    const times = { last: [], count: 0, hedgeAfterMs: this.#options.unknownMs };
+    const times = { last: [], count: 0, hedgeAfterMs: this.#dependencies.unknownMs };
     this.#times.set(operation, times);
     return times;
   }

@@ -13,12 +13,8 @@ export interface RawAnswer {
 }
 
 export interface ReadAnswerDependencies {
-  readonly dispatcher: Dispatcher;
   /** Called with the change in the number of bytes held of incomplete answers. */
   readonly onBytes: (change: number) => void;
-}
-
-export interface ReadAnswerOptions {
   /** From sending the request to the last byte of its answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
@@ -38,11 +34,11 @@ const MOST_DISCARDED_BYTES = 128 * 1024;
  * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for an answer that is not HTTP or was cut short.
  */
 export function readAnswer(
-  { dispatcher, onBytes }: ReadAnswerDependencies,
+  dispatcher: Dispatcher,
   request: { readonly path: string; readonly headers: readonly string[] },
-  options: ReadAnswerOptions,
+  dependencies: ReadAnswerDependencies,
 ): Promise<RawAnswer> {
-  const reader = new AnswerReader(onBytes, options);
+  const reader = new AnswerReader(dependencies);
   dispatcher.dispatch({ method: 'GET', path: request.path, headers: request.headers as string[] }, reader);
   return reader.answer;
 }
@@ -50,8 +46,7 @@ export function readAnswer(
 /** Handles undici's callbacks for one answer. Undici's `request` would make a stream and a signal for each. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly answer: Promise<RawAnswer>;
-  readonly #onBytes: (change: number) => void;
-  readonly #options: ReadAnswerOptions;
+  readonly #dependencies: ReadAnswerDependencies;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: ProxyError) => void;
   readonly #timer: NodeJS.Timeout;
@@ -63,14 +58,13 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #bytes = 0;
   #heldBytes = 0;
 
-  constructor(onBytes: (change: number) => void, options: ReadAnswerOptions) {
+  constructor(dependencies: ReadAnswerDependencies) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     this.answer = promise;
-    this.#onBytes = onBytes;
-    this.#options = options;
+    this.#dependencies = dependencies;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(onTimeout, options.timeoutMs, this);
+    this.#timer = setTimeout(onTimeout, dependencies.timeoutMs, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -89,7 +83,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    const most = this.#body === undefined ? MOST_DISCARDED_BYTES : this.#options.maxBodyBytes;
+    const most = this.#body === undefined ? MOST_DISCARDED_BYTES : this.#dependencies.maxBodyBytes;
     this.#bytes += chunk.length;
     if (this.#bytes > most) this.giveUp(tooLarge(most));
     else if (this.#body !== undefined) {
@@ -118,7 +112,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    this.#onBytes(bytes);
+    this.#dependencies.onBytes(bytes);
   }
 
   /** May be called more than once. */

@@ -11,9 +11,6 @@ import { type RawAnswer, readAnswer } from './read-answer.ts';
 export interface UpstreamClientDependencies {
   /** Epoch milliseconds. */
   readonly now: () => number;
-}
-
-export interface UpstreamClientOptions {
   /** The indexer's address, without `/api/v3`. */
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` when given. */
@@ -91,7 +88,6 @@ const unpack = promisify(gunzip);
  */
 export class UpstreamClient {
   readonly #dependencies: UpstreamClientDependencies;
-  readonly #options: UpstreamClientOptions;
   readonly #pool: Pool;
   readonly #forwardPool: Pool;
   readonly #basePath: string;
@@ -99,14 +95,13 @@ export class UpstreamClient {
   #readingBytes = 0;
   #closed = false;
 
-  constructor(dependencies: UpstreamClientDependencies, options: UpstreamClientOptions) {
+  constructor(dependencies: UpstreamClientDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
-    this.#basePath = options.baseUrl.pathname.replace(/\/$/, '');
-    const ourKey = options.apiKey === undefined ? [] : ['x-api-key', options.apiKey];
+    this.#basePath = dependencies.baseUrl.pathname.replace(/\/$/, '');
+    const ourKey = dependencies.apiKey === undefined ? [] : ['x-api-key', dependencies.apiKey];
     this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
-    this.#pool = this.#openPool(options.maxConnections);
-    this.#forwardPool = this.#openPool(options.maxForwardConnections);
+    this.#pool = this.#openPool(dependencies.maxConnections);
+    this.#forwardPool = this.#openPool(dependencies.maxForwardConnections);
   }
 
   /** Bytes of answers that are being read and not yet complete. */
@@ -121,7 +116,7 @@ export class UpstreamClient {
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const askedAt = this.#dependencies.now();
-    const timeoutMs = Math.min(this.#options.timeoutMs, atMostMs);
+    const timeoutMs = Math.min(this.#dependencies.timeoutMs, atMostMs);
     const endsAt = performance.now() + timeoutMs;
     let answer: RawAnswer;
     try {
@@ -131,7 +126,8 @@ export class UpstreamClient {
       throw shuttingDown(error);
     }
     const encoding = header(answer, 'content-encoding');
-    const body = encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#options.maxBodyBytes);
+    const body =
+      encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#dependencies.maxBodyBytes);
     // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
     if (performance.now() > endsAt) throw timedOut();
     const receivedAt = this.#dependencies.now();
@@ -152,7 +148,7 @@ export class UpstreamClient {
    * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
    */
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
-    const { timeoutMs } = this.#options;
+    const { timeoutMs } = this.#dependencies;
     try {
       const response = await this.#forwardPool.request({
         method,
@@ -178,7 +174,7 @@ export class UpstreamClient {
   }
 
   #openPool(connections: number): Pool {
-    const { baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#options;
+    const { baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#dependencies;
     return new Pool(baseUrl.origin, {
       connections,
       pipelining: 1,
@@ -195,9 +191,9 @@ export class UpstreamClient {
   }
 
   #send(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {
-    const { maxBodyBytes } = this.#options;
+    const { maxBodyBytes } = this.#dependencies;
     const sent = { path: this.#path(request), headers: this.#headers(request) };
-    return readAnswer({ dispatcher: this.#pool, onBytes: this.#onBytes }, sent, { timeoutMs, maxBodyBytes });
+    return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onBytes: this.#onBytes });
   }
 
   readonly #onBytes = (change: number): void => {

@@ -41,9 +41,6 @@ export interface LeasesDependencies {
   readonly leaseKey: (key: string) => string;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-}
-
-export interface LeasesOptions {
   /** How long a lease lasts without renewal, in milliseconds: waiters lose this much when the holder is killed. */
   readonly leaseMs: number;
   /** In milliseconds; well below `leaseMs`, so that one renewal may be lost. */
@@ -76,16 +73,14 @@ const FAILED = 'failed ';
  */
 export class Leases {
   readonly #dependencies: LeasesDependencies;
-  readonly #options: LeasesOptions;
 
-  constructor(dependencies: LeasesDependencies, options: LeasesOptions) {
+  constructor(dependencies: LeasesDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /** Asks for the lease of a key, within `budgetMs`. Never rejects. */
   async acquire(key: string, budgetMs: number): Promise<Acquisition> {
-    const { leaseMs, collapseWindowMs } = this.#options;
+    const { leaseMs, collapseWindowMs } = this.#dependencies;
     const [token, askedAt] = [randomUUID(), this.#dependencies.now()];
     const acquired = await this.#dependencies.cache.acquire(key, {
       token,
@@ -103,7 +98,7 @@ export class Leases {
   }
 
   #held(key: string, token: string, acquiredAt: number): Lease {
-    const { leaseMs, renewEveryMs, collapseWindowMs, failureTtlMs } = this.#options;
+    const { leaseMs, renewEveryMs, collapseWindowMs, failureTtlMs } = this.#dependencies;
     const renewUntil = acquiredAt + collapseWindowMs;
     const renew = async () => {
       const leftMs = Math.floor(renewUntil - this.#dependencies.now());
@@ -125,8 +120,7 @@ export class Leases {
   }
 
   async #follow(key: string, holder: string, signal: AbortSignal): Promise<Landing> {
-    const { redis, leaseKey, now } = this.#dependencies;
-    const { collapseWindowMs, pollBudgetMs } = this.#options;
+    const { redis, leaseKey, now, collapseWindowMs, pollBudgetMs } = this.#dependencies;
     const [redisKey, startedAt] = [leaseKey(key), now()];
     try {
       for (let poll = 0; ; poll++) {

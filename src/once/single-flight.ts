@@ -34,9 +34,6 @@ export interface SingleFlightDependencies<T> {
   readonly failureTtlMs: (value: T) => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-}
-
-export interface SingleFlightOptions {
   /**
    * How long a flight can be joined, in milliseconds: a later follower would get an answer that was asked for too long
    * ago.
@@ -69,12 +66,10 @@ interface Active<T> {
  */
 export class SingleFlight<T> {
   readonly #dependencies: SingleFlightDependencies<T>;
-  readonly #options: SingleFlightOptions;
   readonly #active = new Map<string, Active<T>>();
 
-  constructor(dependencies: SingleFlightDependencies<T>, options: SingleFlightOptions) {
+  constructor(dependencies: SingleFlightDependencies<T>) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /** Keys with a flight under way or a kept outcome. */
@@ -143,7 +138,7 @@ export class SingleFlight<T> {
       clients,
       abort,
       followers: new Set(),
-      joinUntil: this.#dependencies.now() + this.#options.collapseWindowMs,
+      joinUntil: this.#dependencies.now() + this.#dependencies.collapseWindowMs,
       departed: false,
       outcome: undefined,
     };

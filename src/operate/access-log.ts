@@ -16,9 +16,6 @@ export interface AccessLogDependencies {
   readonly random: () => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-}
-
-export interface AccessLogOptions {
   /** `slow`: those that took a second, and the failed ones. */
   readonly requests: 'failed' | 'slow' | 'all';
   /** The part of the requests that is logged, 0 to 1; failed ones always are. */
@@ -28,18 +25,16 @@ export interface AccessLogOptions {
 /** One line for a request: what its client saw, and what finds it elsewhere. */
 export class AccessLog {
   readonly #dependencies: AccessLogDependencies;
-  readonly #options: AccessLogOptions;
   #second = 0;
   #failedInSecond = 0;
   #leftOut = 0;
 
-  constructor(dependencies: AccessLogDependencies, options: AccessLogOptions) {
+  constructor(dependencies: AccessLogDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   readonly onAnswered = (request: AnsweredRequest): void => {
-    const { requests, sample } = this.#options;
+    const { requests, sample } = this.#dependencies;
     if (request.status >= 500) {
       this.#failed(request);
       return;

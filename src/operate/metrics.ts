@@ -11,9 +11,6 @@ import { boundsUpTo, DurationTally, SECONDS, Tally } from './tallies.ts';
 export interface MetricsDependencies {
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
-}
-
-export interface MetricsOptions {
   /** `upstream.timeout`, in milliseconds. */
   readonly timeoutMs: number;
   /** Whether there is a Redis at all. */
@@ -79,7 +76,7 @@ export class Metrics {
 
   readonly #redis = { connected: false, read: true, write: true };
 
-  constructor({ logLinesDropped }: MetricsDependencies, { timeoutMs, usesRedis, usesStream }: MetricsOptions) {
+  constructor({ logLinesDropped, timeoutMs, usesRedis, usesStream }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     if (usesStream) this.#stream = new StreamMetrics(this.#registry);
     this.#upstreamSeconds = this.#durations(

@@ -38,9 +38,6 @@ export interface PurgesDependencies extends BansDependencies {
   /** Called when everything was purged: no entry from before is of use any more. */
   readonly onAllPurged: () => void;
   readonly report: (event: PurgeEvent) => void;
-}
-
-export interface PurgesOptions {
   /** The Redis key of the bans. */
   readonly key: string;
   /** The longest time in which an entry can be of use. Bans are kept for an hour longer, and for 25 h at least. */
@@ -79,7 +76,8 @@ export class Purges {
   #isCurrent: boolean;
   #isAvailable = true;
 
-  constructor(dependencies: PurgesDependencies, { key, usableMs }: PurgesOptions) {
+  constructor(dependencies: PurgesDependencies) {
+    const { key, usableMs } = dependencies;
     this.#dependencies = dependencies;
     this.#store = { key, keptMs: Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS };
     this.#bans = new Bans(dependencies);

@@ -13,9 +13,6 @@ export interface EventEffectsDependencies {
   /** Epoch milliseconds, by the clock of the entries. */
   readonly now: () => number;
   readonly report: ReportStream;
-}
-
-export interface EventEffectsOptions {
   /** How long an empty answer to a watched key is fresh, in milliseconds. */
   readonly emptyWatchedMs: number;
 }
@@ -39,12 +36,10 @@ const EVENT_WITHIN_MS = 500;
  */
 export class EventEffects {
   readonly #dependencies: EventEffectsDependencies;
-  readonly #options: EventEffectsOptions;
   readonly #gathering = new Set<Watch>();
 
-  constructor(dependencies: EventEffectsDependencies, options: EventEffectsOptions) {
+  constructor(dependencies: EventEffectsDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /**
@@ -95,8 +90,7 @@ export class EventEffects {
    * `watchable` is `undefined` if the answer cannot be watched.
    */
   answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
-    const { watches, isSubscribed } = this.#dependencies;
-    const { emptyWatchedMs } = this.#options;
+    const { watches, isSubscribed, emptyWatchedMs } = this.#dependencies;
     const watch = watches.get(entry.key);
     if (watch === undefined || watchable === undefined) return undefined;
     watches.setListed(watch, watchable);

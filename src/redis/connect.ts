@@ -34,12 +34,6 @@ export interface RedisReadiness {
 }
 
 export interface ConnectRedisDependencies {
-  readonly onTransition?: (transition: RedisTransition) => void;
-  /** Called at most once, after the first connect. */
-  readonly onEvictionProblem?: (problem: EvictionProblem) => void;
-}
-
-export interface ConnectRedisOptions {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
   /** The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. */
@@ -49,6 +43,9 @@ export interface ConnectRedisOptions {
    * A call is rejected after this time without an answer, and the connection to a server is replaced.
    */
   readonly commandTimeoutMs: number;
+  readonly onTransition?: (transition: RedisTransition) => void;
+  /** Called at most once, after the first connect. */
+  readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
 
 /** A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. */
@@ -58,13 +55,9 @@ export type ConnectedRedis = RedisConnection & RedisScripting & RedisReadiness;
  * Starts connecting and returns at once; reconnects for ever when the connection is lost. No command is queued while
  * there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
-export function connectRedis(
-  options: ConnectRedisOptions,
-  dependencies: ConnectRedisDependencies = {},
-): ConnectedRedis {
-  const { onTransition, onEvictionProblem } = dependencies;
-  const { tlsCa, connectTimeoutMs, commandTimeoutMs } = options;
-  const address = parseRedisUrl(options.url);
+export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedRedis {
+  const { tlsCa, connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = dependencies;
+  const address = parseRedisUrl(dependencies.url);
   const client = openClient({ address, tlsCa, connectTimeoutMs, commandTimeoutMs });
   const begun = Promise.withResolvers<void>();
   const patience = setTimeout(begun.resolve, connectTimeoutMs);

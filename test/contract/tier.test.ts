@@ -22,28 +22,24 @@ afterAll(() => connection.close());
 
 function memoryTier(): Subject {
   const clock = { now: Date.now() };
-  const tier = new MemoryTier({ now: () => clock.now }, { maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000 });
+  const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000 });
   return { tier, clock, settled: async () => {} };
 }
 
 function redisTier(): Subject {
   const clock = { now: Date.now() };
-  const tier = new RedisTier(
-    {
-      connection,
-      redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
-      toStore: asTheyAre,
-      now: () => clock.now,
-      monotonic: () => performance.now(),
-      report: () => {},
-    },
-    {
-      budgetMs: 30_000,
-      breaker: { faults: 3, openMs: 1000 },
-      maxPendingWrites: 1000,
-      maxPendingWriteBytes: 256 * 1024 * 1024,
-    },
-  );
+  const tier = new RedisTier({
+    connection,
+    redisKey: redisKeyFor(`test:contract:${randomUUID()}:`),
+    toStore: asTheyAre,
+    now: () => clock.now,
+    monotonic: () => performance.now(),
+    report: () => {},
+    budgetMs: 30_000,
+    breaker: { faults: 3, openMs: 1000 },
+    maxPendingWrites: 1000,
+    maxPendingWriteBytes: 256 * 1024 * 1024,
+  });
   return { tier, clock, settled: () => tier.idle() };
 }
 

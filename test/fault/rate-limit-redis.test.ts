@@ -16,24 +16,18 @@ const now = () => performance.now();
 async function limitOn(redis: RedisServer) {
   const connection = await connectedScripting(redis.url);
   const sharedChanges: boolean[] = [];
-  const subject = new RateLimit(
-    {
-      reserveShared: new SharedRate(
-        {
-          runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
-          now,
-          onShared: (shared) => sharedChanges.push(shared),
-        },
-        {
-          key: 'toncache:rate',
-          failuresToOpen: 3,
-          openMs: 200,
-        },
-      ).reserve,
+  const subject = new RateLimit({
+    reserveShared: new SharedRate({
+      runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
       now,
-    },
-    { perSecond: PER_SECOND },
-  );
+      onShared: (shared) => sharedChanges.push(shared),
+      key: 'toncache:rate',
+      failuresToOpen: 3,
+      openMs: 200,
+    }).reserve,
+    now,
+    perSecond: PER_SECOND,
+  });
   const slots: number[] = [];
   const take = async (times: number) => {
     for (let time = 0; time < times; time++) {

@@ -35,15 +35,25 @@ const listing = (key: string, members: readonly string[], more: Partial<Entry> =
 
 /** One instance, with a memory of its own. */
 function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
-  const memory = new MemoryTier({ now: Date.now }, { maxSizeBytes: 1e6, maxEntries: 100 });
-  const cache = new TieredCache(
-    { memory, redis: observed.tier, purges: NOTHING_PURGED, now: Date.now },
-    { retryRedisMs: 1000 },
-  );
-  const leases = new Leases(
-    { redis, cache, leaseKey, now: () => performance.now() },
-    { leaseMs, renewEveryMs: 50, collapseWindowMs, failureTtlMs: 60_000, pollBudgetMs: BUDGET_MS },
-  );
+  const memory = new MemoryTier({ now: Date.now, maxSizeBytes: 1e6, maxEntries: 100 });
+  const cache = new TieredCache({
+    memory,
+    redis: observed.tier,
+    purges: NOTHING_PURGED,
+    now: Date.now,
+    retryRedisMs: 1000,
+  });
+  const leases = new Leases({
+    redis,
+    cache,
+    leaseKey,
+    now: () => performance.now(),
+    leaseMs,
+    renewEveryMs: 50,
+    collapseWindowMs,
+    failureTtlMs: 60_000,
+    pollBudgetMs: BUDGET_MS,
+  });
   const set = (entry: Entry, token?: string) =>
     new Promise<boolean>((resolve) => void cache.set(entry, { token, onShared: resolve }));
   return { cache, set, acquire: (key: string) => leases.acquire(key, BUDGET_MS) };

@@ -45,16 +45,15 @@ class Instance {
   readonly purges: Purges;
 
   constructor(usableMs = 0) {
-    this.purges = new Purges(
-      {
-        tagsOf: (key) => key.split(' '),
-        now: () => Date.now() + this.aheadMs,
-        runScript: (...call) => this.#run(call),
-        onAllPurged: () => {},
-        report: (event) => void this.events.push(event),
-      },
-      { key: KEY, usableMs },
-    );
+    this.purges = new Purges({
+      tagsOf: (key) => key.split(' '),
+      now: () => Date.now() + this.aheadMs,
+      runScript: (...call) => this.#run(call),
+      onAllPurged: () => {},
+      report: (event) => void this.events.push(event),
+      key: KEY,
+      usableMs,
+    });
     open.push(this.purges);
   }
 
@@ -208,10 +207,15 @@ describe('bans in Redis', () => {
 it.each([null, 'OK', [], [1, '', null, []], ['1', '', '', []], [Number.NaN, '', '', []], [1, '', '', null]])(
   'a reply that holds no bans is a failure: %j',
   async (reply) => {
-    const purges = new Purges(
-      { tagsOf: () => [], now: Date.now, runScript: async () => reply, onAllPurged: () => {}, report: () => {} },
-      { key: KEY, usableMs: 0 },
-    );
+    const purges = new Purges({
+      tagsOf: () => [],
+      now: Date.now,
+      runScript: async () => reply,
+      onAllPurged: () => {},
+      report: () => {},
+      key: KEY,
+      usableMs: 0,
+    });
     open.push(purges);
     purges.onRedisTransition({ state: 'connected' });
     expect((await purges.purge({ selector: 'all', value: true, tag: '*' })).notReached).toMatch(/no bans/);

@@ -34,19 +34,17 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
-  const client = new UpstreamClient(
-    { now: Date.now },
-    {
-      baseUrl: new URL(indexer.url),
-      apiKey: undefined,
-      timeoutMs: 30_000,
-      maxConnections: 16,
-      maxForwardConnections: 1,
-      maxBodyBytes: 1024 * 1024,
-      keepAliveMs: 4000,
-      connectionLifetimeMs: 300_000,
-    },
-  );
+  const client = new UpstreamClient({
+    now: Date.now,
+    baseUrl: new URL(indexer.url),
+    apiKey: undefined,
+    timeoutMs: 30_000,
+    maxConnections: 16,
+    maxForwardConnections: 1,
+    maxBodyBytes: 1024 * 1024,
+    keepAliveMs: 4000,
+    connectionLifetimeMs: 300_000,
+  });
   connections.defer(() => client.close());
   const keepAsking = async () => {
     while ((await rateLimit.take(signal, LONGEST_WAIT_MS)) === 'go') {
@@ -63,7 +61,7 @@ async function sharedRate(key: string): Promise<SharedRate> {
   const connection = await connectedScripting(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return new SharedRate({ runScript, now, onShared: () => {} }, { key, failuresToOpen: 3, openMs: 1000 });
+  return new SharedRate({ runScript, now, onShared: () => {}, key, failuresToOpen: 3, openMs: 1000 });
 }
 
 const LONGEST_WAIT_MS = 60_000;
@@ -89,7 +87,7 @@ test.each([
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
       const { reserve } = await sharedRate(key);
-      instance(new RateLimit({ reserveShared: reserve, now }, { perSecond }), ending.signal);
+      instance(new RateLimit({ reserveShared: reserve, now, perSecond }), ending.signal);
     }
     await indexer.requests.arrived(count);
     ending.abort();

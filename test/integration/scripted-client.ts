@@ -1,9 +1,5 @@
 import type { Socket } from 'node:net';
-import {
-  UpstreamClient,
-  type UpstreamClientDependencies,
-  type UpstreamClientOptions,
-} from '../../src/indexer/upstream-client.ts';
+import { UpstreamClient, type UpstreamClientDependencies } from '../../src/indexer/upstream-client.ts';
 
 export const BODY = '{"blocks":[]}';
 export const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;
@@ -11,24 +7,20 @@ const REQUEST = { operation: 'masterchainBlockShards', query: [['seqno', '7']], 
 
 export const answers = (socket: Socket) => void socket.write(`${ANSWER}\r\n${BODY}`);
 
-type ClientOptions = Partial<UpstreamClientOptions & UpstreamClientDependencies>;
-
 /** A client that is closed when the test ends. */
-export function clientOf(url: string, { now = Date.now, ...options }: ClientOptions = {}) {
-  const client = new UpstreamClient(
-    { now },
-    {
-      baseUrl: new URL(url),
-      apiKey: undefined,
-      timeoutMs: 20_000,
-      maxForwardConnections: 4,
-      maxConnections: 8,
-      maxBodyBytes: 1024 * 1024,
-      keepAliveMs: 10_000,
-      connectionLifetimeMs: 600_000,
-      ...options,
-    },
-  );
+export function clientOf(url: string, { now = Date.now, ...options }: Partial<UpstreamClientDependencies> = {}) {
+  const client = new UpstreamClient({
+    now,
+    baseUrl: new URL(url),
+    apiKey: undefined,
+    timeoutMs: 20_000,
+    maxForwardConnections: 4,
+    maxConnections: 8,
+    maxBodyBytes: 1024 * 1024,
+    keepAliveMs: 10_000,
+    connectionLifetimeMs: 600_000,
+    ...options,
+  });
   return {
     fetch: (
       query: readonly (readonly [string, string])[] = REQUEST.query,

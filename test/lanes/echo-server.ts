@@ -41,49 +41,45 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const call = { operation, request: { query: [], headers: [] } };
     return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling };
   };
-  return new PublicServer(
-    {
-      handle: (request) => {
-        if (request.rawQuery.startsWith('hit')) {
-          remembered.add(`${request.operation.name}?${request.rawQuery}`);
-          return answerOf(request);
-        }
-        if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
-        const wait = request.openWait();
-        return new Promise((resolve) => {
-          setImmediate(() => {
-            resolve(
-              wait?.reason === undefined
-                ? answerOf(request)
-                : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
-            );
-          });
+  return new PublicServer({
+    handle: (request) => {
+      if (request.rawQuery.startsWith('hit')) {
+        remembered.add(`${request.operation.name}?${request.rawQuery}`);
+        return answerOf(request);
+      }
+      if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
+      const wait = request.openWait();
+      return new Promise((resolve) => {
+        setImmediate(() => {
+          resolve(
+            wait?.reason === undefined
+              ? answerOf(request)
+              : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
+          );
         });
-      },
-      clientOf: () => '127.0.0.1',
-      limits: undefined,
-      onClient: () => {},
-      onAnswered: undefined,
-      monotonic: () => 0,
-      onWaited: () => {},
-      hits: fastLane ? { findHit, countHit: () => {} } : undefined,
-      bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
-      moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
-      discard: async () => {},
-      now: () => NOW,
-      onRefused: () => {},
-      onBug: (error) => {
-        throw error;
-      },
+      });
     },
-    {
-      waitMs: 60_000,
-      maxWaiting: 100_000,
-      maxHeaderBytes: MAX_HEAD_BYTES,
-      headerTimeoutMs: 60_000,
-      keepAliveMs: 65_000,
-      maxConnections: 1000,
-      slowReaderMs: 60_000,
+    clientOf: () => '127.0.0.1',
+    limits: undefined,
+    onClient: () => {},
+    onAnswered: undefined,
+    monotonic: () => 0,
+    onWaited: () => {},
+    hits: fastLane ? { findHit, countHit: () => {} } : undefined,
+    bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
+    moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
+    discard: async () => {},
+    now: () => NOW,
+    onRefused: () => {},
+    onBug: (error) => {
+      throw error;
     },
-  );
+    waitMs: 60_000,
+    maxWaiting: 100_000,
+    maxHeaderBytes: MAX_HEAD_BYTES,
+    headerTimeoutMs: 60_000,
+    keepAliveMs: 65_000,
+    maxConnections: 1000,
+    slowReaderMs: 60_000,
+  });
 }

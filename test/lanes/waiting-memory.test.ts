@@ -10,38 +10,34 @@ const HEAD_BYTES = 60_000;
 
 /** A server in which each request waits for good. */
 function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
-  return new PublicServer(
-    {
-      handle: (request) => {
-        waiting.push(request);
-        return new Promise(() => {});
-      },
-      hits: { findHit: () => undefined, countHit: () => {} },
-      bodyFor: () => undefined,
-      clientOf: () => '127.0.0.1',
-      limits: undefined,
-      onClient: () => {},
-      onAnswered: undefined,
-      monotonic: () => 0,
-      onWaited: () => {},
-      moveBody: () => {},
-      discard: async () => {},
-      now: () => 0,
-      onRefused: () => {},
-      onBug: (error) => {
-        throw error;
-      },
+  return new PublicServer({
+    handle: (request) => {
+      waiting.push(request);
+      return new Promise(() => {});
     },
-    {
-      waitMs: 60_000,
-      maxWaiting: 1000,
-      maxHeaderBytes: 2 * HEAD_BYTES,
-      headerTimeoutMs: 60_000,
-      keepAliveMs: 60_000,
-      maxConnections: 1000,
-      slowReaderMs: 60_000,
+    hits: { findHit: () => undefined, countHit: () => {} },
+    bodyFor: () => undefined,
+    clientOf: () => '127.0.0.1',
+    limits: undefined,
+    onClient: () => {},
+    onAnswered: undefined,
+    monotonic: () => 0,
+    onWaited: () => {},
+    moveBody: () => {},
+    discard: async () => {},
+    now: () => 0,
+    onRefused: () => {},
+    onBug: (error) => {
+      throw error;
     },
-  );
+    waitMs: 60_000,
+    maxWaiting: 1000,
+    maxHeaderBytes: 2 * HEAD_BYTES,
+    headerTimeoutMs: 60_000,
+    keepAliveMs: 60_000,
+    maxConnections: 1000,
+    slowReaderMs: 60_000,
+  });
 }
 
 // A part of a string keeps the whole of it alive in V8: here that would be 12 MB of heads.

@@ -1,7 +1,6 @@
 import {
   type ConnectedRedis,
   type ConnectRedisDependencies,
-  type ConnectRedisOptions,
   connectRedis,
   type RedisScripting,
 } from '../../src/redis/connect.ts';
@@ -15,23 +14,20 @@ export interface ObservedConnection extends ConnectedRedis, AsyncDisposable {
 /** Connects to `url`, where a Redis may or may not be; resolves when the first transition was reported. */
 export async function observedConnection(
   url: string,
-  {
-    onEvictionProblem,
-    ...options
-  }: Partial<ConnectRedisOptions> & Pick<ConnectRedisDependencies, 'onEvictionProblem'> = {},
+  options: Partial<ConnectRedisDependencies> = {},
 ): Promise<ObservedConnection> {
   const transitions: RedisTransition[] = [];
   const { promise: reported, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis(
-    { connectTimeoutMs: 2000, commandTimeoutMs: 500, ...options, url },
-    {
-      onTransition: (transition) => {
-        transitions.push(transition);
-        resolve();
-      },
-      ...(onEvictionProblem && { onEvictionProblem }),
+  const connection = connectRedis({
+    connectTimeoutMs: 2000,
+    commandTimeoutMs: 500,
+    ...options,
+    url,
+    onTransition: (transition) => {
+      transitions.push(transition);
+      resolve();
     },
-  );
+  });
   await reported;
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
 }

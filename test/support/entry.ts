@@ -1,6 +1,6 @@
 import { bodyIn, contentOf } from '../../src/cache/content.ts';
 import { type Entry, ownedBytes } from '../../src/cache/entry.ts';
-import { Gzip, type GzipDependencies, type GzipOptions, keptBody } from '../../src/cache/gzip.ts';
+import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
 import type { AppliedBans } from '../../src/cache/tiered-cache.ts';
 
 /** What `anEntry` may be given; by default it is a small, final answer. */
@@ -51,9 +51,11 @@ export function bodyOf({ content }: Entry): Buffer {
 /** Stores entries as they are. */
 export const asTheyAre = async ({ content }: Entry) => keptBody(content);
 
-type GzipParts = Partial<GzipDependencies & GzipOptions>;
-
 /** Compresses from 1 KiB up. */
-export function someGzip({ onChange = () => {}, onPacked = () => {}, ...options }: GzipParts = {}): Gzip {
-  return new Gzip({ onChange, onPacked }, { enabled: true, minBytes: 1024, ...options });
+export function someGzip({
+  onChange = () => {},
+  onPacked = () => {},
+  ...options
+}: Partial<GzipDependencies> = {}): Gzip {
+  return new Gzip({ onChange, onPacked, enabled: true, minBytes: 1024, ...options });
 }

@@ -2,35 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-key.ts';
-import {
-  RedisTier,
-  type RedisTierDependencies,
-  type RedisTierEvent,
-  type RedisTierOptions,
-} from '../../src/cache/redis-tier.ts';
+import { RedisTier, type RedisTierDependencies, type RedisTierEvent } from '../../src/cache/redis-tier.ts';
 import type { TierRead } from '../../src/cache/tier.ts';
-import { type ConnectedRedis, type ConnectRedisOptions, connectRedis } from '../../src/redis/connect.ts';
+import { type ConnectedRedis, type ConnectRedisDependencies, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
 
 const TIMEOUTS = { connectTimeoutMs: 2000, commandTimeoutMs: 500 };
 
 /** A connection that is known to work, for tests that are not about its beginning. */
-export async function connectedRedis(url: string, options: Partial<ConnectRedisOptions> = {}): Promise<ConnectedRedis> {
+export async function connectedRedis(
+  url: string,
+  options: Partial<ConnectRedisDependencies> = {},
+): Promise<ConnectedRedis> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis(
-    { ...TIMEOUTS, ...options, url },
-    {
-      onTransition: (transition) => {
-        if (transition.state === 'connected') resolve();
-      },
+  const connection = connectRedis({
+    ...TIMEOUTS,
+    ...options,
+    url,
+    onTransition: (transition) => {
+      if (transition.state === 'connected') resolve();
     },
-  );
+  });
   await promise;
   return connection;
 }
-
-type TierParts = Partial<RedisTierOptions & Pick<RedisTierDependencies, 'toStore' | 'redisKey'>>;
 
 /** A `RedisTier` on a connection of its own, with all events that both reported. */
 export class ObservedRedisTier implements AsyncDisposable {
@@ -45,28 +41,25 @@ export class ObservedRedisTier implements AsyncDisposable {
   readonly #connection: ConnectedRedis;
 
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
-  constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: TierParts = {}) {
-    this.#connection = connectRedis(
-      { ...TIMEOUTS, url },
-      { onTransition: (transition) => this.connectionTransitions.push(transition) },
-    );
-    this.tier = new RedisTier(
-      {
-        connection: this.#connection,
-        redisKey: redisKey ?? redisKeyFor(this.keyPrefix),
-        toStore,
-        now: Date.now,
-        monotonic: () => performance.now(),
-        report: (event) => this.events.push(event),
-      },
-      {
-        budgetMs: ObservedRedisTier.BUDGET_MS,
-        breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
-        maxPendingWrites: 100,
-        maxPendingWriteBytes: 64 * 1024 * 1024,
-        ...options,
-      },
-    );
+  constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: Partial<RedisTierDependencies> = {}) {
+    this.#connection = connectRedis({
+      ...TIMEOUTS,
+      url,
+      onTransition: (transition) => void this.connectionTransitions.push(transition),
+    });
+    this.tier = new RedisTier({
+      connection: this.#connection,
+      redisKey: redisKey ?? redisKeyFor(this.keyPrefix),
+      toStore,
+      now: Date.now,
+      monotonic: () => performance.now(),
+      report: (event) => this.events.push(event),
+      budgetMs: ObservedRedisTier.BUDGET_MS,
+      breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
+      maxPendingWrites: 100,
+      maxPendingWriteBytes: 64 * 1024 * 1024,
+      ...options,
+    });
   }
 
   /** How often an operation ended so. */

@@ -25,10 +25,10 @@ export function openAdmission({
   rate,
 }: TestAdmissionOptions = {}): Admission {
   const now = () => performance.now();
-  const slots = new Slots({ now }, { max, shares, patienceMs: PATIENCE_MS });
+  const slots = new Slots({ now, max, shares, patienceMs: PATIENCE_MS });
   const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guardsOf }]);
-  const backlog = new Backlog({ routes }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
-  return new Admission({ routes, backlog, isMemoryFull }, { patienceMs: PATIENCE_MS });
+  const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
+  return new Admission({ routes, backlog, isMemoryFull, patienceMs: PATIENCE_MS });
 }
 
 /** A guard that does what a test says, and remembers how its passes ended. */

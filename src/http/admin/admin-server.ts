@@ -19,9 +19,6 @@ export interface AdminServerDependencies {
   readonly status: ServedStatus;
   readonly explain: AdminExplain;
   readonly onBug: (error: unknown) => void;
-}
-
-export interface AdminServerOptions {
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -30,9 +27,8 @@ export interface AdminServerOptions {
  * The admin port. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail
  * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
  */
-export function createAdminServer(dependencies: AdminServerDependencies, options: AdminServerOptions): Server {
-  const { isReady, metrics, purge, explain, status, onBug } = dependencies;
-  const { requestTimeoutMs } = options;
+export function createAdminServer(dependencies: AdminServerDependencies): Server {
+  const { isReady, metrics, purge, explain, status, onBug, requestTimeoutMs } = dependencies;
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,

@@ -40,9 +40,6 @@ export interface PassThroughDependencies {
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly report: Report;
-}
-
-export interface PassThroughOptions {
   /** The most answers that may be on their way to clients at once. */
   readonly maxTransfers: number;
   /** Whether the cached operations are sent with an API key, and whether it is added to requests without a key. */
@@ -73,13 +70,11 @@ export interface PassedRequest {
  */
 export class PassThrough {
   readonly #dependencies: PassThroughDependencies;
-  readonly #options: PassThroughOptions;
   /** Answers on their way to clients now. */
   #transfers = 0;
 
-  constructor(dependencies: PassThroughDependencies, options: PassThroughOptions) {
+  constructor(dependencies: PassThroughDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
   }
 
   /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
@@ -93,7 +88,7 @@ export class PassThrough {
     }
     const { withClientKey, addsOurKey } = this.#keyFor(request, target);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
-    if (this.#transfers >= this.#options.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
+    if (this.#transfers >= this.#dependencies.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
     // Before the client's body is read.
     const refusal = admission.refusal(entering);
     if (refusal !== undefined) throw refuse(entering, refusal);
@@ -190,7 +185,7 @@ export class PassThrough {
 
   /** The key that a request goes with: the client's own, as header or parameter, before ours. */
   #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; addsOurKey: boolean } {
-    const { hasOurKey, sharesOurKey } = this.#options;
+    const { hasOurKey, sharesOurKey } = this.#dependencies;
     const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
     return { withClientKey: hasItsOwn || (hasOurKey && !sharesOurKey), addsOurKey: !hasItsOwn && sharesOurKey };
   }

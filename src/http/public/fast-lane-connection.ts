@@ -29,9 +29,6 @@ export interface FastLaneConnectionDependencies {
   readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
-}
-
-export interface FastLaneConnectionOptions {
   readonly maxHeadBytes: number;
   readonly keepAliveMs: number;
   /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
@@ -52,7 +49,6 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #dependencies: FastLaneConnectionDependencies;
-  readonly #options: FastLaneConnectionOptions;
   /** Whether the client has sent a byte. */
   wasUsed = false;
   /** Set with each answer that has left, for whoever looks when that was. */
@@ -67,14 +63,9 @@ export class FastLaneConnection {
   #lastText = '';
   #lastFields: RequestFields | undefined;
 
-  constructor(
-    connection: ClientConnection,
-    dependencies: FastLaneConnectionDependencies,
-    options: FastLaneConnectionOptions,
-  ) {
+  constructor(connection: ClientConnection, dependencies: FastLaneConnectionDependencies) {
     this.connection = connection;
     this.#dependencies = dependencies;
-    this.#options = options;
     const { socket } = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
@@ -122,7 +113,7 @@ export class FastLaneConnection {
         this.#dependencies.connections.hold(connection, bytes.subarray(start));
         return;
       }
-      const head = readHead(text, start, this.#options.maxHeadBytes);
+      const head = readHead(text, start, this.#dependencies.maxHeadBytes);
       if (head === 'incomplete' && !(isSecondTry && start === 0)) {
         this.#part = bytes.subarray(start);
         return;
@@ -141,7 +132,7 @@ export class FastLaneConnection {
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
-    if (this.#options.hasLimits) {
+    if (this.#dependencies.hasLimits) {
       if (readSpelling(spelling) === undefined) return false;
       if (this.#refuse(fields)) return true;
     }
@@ -188,7 +179,7 @@ export class FastLaneConnection {
     }
     hit.pendingWrites++;
     this.#dependencies.connections.begin(this.connection);
-    socket.setTimeout(this.#options.stallMs);
+    socket.setTimeout(this.#dependencies.stallMs);
     // Called when all bytes before it have left.
     socket.write(NO_BYTES, () => {
       hit.pendingWrites--;
@@ -200,7 +191,7 @@ export class FastLaneConnection {
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { keepAliveMs, stallMs } = this.#options;
+    const { keepAliveMs, stallMs } = this.#dependencies;
     this.#isLast = this.#dependencies.isDraining() && !connection.isHeld;
     const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;

@@ -2,11 +2,7 @@ import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
-import {
-  FastLaneConnection,
-  type FastLaneConnectionDependencies,
-  type FastLaneConnectionOptions,
-} from './fast-lane-connection.ts';
+import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
 import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts';
 
 export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencies, 'hits' | 'leaveToNode'> {
@@ -16,9 +12,6 @@ export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencie
   readonly listener: (socket: Socket) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
-}
-
-export interface FastLaneOptions extends FastLaneConnectionOptions {
   /** How long a client may take to send its first byte, in milliseconds. */
   readonly headerTimeoutMs: number;
 }
@@ -35,20 +28,18 @@ const KEEP_ALIVE_BUFFER_MS = 1000;
  */
 export class FastLane {
   readonly #dependencies: FastLaneDependencies;
-  readonly #options: FastLaneOptions;
   /** What each connection gets. */
   readonly #perConnection: FastLaneConnectionDependencies;
   /** With the instant of the look that saw the last answer, or when the connection began. */
   readonly #open = new Map<FastLaneConnection, number>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(dependencies: FastLaneDependencies, options: FastLaneOptions) {
+  constructor(dependencies: FastLaneDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
-    const { hits, moveBody, answers, connections, isDraining, refuse, now } = dependencies;
+    const { hits, moveBody, now, keepAliveMs } = dependencies;
     this.#perConnection = {
-      ...{ answers, connections, isDraining, refuse },
-      hits: new RenderedHits({ hits, moveBody, now }, { keepAliveMs: options.keepAliveMs }),
+      ...dependencies,
+      hits: new RenderedHits({ hits, moveBody, now, keepAliveMs }),
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
@@ -56,7 +47,7 @@ export class FastLane {
 
   /** Takes a new connection. */
   take(connection: ClientConnection): void {
-    const lane = new FastLaneConnection(connection, this.#perConnection, this.#options);
+    const lane = new FastLaneConnection(connection, this.#perConnection);
     this.#open.set(lane, performance.now());
     connection.socket.once('close', () => this.#open.delete(lane));
   }
@@ -95,7 +86,7 @@ export class FastLane {
    * own.
    */
   #look(): void {
-    const { headerTimeoutMs, keepAliveMs, stallMs } = this.#options;
+    const { headerTimeoutMs, keepAliveMs, stallMs } = this.#dependencies;
     const now = performance.now();
     for (const [lane, idleSince] of this.#open) {
       const { socket } = lane.connection;

@@ -23,9 +23,6 @@ export interface PublicServerDependencies extends Omit<OperationAnswersDependenc
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly moveBody: RenderedHitsDependencies['moveBody'];
-}
-
-export interface PublicServerOptions {
   /** How long a request may wait for its answer, in milliseconds. */
   readonly waitMs: number;
   /** The most requests that wait at once. */
@@ -47,7 +44,6 @@ const LAST_WORDS_MS = 500;
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
 export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
-  readonly #options: PublicServerOptions;
   readonly #waits: OpenWaits;
   readonly server: Server;
   readonly #connections: ClientConnections;
@@ -56,11 +52,10 @@ export class PublicServer {
   readonly #slowReaders: SlowReaders;
   #draining = false;
 
-  constructor(dependencies: PublicServerDependencies, options: PublicServerOptions) {
+  constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
-    this.#options = options;
-    const { waitMs, slowReaderMs } = options;
-    const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: options.maxWaiting });
+    const { waitMs, slowReaderMs } = dependencies;
+    const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: dependencies.maxWaiting });
     this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;
@@ -74,10 +69,10 @@ export class PublicServer {
             connections.onResponse(given[0].socket, this);
           }
         },
-        maxHeaderSize: options.maxHeaderBytes,
-        headersTimeout: options.headerTimeoutMs,
-        requestTimeout: options.headerTimeoutMs,
-        keepAliveTimeout: options.keepAliveMs,
+        maxHeaderSize: dependencies.maxHeaderBytes,
+        headersTimeout: dependencies.headerTimeoutMs,
+        requestTimeout: dependencies.headerTimeoutMs,
+        keepAliveTimeout: dependencies.keepAliveMs,
         connectionsCheckingInterval: 1000,
       },
       (request, response) => inTurn(response, () => this.#serve(request, response)),
@@ -89,7 +84,7 @@ export class PublicServer {
         this.#serve(request, response);
       });
     });
-    this.server.maxConnections = options.maxConnections;
+    this.server.maxConnections = dependencies.maxConnections;
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
     this.server.on('clientError', (error: ParseError, socket: ParsedSocket) => this.#onUnparsed(error, socket));
@@ -103,30 +98,25 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, moveBody, now } = this.#dependencies;
-    const { headerTimeoutMs, keepAliveMs, maxHeaderBytes } = this.#options;
+    const { hits, moveBody, now, headerTimeoutMs, keepAliveMs, maxHeaderBytes } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
     }
     const listeners = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
-    const lane = new FastLane(
-      {
-        ...{ hits, moveBody, connections, now },
-        listener: (socket) => {
-          for (const listener of listeners) listener.call(this.server, socket);
-        },
-        answers: this.#answers,
-        refuse: (socket, code) => this.#refuseConnection(socket, code),
-        isDraining: () => this.#draining,
+    const lane = new FastLane({
+      ...{ hits, moveBody, connections, now },
+      listener: (socket) => {
+        for (const listener of listeners) listener.call(this.server, socket);
       },
-      {
-        ...{ headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes },
-        stallMs: this.server.timeout,
-        hasLimits: this.#dependencies.limits !== undefined,
-      },
-    );
+      answers: this.#answers,
+      refuse: (socket, code) => this.#refuseConnection(socket, code),
+      isDraining: () => this.#draining,
+      ...{ headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes },
+      stallMs: this.server.timeout,
+      hasLimits: this.#dependencies.limits !== undefined,
+    });
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
     return lane;
   }

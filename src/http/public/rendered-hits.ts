@@ -31,9 +31,6 @@ export interface RenderedHitsDependencies {
   readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
-}
-
-export interface RenderedHitsOptions {
   readonly keepAliveMs: number;
 }
 
@@ -48,9 +45,9 @@ export class RenderedHits {
   readonly #known = new WeakMap<Buffer, RenderedHit>();
   readonly #headEnd: string;
 
-  constructor(dependencies: RenderedHitsDependencies, options: RenderedHitsOptions) {
+  constructor(dependencies: RenderedHitsDependencies) {
     this.#dependencies = dependencies;
-    this.#headEnd = keepAliveEnd(options.keepAliveMs);
+    this.#headEnd = keepAliveEnd(dependencies.keepAliveMs);
   }
 
   /**

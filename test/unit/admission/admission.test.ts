@@ -10,7 +10,7 @@ function request(options: Partial<EntryRequest> = {}): EntryRequest {
 }
 
 /** A rate of one request in ten seconds: a second request would wait too long. */
-const oneInAWhile = () => new RateLimit({ now: () => performance.now() }, { perSecond: 0.1 });
+const oneInAWhile = () => new RateLimit({ now: () => performance.now(), perSecond: 0.1 });
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -86,7 +86,7 @@ describe('a request is refused in the same turn of the event loop', () => {
   });
 
   test('by the rate limit, when requests that wait for a slot will use the rate first', async () => {
-    const admission = open({ rate: new RateLimit({ now: () => performance.now() }, { perSecond: 2 }) });
+    const admission = open({ rate: new RateLimit({ now: () => performance.now(), perSecond: 2 }) });
     const clients = await come(admission, 6);
     expect(said(clients)).toEqual(['ticket', undefined, undefined, undefined, undefined, 'rate-limit']);
   });
@@ -157,7 +157,7 @@ describe('send', () => {
   });
 
   test('ends with the client that leaves while it waits for the rate', async () => {
-    const rate = new RateLimit({ now: () => performance.now() }, { perSecond: 1 });
+    const rate = new RateLimit({ now: () => performance.now(), perSecond: 1 });
     const admission = openAdmission({ rate });
     const [first, second] = await come(admission, 2);
     first?.send();

@@ -13,11 +13,12 @@ beforeEach(() => {
   now = 0;
   chance = 0;
   states = [];
-  const breakers = operationBreakers(
-    ['one', 'other'],
-    { now: () => now, random: () => chance, onTransition: (operation, state) => states.push(`${operation} ${state}`) },
-    { minimumThroughput: 20, openDuration: 2000, longestOpenDuration: 30_000 },
-  );
+  const breakers = operationBreakers(['one', 'other'], {
+    now: () => now,
+    random: () => chance,
+    onTransition: (operation, state) => states.push(`${operation} ${state}`),
+    ...{ minimumThroughput: 20, openDuration: 2000, longestOpenDuration: 30_000 },
+  });
   [[one], [other]] = [...breakers.values()] as [[Guard], [Guard]];
 });
 

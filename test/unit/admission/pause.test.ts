@@ -19,14 +19,13 @@ function newPause(): Pause {
   now = 0;
   wallOffset = WALL_START;
   transitions = [];
-  return new Pause(
-    {
-      now: () => now,
-      wallNow: () => now + wallOffset,
-      onTransition: (transition) => void transitions.push(transition),
-    },
-    { defaultMs: DEFAULT_MS, longestMs: LONGEST_MS },
-  );
+  return new Pause({
+    now: () => now,
+    wallNow: () => now + wallOffset,
+    onTransition: (transition) => void transitions.push(transition),
+    defaultMs: DEFAULT_MS,
+    longestMs: LONGEST_MS,
+  });
 }
 
 beforeEach(() => {

@@ -6,8 +6,7 @@ describe('the guard', () => {
   let load: ProcessLoad = { heap: 0, memory: 0 };
   const collect = vi.fn(() => {});
   const makeRoom = vi.fn(() => {});
-  const guardOf = () =>
-    new ProcessGuard({ now: () => now, sample: () => load, collect, makeRoom }, { maxMemory: 0.85 });
+  const guardOf = () => new ProcessGuard({ now: () => now, sample: () => load, collect, makeRoom, maxMemory: 0.85 });
 
   beforeEach(() => {
     now = 0;

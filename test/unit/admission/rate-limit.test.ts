@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const limit = (perSecond: number) => new RateLimit({ now: () => performance.now() }, { perSecond });
+const limit = (perSecond: number) => new RateLimit({ now: () => performance.now(), perSecond });
 
 /** Asks for so many slots at once; the instants of those that have come are in what it returns. */
 function ask(subject: RateLimit, times: number): number[] {
@@ -77,7 +77,7 @@ describe('waiting requests', () => {
 
 describe('a rate that instances share', () => {
   const reserve = vi.fn<() => Promise<Reserved | undefined>>();
-  const shared = () => new RateLimit({ reserveShared: reserve, now: () => performance.now() }, { perSecond: 10 });
+  const shared = () => new RateLimit({ reserveShared: reserve, now: () => performance.now(), perSecond: 10 });
 
   test('gives the turns that are reserved for it, until that fails', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });

@@ -15,13 +15,13 @@ function open(): Admission {
   const route = (index: number, isBackup: boolean): Route => ({
     index,
     isBackup,
-    slots: new Slots({ now }, { max: 4, shares: {}, patienceMs: PATIENCE_MS }),
-    rate: isBackup ? undefined : new RateLimit({ now }, { perSecond: 0.1 }),
+    slots: new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS }),
+    rate: isBackup ? undefined : new RateLimit({ now, perSecond: 0.1 }),
     guardsOf: () => [],
   });
   const routes = new Routes(() => 0, [route(0, false), route(1, true)]);
-  const backlog = new Backlog({ routes }, { patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
-  return new Admission({ routes, backlog, isMemoryFull: () => false }, { patienceMs: PATIENCE_MS });
+  const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
+  return new Admission({ routes, backlog, isMemoryFull: () => false, patienceMs: PATIENCE_MS });
 }
 
 const placeOf = (entered: Entered) =>

@@ -14,18 +14,14 @@ beforeEach(() => {
   vi.useFakeTimers();
   runScript = vi.fn<RunScript>();
   sharedChanges = [];
-  rate = new SharedRate(
-    {
-      runScript,
-      now: () => performance.now(),
-      onShared: (isShared) => sharedChanges.push(isShared),
-    },
-    {
-      key: 'toncache:rate:mainnet',
-      failuresToOpen: FAILURES,
-      openMs: OPEN_MS,
-    },
-  );
+  rate = new SharedRate({
+    runScript,
+    now: () => performance.now(),
+    onShared: (isShared) => sharedChanges.push(isShared),
+    key: 'toncache:rate:mainnet',
+    failuresToOpen: FAILURES,
+    openMs: OPEN_MS,
+  });
 });
 
 afterEach(() => {

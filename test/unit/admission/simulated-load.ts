@@ -63,10 +63,10 @@ export class SimulatedLoad {
     const now = () => performance.now();
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
-    const slots = new Slots({ now }, { ...SHIPPED, max: maxConcurrency });
+    const slots = new Slots({ now, ...SHIPPED, max: maxConcurrency });
     const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guardsOf: () => [] }]);
-    const backlog = new Backlog({ routes }, SHIPPED);
-    this.admission = new Admission({ routes, backlog, isMemoryFull: () => false }, SHIPPED);
+    const backlog = new Backlog({ routes, ...SHIPPED });
+    this.admission = new Admission({ routes, backlog, isMemoryFull: () => false, ...SHIPPED });
   }
 
   /** So many requests at this moment. */

@@ -7,7 +7,7 @@ let use: SlotUse;
 
 beforeEach(() => {
   now = 10_000;
-  use = new SlotUse({ now: () => now }, { patienceMs: PATIENCE_MS });
+  use = new SlotUse({ now: () => now, patienceMs: PATIENCE_MS });
 });
 
 /** So many requests at once that take this long. */

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 function slotsOf(max: number): Slots {
-  return new Slots({ now: () => now }, { max, shares: SHARES, patienceMs: 1500 });
+  return new Slots({ now: () => now, max, shares: SHARES, patienceMs: 1500 });
 }
 
 /** An operation takes as many slots as it may; how many that were. */
@@ -80,7 +80,7 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
   fc.assert(
     fc.property(options, fc.array(aStep, { maxLength: 120, size: 'max' }), ({ max, shares }, steps) => {
       now = 0;
-      const slots = new Slots({ now: () => now }, { max, shares, patienceMs: 1500 });
+      const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
       const uses = new Map(
         OPERATIONS.map((name) => {
           const share = max * (new Map(Object.entries(shares)).get(name) ?? 0);

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   const clock = { now: startAt };
-  return { clock, tier: new MemoryTier({ now: () => clock.now }, { maxEntries: 1000, maxSizeBytes }) };
+  return { clock, tier: new MemoryTier({ now: () => clock.now, maxEntries: 1000, maxSizeBytes }) };
 }
 
 describe('the size limit', () => {
@@ -39,7 +39,7 @@ describe('the size limit', () => {
 });
 
 test('the number of entries is bounded, and the one that was used longest ago goes first', () => {
-  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 3, maxSizeBytes: MIB });
+  const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 3, maxSizeBytes: MIB });
   for (const key of ['a', 'b', 'c']) tier.set(anEntry({ key }));
   tier.get('a');
   tier.set(anEntry({ key: 'd' }));
@@ -69,7 +69,7 @@ test('room is made by evicting what has expired, else the sixteenth that was use
 });
 
 test('long keys together take 64 MiB at most, whatever the size limit is', () => {
-  const tier = new MemoryTier({ now: () => ASKED_AT }, { maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
+  const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
   for (let index = 0; index < 200; index++) tier.set(anEntry({ key: `${index} `.padEnd(MIB, 'k') }));
   expect(tier.count).toBeGreaterThan(50);
   expect(tier.count).toBeLessThanOrEqual(64);

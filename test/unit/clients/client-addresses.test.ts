@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 
 function behind(...trustedProxies: string[]): ClientAddresses {
-  return new ClientAddresses({ onUntrustedProxy: (address) => untrusted.push(address) }, { trustedProxies });
+  return new ClientAddresses({ onUntrustedProxy: (address) => untrusted.push(address), trustedProxies });
 }
 
 const of = (addresses: ClientAddresses, remoteAddress: string | undefined, forwardedFor?: string) =>

@@ -1,13 +1,13 @@
 import { assert, integer, array as listOf, property } from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ClientLimits, type ClientLimitsOptions } from '../../../src/clients/client-limits.ts';
+import { ClientLimits, type ClientLimitsDependencies } from '../../../src/clients/client-limits.ts';
 
 let now: number;
 beforeEach(() => {
   now = 1_000_000;
 });
 
-const limitsOf = (options: ClientLimitsOptions) => new ClientLimits({ now: () => now }, options);
+const limitsOf = (options: Omit<ClientLimitsDependencies, 'now'>) => new ClientLimits({ now: () => now, ...options });
 const rates = { requestsPerSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
 
 describe('the limit of requests', () => {

@@ -11,7 +11,7 @@ const SPELLING = 'masterchainBlockShards?seqno=1';
 /** One fresh entry in memory, asked for at a clock that the test moves. */
 function oneHit(bodyBytes: number) {
   const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
-  const memory = new MemoryTier({ now: () => NOW }, { maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
+  const memory = new MemoryTier({ now: () => NOW, maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
   memory.set(entry);
   const gzip = someGzip({ onChange: (changed) => memory.resize(changed) });
   const clock = { now: NOW };
@@ -23,7 +23,7 @@ function oneHit(bodyBytes: number) {
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
   const moveBody = gzip.move.bind(gzip);
-  const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now }, { keepAliveMs: 5000 });
+  const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now, keepAliveMs: 5000 });
   return { entry, memory, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 

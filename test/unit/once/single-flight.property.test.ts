@@ -45,10 +45,11 @@ const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'm
 async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
-  const single = new SingleFlight<{ leader: number; failed: boolean }>(
-    { failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0), now },
-    { collapseWindowMs: COLLAPSE_WINDOW_MS },
-  );
+  const single = new SingleFlight<{ leader: number; failed: boolean }>({
+    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
+    now,
+    collapseWindowMs: COLLAPSE_WINDOW_MS,
+  });
   const flights: (ExpectedFlight & { cancelled: boolean })[] = [];
   const waits: (ExpectedWait & { collapsed: boolean })[] = [];
 
@@ -119,10 +120,11 @@ test('of two loads of one key under way at once, one began at least a second aft
 });
 
 test('a thousand followers get their value in batches, so that hits are answered in between; who left before gets none', async () => {
-  const single = new SingleFlight<string>(
-    { failureTtlMs: () => 0, now: () => performance.now() },
-    { collapseWindowMs: COLLAPSE_WINDOW_MS },
-  );
+  const single = new SingleFlight<string>({
+    failureTtlMs: () => 0,
+    now: () => performance.now(),
+    collapseWindowMs: COLLAPSE_WINDOW_MS,
+  });
   const { promise, resolve } = Promise.withResolvers<string>();
   const join = (signal = new AbortController().signal) => single.join('k', leavingBy(signal), () => promise);
   let landed = 0;

@@ -12,7 +12,7 @@ const DASHBOARD = read('config/grafana/toncache.json');
 
 /** Every series of a page on which nothing has happened yet. */
 async function seriesOfPage(): Promise<Set<string>> {
-  const metrics = new Metrics({ logLinesDropped: () => 0 }, { timeoutMs: 5000, usesRedis: true, usesStream: true });
+  const metrics = new Metrics({ logLinesDropped: () => 0, timeoutMs: 5000, usesRedis: true, usesStream: true });
   const zero = () => 0;
   metrics.readGauges({
     memoryBytes: zero,
@@ -45,7 +45,7 @@ function seriesNamedIn(text: string): string[] {
 
 describe('the metrics page', () => {
   it('has the buckets of a latency from 0.5 ms to just above the timeout', async () => {
-    const metrics = new Metrics({ logLinesDropped: () => 0 }, { timeoutMs: 5000, usesRedis: false, usesStream: false });
+    const metrics = new Metrics({ logLinesDropped: () => 0, timeoutMs: 5000, usesRedis: false, usesStream: false });
     metrics.onEvent({
       name: 'upstream-answered',
       indexer: 'indexer:8081',
@@ -85,7 +85,7 @@ describe('the metrics of the process', () => {
   it('are on the page of each of its proxies, and keep none of those that are gone', async () => {
     const start = () => {
       const dependencies = { logLinesDropped: () => 0 };
-      const metrics = new Metrics(dependencies, { timeoutMs: 5000, usesRedis: false, usesStream: false });
+      const metrics = new Metrics({ ...dependencies, timeoutMs: 5000, usesRedis: false, usesStream: false });
       return { page: metrics.page(), gone: new WeakRef(dependencies.logLinesDropped) };
     };
     const started = [start(), start()];
