@@ -8,7 +8,7 @@ import { AnswerBodyReader } from './answer/answer-body-reader.ts';
 import type { AppContext } from './app-context.ts';
 import { Heads } from './indexer/heads.ts';
 import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-indexer.ts';
-import type { IndexerSample } from './operate/indexer-metrics.ts';
+import type { IndexerSample } from './operate/gauges.ts';
 import type { RedisScripting } from './redis/connect.ts';
 
 /** How long a start waits for the heads of several indexers, in milliseconds, so that none answers from the past. */

@@ -1,8 +1,23 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { OperationName } from '../ton/operations.ts';
-import type { IndexerSample } from './indexer-metrics.ts';
-import type { StreamSources } from './stream-metrics.ts';
+
+/** What is known of one indexer now. */
+export interface IndexerSample {
+  /** Its host and port. */
+  readonly indexer: string;
+  /** Its newest known masterchain block; -1 while none is known. */
+  readonly seqno: number;
+  /** The blocks by which it is behind the newest head of all. */
+  readonly lag: number;
+  /** Whether that is too many. */
+  readonly isBehind: boolean;
+  readonly slotsInUse: number;
+  /** How long its requests take, the longest of late; 0 where there is one indexer. */
+  readonly peakMs: number;
+  /** Whether the last requests to it failed; always `false` where there is one indexer. */
+  readonly isFailing: boolean;
+}
 
 /** Current values, read at each scrape. */
 export interface GaugeSources {
@@ -30,6 +45,13 @@ export interface GaugeSources {
   readonly stream: StreamSources | undefined;
 }
 
+/** The same of the stream. */
+export interface StreamSources {
+  readonly isConnected: () => boolean;
+  readonly watches: () => number;
+  readonly addresses: () => number;
+}
+
 /** The cached operations. */
 export const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 
@@ -45,6 +67,18 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
         this.set(read());
       },
     });
+  const gaugeOfEach = <T>(label: string, all: () => readonly T[], nameOf: (each: T) => string) => {
+    return (name: string, help: string, read: (each: T) => number) =>
+      new Gauge({
+        name: `toncache_${name}`,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          for (const each of all()) this.set({ [label]: nameOf(each) }, read(each));
+        },
+      });
+  };
   gauge(
     'verdict',
     'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
@@ -71,19 +105,50 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'The part of the waiting requests that the greediest client has, 0 to 1.',
     () => sources.waitingClients()[0]?.share ?? 0,
   );
-  new Gauge({
-    name: 'toncache_upstream_expected_wait_seconds',
-    help: 'How long a miss that came now would wait for a slot at the indexer.',
-    labelNames: ['operation'],
-    registers,
-    collect() {
-      for (const operation of OPERATIONS) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
-    },
-  });
+  gaugeOfEach(
+    'operation',
+    () => OPERATIONS,
+    (operation) => operation,
+  )(
+    'upstream_expected_wait_seconds',
+    'How long a miss that came now would wait for a slot at the indexer.',
+    (operation) => sources.expectedWaitMs(operation) / 1000,
+  );
   gauge(
     'redis_clock_offset_seconds',
     "How far the clock of Redis is ahead of this machine's.",
     () => sources.redisClockOffsetMs() / 1000,
   );
   gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
+  const ofIndexer = gaugeOfEach('indexer', sources.indexers, ({ indexer }) => indexer);
+  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ seqno }) =>
+    Math.max(0, seqno),
+  );
+  ofIndexer('indexer_lag_blocks', 'The blocks by which each indexer is behind the newest of all.', ({ lag }) => lag);
+  ofIndexer(
+    'indexer_behind',
+    'Whether the chain of an indexer is too far behind (1): the others are asked.',
+    ({ isBehind }) => Number(isBehind),
+  );
+  ofIndexer('indexer_slots_in_use', 'Requests of the operations at each indexer now.', ({ slotsInUse }) => slotsInUse);
+  ofIndexer(
+    'indexer_peak_seconds',
+    'How long requests to each indexer take, the longest of late.',
+    ({ peakMs }) => peakMs / 1000,
+  );
+  ofIndexer(
+    'indexer_failing',
+    'Whether the last requests to an indexer failed (1): the others are asked.',
+    ({ isFailing }) => Number(isFailing),
+  );
+  gauge(
+    'newest_masterchain_seqno',
+    'The newest masterchain block that an indexer is known to have; 0 while none is known.',
+    () => Math.max(0, ...sources.indexers().map(({ seqno }) => seqno)),
+  );
+  const { stream } = sources;
+  if (stream === undefined) return;
+  gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(stream.isConnected()));
+  gauge('stream_watches', 'Keys that clients poll and that the stream watches.', stream.watches);
+  gauge('stream_addresses', 'Addresses that are subscribed to.', stream.addresses);
 }

@@ -1,12 +1,11 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
+import { EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
-import { IndexerMetrics } from './indexer-metrics.ts';
-import { startAtZero } from './known-labels.ts';
+import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
-import { StreamMetrics } from './stream-metrics.ts';
-import { boundsUpTo, DurationTally, SECONDS, Tally } from './tallies.ts';
+import { boundsUpTo, type Tally } from './tallies.ts';
 
 export interface MetricsDependencies {
   /** A number that only grows. */
@@ -22,77 +21,45 @@ export interface MetricsDependencies {
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
-  /** Requests for an operation, each counted once when it is answered. */
-  readonly #answered = this.#tally('requests_total', 'Requests by how they were answered.', ['operation', 'outcome']);
-  /** The requests that failed, which are also counted in `requests_total`. */
-  readonly #failed = this.#tally('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code']);
-  /** Not part of `requests_total`: nobody knows which operation they are for. */
-  readonly #refused = this.#tally(
-    'refused_requests_total',
-    'Requests that were refused before their operation was read.',
-    ['code'],
-  );
-  /** Loads and waits that were refused on the way to the indexer. Their requests may still get a stale answer. */
-  readonly #shed = this.#tally('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason']);
-  /** Every request that reached the indexer or tried to. */
-  readonly #upstream = this.#tally('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result']);
-  readonly #upstreamSeconds: DurationTally;
-  readonly #requestSeconds: DurationTally;
-  readonly #stored = this.#tally('stored_total', 'Entries stored, by answer class.', ['operation', 'class']);
-  readonly #compressed = this.#counter('compressed_total', 'Bodies that were compressed.');
-  /** The client got the more complete answer that was kept. */
-  readonly #regressed = this.#tally(
-    'regressed_total',
-    'Answers of the indexer that were less complete than the kept one, which was served instead.',
-    ['operation'],
-  );
-  readonly #followed = this.#tally('followed_total', 'Loads left to another instance.', ['operation']);
-  readonly #redisCalls = this.#tally('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome']);
-  readonly #redisSeconds = this.#durations(
-    'redis_call_seconds',
-    'How long Redis calls took, decoding and encoding included.',
-    ['call'],
-  );
-  readonly #redisAvailable = this.#gauge(
-    'redis_available',
-    'Whether Redis is used (1), or is not connected or failing (0).',
-    ['call'],
-  );
+  readonly #packed: Tally;
+  readonly #connectionsRefused: Tally;
+  readonly #breakerOpen: Gauge;
+  readonly #paused: Gauge;
 
-  /** Purges that this instance was asked for, including those that did not reach Redis. */
-  readonly #purges = this.#tally('purges_total', 'Purges asked for here, by what was named.', ['selector']);
-  readonly #purgesFollowed = this.#counter(
-    'purges_followed_total',
-    'Purges that came from other instances through Redis.',
-  );
-
-  readonly #indexers = new IndexerMetrics(this.#registry);
-  readonly #refusedConnections = this.#counter(
-    'connections_refused_total',
-    'Connections of clients that were refused: there were too many.',
-  );
-
-  readonly #stream: StreamMetrics | undefined;
-
-  readonly #redis = { connected: false, read: true, write: true };
+  /** Counts an event in the metrics of its name. */
+  readonly onEvent: (event: AppEvent) => void;
 
   constructor({ logLinesDropped, timeoutMs, usesRedis, usesStream }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
-    if (usesStream) this.#stream = new StreamMetrics(this.#registry);
-    this.#upstreamSeconds = this.#durations(
-      'upstream_request_seconds',
-      'From sending a request to the indexer to the end of its answer.',
-      ['operation'],
-      boundsUpTo(timeoutMs),
+    const counters = new EventCounters(this.#registry);
+    this.onEvent = counters.onEvent;
+    countRequests(counters, timeoutMs);
+    countUpstream(counters, timeoutMs);
+    countRedis(counters);
+    if (usesRedis) showRedis(counters);
+    if (usesStream) countStream(counters);
+    this.#packed = counters.count('compressed_total', 'Bodies that were compressed.', [], {});
+    this.#connectionsRefused = counters.count(
+      'connections_refused_total',
+      'Connections of clients that were refused: there were too many.',
+      [],
+      {},
     );
-    this.#requestSeconds = this.#durations(
-      'request_seconds',
-      'How long requests took that memory did not answer, from their head to their answer.',
-      ['operation', 'outcome'],
-      boundsUpTo(timeoutMs),
+    const gauge = (name: string, help: string, labelNames: string[]) =>
+      new Gauge({ name: `toncache_${name}`, help, labelNames, registers: [this.#registry] });
+    this.#breakerOpen = gauge('breaker_open', 'Whether the circuit breaker of an operation is open (1).', [
+      'indexer',
+      'operation',
+    ]);
+    this.#paused = gauge(
+      'upstream_paused',
+      'Whether the indexer asked for a pause (429) and has not answered since (1).',
+      ['indexer'],
     );
-    if (usesRedis) this.#showRedis();
-    startAtZero({ answered: this.#answered, failed: this.#failed, shed: this.#shed });
+    counters.on('breaker', ({ indexer, operation, state }) =>
+      this.#breakerOpen.set({ indexer, operation }, Number(state === 'open')),
+    );
+    counters.on('pause', ({ indexer, state }) => this.#paused.set({ indexer }, Number(state === 'begun')));
     new Counter({
       name: 'toncache_log_lines_dropped_total',
       help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
@@ -107,75 +74,15 @@ export class Metrics {
   /** Adds the gauges to the page. To be called once, when the components that they read exist. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
-    this.#indexers.readGauges(sources.indexers, OPERATIONS);
-    if (sources.stream !== undefined) this.#stream?.readGauges(sources.stream);
+    for (const { indexer } of sources.indexers()) {
+      this.#paused.set({ indexer }, 0);
+      for (const operation of OPERATIONS) this.#breakerOpen.set({ indexer, operation }, 0);
+    }
   }
 
-  readonly onEvent = (event: AppEvent): void => {
-    switch (event.name) {
-      case 'answered':
-        this.#answered.add(event.operation, event.outcome);
-        break;
-      case 'waited':
-        this.#requestSeconds.add(event.ms, event.operation, event.outcome);
-        break;
-      case 'failed':
-        this.#failed.add(event.operation, event.code);
-        break;
-      case 'refused':
-        this.#refused.add(event.code);
-        break;
-      case 'shed':
-        this.#shed.add(event.operation, event.reason);
-        break;
-      case 'upstream-answered':
-        this.#upstream.add(event.operation, event.status);
-        this.#upstreamSeconds.add(event.ms, event.operation);
-        this.#indexers.onEvent(event);
-        break;
-      case 'upstream-failed':
-        this.#upstream.add(event.operation, event.code);
-        this.#upstreamSeconds.add(event.ms, event.operation);
-        this.#indexers.onEvent(event);
-        break;
-      case 'stored':
-        this.#stored.add(event.operation, event.answerClass);
-        break;
-      case 'regressed':
-        this.#regressed.add(event.operation);
-        break;
-      case 'followed':
-        this.#followed.add(event.operation);
-        break;
-      case 'redis-read':
-        this.#countRedisCall('read', event.outcome, event.durationMs);
-        break;
-      case 'redis-write':
-        this.#countRedisCall('write', event.outcome, event.durationMs);
-        break;
-      case 'redis-available':
-        this.#redis[event.operation] = event.available;
-        this.#showRedis();
-        break;
-      case 'redis-transition':
-        this.#redis.connected = event.state === 'connected';
-        this.#showRedis();
-        break;
-      case 'purged':
-        this.#purges.add(event.selector);
-        break;
-      case 'purges-followed':
-        this.#purgesFollowed.inc(event.bans);
-        break;
-      default:
-        this.#indexers.onEvent(event);
-        this.#stream?.onEvent(event);
-    }
-  };
+  readonly onPacked = (): void => this.#packed.add();
 
-  readonly onPacked = (): void => this.#compressed.inc();
-
-  readonly onConnectionRefused = (): void => this.#refusedConnections.inc();
+  readonly onConnectionRefused = (): void => this.#connectionsRefused.add();
 
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {
@@ -192,32 +99,138 @@ export class Metrics {
       }),
     );
   }
+}
 
-  #countRedisCall(call: 'read' | 'write', outcome: string, ms: number): void {
-    this.#redisCalls.add(call, outcome);
-    this.#redisSeconds.add(ms, call);
+function countRequests(counters: EventCounters, timeoutMs: number): void {
+  const answered = counters.count(
+    'requests_total',
+    'Requests by how they were answered.',
+    ['operation', 'outcome'],
+    // Each request for an operation once, when it is answered.
+    { answered: ({ operation, outcome }) => [operation, outcome] },
+  );
+  const failed = counters.count(
+    'request_failures_total',
+    'Requests that failed, by reason.',
+    ['operation', 'code'],
+    // They are also counted in `requests_total`.
+    { failed: ({ operation, code }) => [operation, code] },
+  );
+  const shed = counters.count(
+    'shed_total',
+    'Loads that were not sent to the indexer.',
+    ['operation', 'reason'],
+    // Their requests may still get a stale answer.
+    { shed: ({ operation, reason }) => [operation, reason] },
+  );
+  for (const operation of OPERATIONS) {
+    for (const outcome of REQUEST_OUTCOMES) answered.start(operation, outcome);
+    for (const code of FAILURES) failed.start(operation, code);
+    for (const reason of SHED_REASONS) shed.start(operation, reason);
   }
+  counters.count(
+    'refused_requests_total',
+    'Requests that were refused before their operation was read.',
+    ['code'],
+    // Not part of `requests_total`: nobody knows which operation they are for.
+    { refused: ({ code }) => [code] },
+  );
+  counters.time(
+    'request_seconds',
+    'How long requests took that memory did not answer, from their head to their answer.',
+    ['operation', 'outcome'],
+    { waited: ({ ms, operation, outcome }) => [ms, operation, outcome] },
+    boundsUpTo(timeoutMs),
+  );
+  counters.count('stored_total', 'Entries stored, by answer class.', ['operation', 'class'], {
+    stored: ({ operation, answerClass }) => [operation, answerClass],
+  });
+  counters.count(
+    'regressed_total',
+    'Answers of the indexer that were less complete than the kept one, which was served instead.',
+    ['operation'],
+    { regressed: ({ operation }) => [operation] },
+  );
+  counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
+    followed: ({ operation }) => [operation],
+  });
+}
 
-  #showRedis(): void {
-    const { connected, ...closed } = this.#redis;
-    this.#redisAvailable.set({ call: 'read' }, connected && closed.read ? 1 : 0);
-    this.#redisAvailable.set({ call: 'write' }, connected && closed.write ? 1 : 0);
-  }
+/** Every request that reached an indexer or tried to. */
+function countUpstream(counters: EventCounters, timeoutMs: number): void {
+  counters.count('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result'], {
+    'upstream-answered': ({ operation, status }) => [operation, status],
+    'upstream-failed': ({ operation, code }) => [operation, code],
+  });
+  counters.count('indexer_requests_total', 'Requests to each indexer, by status or failure.', ['indexer', 'result'], {
+    'upstream-answered': ({ indexer, status }) => [indexer, status],
+    'upstream-failed': ({ indexer, code }) => [indexer, code],
+  });
+  counters.time(
+    'upstream_request_seconds',
+    'From sending a request to the indexer to the end of its answer.',
+    ['operation'],
+    {
+      'upstream-answered': ({ ms, operation }) => [ms, operation],
+      'upstream-failed': ({ ms, operation }) => [ms, operation],
+    },
+    boundsUpTo(timeoutMs),
+  );
+}
 
-  #tally(name: string, help: string, labelNames: readonly string[]): Tally {
-    return new Tally(this.#registry, { name: `toncache_${name}`, help, labelNames });
-  }
+function countRedis(counters: EventCounters): void {
+  counters.count('redis_calls_total', 'Redis calls by outcome.', ['call', 'outcome'], {
+    'redis-read': ({ outcome }) => ['read', outcome],
+    'redis-write': ({ outcome }) => ['write', outcome],
+  });
+  counters.time('redis_call_seconds', 'How long Redis calls took, decoding and encoding included.', ['call'], {
+    'redis-read': ({ durationMs }) => [durationMs, 'read'],
+    'redis-write': ({ durationMs }) => [durationMs, 'write'],
+  });
+  // Those too that did not reach Redis.
+  counters.count('purges_total', 'Purges asked for here, by what was named.', ['selector'], {
+    purged: ({ selector }) => [selector],
+  });
+  const followed = counters.count(
+    'purges_followed_total',
+    'Purges that came from other instances through Redis.',
+    [],
+    {},
+  );
+  counters.on('purges-followed', ({ bans }) => followed.addMany(bans));
+}
 
-  #durations(name: string, help: string, labelNames: readonly string[], bounds = SECONDS): DurationTally {
-    return new DurationTally(this.#registry, { name: `toncache_${name}`, help, labelNames }, bounds);
-  }
+function showRedis(counters: EventCounters): void {
+  const is = { connected: false, read: true, write: true };
+  new Gauge({
+    name: 'toncache_redis_available',
+    help: 'Whether Redis is used (1), or is not connected or failing (0).',
+    labelNames: ['call'],
+    registers: [counters.registry],
+    collect() {
+      for (const call of ['read', 'write'] as const) this.set({ call }, Number(is.connected && is[call]));
+    },
+  });
+  counters.on('redis-available', ({ operation, available }) => {
+    is[operation] = available;
+  });
+  counters.on('redis-transition', ({ state }) => {
+    is.connected = state === 'connected';
+  });
+}
 
-  #gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
-    return new Gauge({ name: `toncache_${name}`, help, labelNames: [...labelNames], registers: [this.#registry] });
-  }
-
-  /** A counter for rare events; {@link Tally} is for frequent ones. */
-  #counter(name: string, help: string): Counter {
-    return new Counter({ name: `toncache_${name}`, help, registers: [this.#registry] });
-  }
+function countStream(counters: EventCounters): void {
+  counters.count('stream_events_total', 'Events that the stream sent.', [], { 'stream-event': () => [] });
+  counters.count('stream_missed_events_total', 'Traces in answers after an empty one, which no event announced.', [], {
+    'stream-missed-event': () => [],
+  });
+  counters.count('stream_bad_frames_total', 'Messages of the stream that could not be read.', [], {
+    'stream-bad-frame': () => [],
+  });
+  counters.count(
+    'stream_refused_total',
+    'Errors that the stream answered with, to a subscription or without one.',
+    [],
+    { 'stream-refused': () => [] },
+  );
 }
