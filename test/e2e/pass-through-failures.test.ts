@@ -1,24 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
+import { startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { INFO, MESSAGE } from './raw-requests.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+import type { World, WorldProxyOptions } from './world.ts';
 
 let world: World;
 
-/** A world whose deadline no busy machine reaches. */
-async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
-  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+async function start(options?: WorldProxyOptions): Promise<void> {
+  world = await startPassThrough(options);
 }
 
 /** All requests at the indexer; here only the proxy sends any. */
 const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-/** Resolves once the proxy has seen what became of earlier connections. */
-async function untilNoticed(): Promise<void> {
-  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
-}
 
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -35,7 +29,7 @@ describe('an indexer that fails passed-through requests', () => {
     expect(status).toBe(502);
     expect(cache).toMatchObject({ detail: 'upstream-unreachable' });
     expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
-    await untilNoticed();
+    await untilNoticed(world);
     expect(fault.hits).toBe(1);
     expect(arrived()).toHaveLength(2);
   });

@@ -3,16 +3,15 @@ import { rateLimited } from '../../src/tools/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
+import { startPassThrough } from './pass-through-world.ts';
 import { newestBlock, nothingPending } from './questions.ts';
 import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+import type { World, WorldProxyOptions } from './world.ts';
 
 let world: World;
 
-/** A world whose deadline no busy machine reaches. */
-async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
-  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+async function start(options?: WorldProxyOptions): Promise<void> {
+  world = await startPassThrough(options);
 }
 
 /** All requests at the indexer; here only the proxy sends any. */

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
+import { startPassThrough } from './pass-through-world.ts';
 import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+import type { World, WorldProxyOptions } from './world.ts';
 
 let world: World;
 
-/** A world whose deadline no busy machine reaches. */
-async function start({ env, overrides }: WorldProxyOptions = {}): Promise<void> {
-  const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  world = await World.start({ ...ANY_WORLD, proxy });
+async function start(options?: WorldProxyOptions): Promise<void> {
+  world = await startPassThrough(options);
 }
 
 /** All requests at the indexer; here only the proxy sends any. */

@@ -16,6 +16,12 @@ export function startFaultyWorld(
   return World.start({ ...ANY_WORLD, ...world, proxy });
 }
 
+/** Such a world whose proxy ends at once, though the indexer never answers. */
+export function startEndingWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
+  const http = { drain: 100, ...overrides?.http };
+  return startFaultyWorld({ ...options, overrides: { ...overrides, http } });
+}
+
 /**
  * A world in which no clock matters that a test does not move: a busy machine may stand still for longer than the usual
  * timeouts and windows.

@@ -5,7 +5,7 @@ import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransact
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
+import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 import { expectShed } from './shed-requests.ts';
 
 let world: World;
@@ -14,10 +14,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A world whose proxy ends at once, though the indexer never answers. */
-async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise<AsyncDisposable> {
-  const http = { drain: 100, ...overrides?.http };
-  world = await startFaultyWorld({ ...options, overrides: { ...overrides, http } });
+async function start(options?: WorldProxyOptions): Promise<AsyncDisposable> {
+  world = await startEndingWorld(options);
   return world;
 }
 

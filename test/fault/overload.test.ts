@@ -8,7 +8,7 @@ import {
   unknownTransaction,
 } from '../e2e/questions.ts';
 import type { World, WorldProxyOptions } from '../e2e/world.ts';
-import { startFaultyWorld } from './faulty-world.ts';
+import { startEndingWorld } from './faulty-world.ts';
 import { expectShed, NEVER, times } from './shed-requests.ts';
 
 let world: World;
@@ -17,10 +17,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A world whose proxy ends at once, though the indexer never answers. */
-async function start({ overrides, ...options }: WorldProxyOptions = {}): Promise<AsyncDisposable> {
-  const http = { drain: 100, ...overrides?.http };
-  world = await startFaultyWorld({ ...options, overrides: { ...overrides, http } });
+async function start(options?: WorldProxyOptions): Promise<AsyncDisposable> {
+  world = await startEndingWorld(options);
   return world;
 }
 
