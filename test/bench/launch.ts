@@ -59,3 +59,8 @@ export function launch(program: URL, { args = [], environment = {} }: LaunchOpti
   const command = [fileURLToPath(program), ...args];
   return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
 }
+
+/** Makes a signal exit: exit handlers end the processes of a bench, which a signal alone would leave running. */
+export function exitOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+}

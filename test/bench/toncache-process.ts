@@ -2,7 +2,8 @@ import { launch } from './launch.ts';
 
 /** The real server, `src/main.ts`, in a process of its own. */
 export interface ToncacheProcess extends AsyncDisposable {
-  readonly url: string;
+  /** Of its public port. */
+  readonly port: number;
   /** Requests to the indexer since it was started, by its own metrics. */
   upstreamRequests(): Promise<number>;
 }
@@ -16,7 +17,7 @@ export async function startToncache(environment: Readonly<Record<string, string>
     return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };
   });
   return {
-    url: publicUrl,
+    port: Number(new URL(publicUrl).port),
     upstreamRequests: async () => {
       const page = await (await fetch(`${adminUrl}/metrics`)).text();
       const counts = page.matchAll(/^toncache_upstream_requests_total\{.*\} (\S+)$/gm);

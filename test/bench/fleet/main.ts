@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
 import { numberUpTo } from '../arguments.ts';
+import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { startBusyIndexer } from '../overload/busy-indexer.ts';
 import { chainOf } from '../overload/calls.ts';
+import { quantilesOf } from '../quantiles.ts';
 import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
 import { offerLoad } from './offer-load.ts';
 
@@ -31,8 +33,7 @@ interface Run {
   readonly failed: number;
 }
 
-// Exit on a signal: the exit handlers end the processes of the bench, which a signal alone would leave running.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
 const seconds = numberUpTo('--seconds', values.seconds, 60);
@@ -51,7 +52,7 @@ async function run(instances: number, shared: boolean): Promise<Run> {
   const settings = { UPSTREAM_URL: indexer.url, ...(shared ? { REDIS_URL: redis.url } : {}) };
   const starting = Array.from({ length: instances }, () => startToncache(settings));
   const servers = (await Promise.all(starting)).map((server) => fleet.use(server));
-  const ports = servers.map(({ url }) => Number(new URL(url).port));
+  const ports = servers.map(({ port }) => port);
   const chain = chainOf(indexer.chainStartAt);
   await offerLoad(ports, chain, WARM_UP_SECONDS);
   const before = await upstreamRequestsOf(servers);
@@ -65,8 +66,9 @@ async function upstreamRequestsOf(servers: readonly ToncacheProcess[]): Promise<
 }
 
 function rowOf(name: string, runs: readonly Run[]): string[] {
-  const latencies = runs.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
-  const at = (share: number) => (latencies[Math.floor(share * (latencies.length - 1))] ?? 0).toFixed(1);
+  const latencies = runs.flatMap(({ latenciesMs }) => latenciesMs);
+  const quantile = quantilesOf(latencies);
+  const at = (share: number) => quantile(share)?.toFixed(1) ?? '-';
   const upstream = runs.map(({ upstreamRequests }) => upstreamRequests).join(', ');
   const failed = runs.reduce((sum, one) => sum + one.failed, 0);
   return [name, `${latencies.length}`, upstream, at(0.5), at(0.99), `${failed}`];

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { numberUpTo } from '../arguments.ts';
+import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { EVERY_CORE } from '../peers/pinned-process.ts';
@@ -48,8 +49,7 @@ interface Filled {
 const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
 const percent = numberUpTo('--percent', values.percent, 1000);
 
-// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 console.log(`${describeMachine()}\n`);
 const rows: string[][] = [];

@@ -1,3 +1,4 @@
+import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { readOptions } from './options.ts';
@@ -8,8 +9,7 @@ import { HEAD, lateRuns, type Run, rowOf } from './tables.ts';
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
 
-// Exit on a signal: the exit handlers end the processes of the bench, which a signal alone would leave running.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 const { trials, outages } = readOptions(process.argv.slice(2));
 console.log(`${describeMachine()}\n`);

@@ -2,11 +2,8 @@ import { parseArgs } from 'node:util';
 import { listed, numberUpTo } from '../arguments.ts';
 import { SCENARIO_KINDS, type Scenario, scenariosOf } from './scenarios.ts';
 
-/**
- * What the load asks: the indexer itself, toncache with its defaults in front of it, or nginx with a limit for each address
- * in front of that.
- */
-export const MODES = ['direct', 'shipped', 'nginx'] as const;
+/** What the load asks: toncache with its defaults, or nginx with a limit for each address in front of that. */
+export const MODES = ['shipped', 'nginx'] as const;
 export type Mode = (typeof MODES)[number];
 
 /** One scenario in one mode. */
@@ -42,7 +39,7 @@ export function readOptions(args: string[]): Options {
       outages: { type: 'string', default: '10,36,75' },
     },
   }).values;
-  const modes = listed('--mode', mode, MODES, ['direct', 'shipped']);
+  const modes = listed('--mode', mode, MODES, ['shipped']);
   const loads = more.loads.split(',').map((load) => numberUpTo('--loads', load, HIGHEST_LOAD));
   const seconds = numberUpTo('--seconds', more.seconds, MOST_SECONDS);
   const names = listed('--scenario', scenario, [...SCENARIO_KINDS, 'outage'], SCENARIO_KINDS);

@@ -54,7 +54,7 @@ async function recover(kind: Kind, lastingMs: number, calls: Calls, startAt: num
   const start = () => startIndexer({ port, chain: advanced(startAt) });
   let indexer = await start();
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
-  const connections = new Connections(Number(new URL(toncache.url).port));
+  const connections = new Connections(toncache.port);
   const wholeFrom: Partial<Record<Operation, number>> = {};
   let wellAt = Infinity;
   const ask = (operation: Operation) => {

@@ -21,13 +21,12 @@ export async function runScenario(mode: Mode, scenario: Scenario): Promise<Scena
   const { serviceMs, fault, warmUp, phases, clients, identity = 'address', retries = false } = scenario;
   await using indexer = await startBusyIndexer(serviceMs, fault);
   const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
-  await using toncache = mode === 'direct' ? undefined : await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
-  const port = Number(new URL(toncache?.url ?? indexer.url).port);
-  await using nginx = mode === 'nginx' ? await startNginxLimit(port) : undefined;
+  await using toncache = await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
+  await using nginx = mode === 'nginx' ? await startNginxLimit(toncache.port) : undefined;
   const order: LoadOrder = {
-    port: nginx?.port ?? port,
+    port: nginx?.port ?? toncache.port,
     chainStartAt: indexer.chainStartAt,
-    phases: toncache && warmUp ? [warmUp, ...phases] : phases,
+    phases: warmUp ? [warmUp, ...phases] : phases,
     retries,
     addresses: addresses(1, clients ?? 1),
     identity,

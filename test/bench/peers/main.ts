@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { startRedis } from '../../support/redis-server.ts';
 import { listed, numberUpTo } from '../arguments.ts';
+import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { casesOf, KINDS, SIZES_KB } from './cases.ts';
 import { type Measured, measureCase, tableOf } from './measure.ts';
@@ -25,8 +26,7 @@ const GENERATOR_CORE = 1;
 /** Core of the indexer and of Redis, which are not measured. */
 const REST_CORE = availableParallelism() > 2 ? 2 : GENERATOR_CORE;
 
-// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 const { values } = parseArgs({
   options: {

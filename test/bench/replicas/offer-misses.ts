@@ -11,8 +11,6 @@ const BLOCK_MS = 400;
 
 /** One answer. */
 export interface Heard {
-  /** From the start of the load to when it was asked for. */
-  readonly atMs: number;
   readonly ms: number;
   /** `past`: it says that there is nothing where there is something. */
   readonly said: 'right' | 'past' | 'failed';
@@ -61,8 +59,8 @@ function ask(connections: Connections, { target, says }: Asked, atMs: number, st
   return new Promise((resolve) =>
     connections.ask(target, (heard) => {
       const ms = performance.now() - startedAt - atMs;
-      if ('lost' in heard || (heard.status !== 200 && heard.status !== 404)) resolve({ atMs, ms, said: 'failed' });
-      else resolve({ atMs, ms, said: heard.body.includes(says) ? 'right' : 'past' });
+      if ('lost' in heard || (heard.status !== 200 && heard.status !== 404)) resolve({ ms, said: 'failed' });
+      else resolve({ ms, said: heard.body.includes(says) ? 'right' : 'past' });
     }),
   );
 }

@@ -1,10 +1,6 @@
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
-import { EVERY_CORE, freePort, PinnedProcess } from '../peers/pinned-process.ts';
-import { findProgram } from '../peers/required-programs.ts';
+import { startNginxServer } from '../peers/run-nginx.ts';
 
 const WORKERS = 20;
 const SERVICE_MS = 100;
@@ -75,32 +71,12 @@ export async function startMembers(count: number): Promise<AsyncDisposable & { m
 }
 
 /** nginx as operators put it between: `least_conn`, and the next one after a failure. */
-export async function startBalancer(ports: readonly number[]): Promise<AsyncDisposable & { readonly url: string }> {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'toncache-balancer-'))).path;
-  const port = await freePort();
-  const file = join(folder, 'nginx.conf');
-  await writeFile(
-    file,
-    `${process.getuid?.() === 0 ? 'user root;\n' : ''}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr crit;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
-  proxy_http_version 1.1; proxy_set_header Connection ""; proxy_connect_timeout 1s; proxy_read_timeout 5s;
+export function startBalancer(ports: readonly number[]): Promise<AsyncDisposable & { readonly port: number }> {
+  const servers = ports.map((each) => `server 127.0.0.1:${each};`).join(' ');
+  return startNginxServer(
+    (port) => `  proxy_connect_timeout 1s; proxy_read_timeout 5s;
   proxy_next_upstream error timeout http_500 http_502 http_503 http_504 http_429;
-  upstream indexers { least_conn; ${ports.map((each) => `server 127.0.0.1:${each};`).join(' ')} keepalive 64; }
-  server { listen 127.0.0.1:${port}; location / { proxy_pass http://indexers; } }
-}
-`,
+  upstream indexers { least_conn; ${servers} keepalive 64; }
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://indexers; } }`,
   );
-  stack.use(
-    await PinnedProcess.start({
-      ...{ cores: EVERY_CORE, program: await findProgram('nginx'), args: ['-p', folder, '-c', file, '-e', 'stderr'] },
-      ...{ cwd: folder, environment: {}, port, logFile: join(folder, 'nginx.log') },
-    }),
-  );
-  const started = stack.move();
-  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { numberUpTo } from '../arguments.ts';
+import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { findProgram } from '../peers/required-programs.ts';
@@ -28,8 +29,7 @@ const SERVERS = {
 const MOST_SECONDS = 1500;
 const SHOWN_LIES = 3;
 
-// Exit on a signal: the exit handlers end the servers, which a signal alone would leave running.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } });
 const seconds = numberUpTo('--seconds', values.seconds, MOST_SECONDS);

@@ -1,3 +1,4 @@
+import { quantilesOf } from '../quantiles.ts';
 import type { Verdict } from './judge.ts';
 import type { Measured } from './run-server.ts';
 
@@ -40,6 +41,6 @@ export function rowOf(name: string, { verdicts, upstream, tracesSeenMs, blocksSe
 
 /** '-' when there are no values. */
 function quantiles(values: readonly number[]): (share: number) => string {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (share) => sorted[Math.floor(share * (sorted.length - 1))]?.toFixed(0) ?? '-';
+  const quantile = quantilesOf(values);
+  return (share) => quantile(share)?.toFixed(0) ?? '-';
 }
