@@ -1,15 +1,44 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { readOptions } from '../bench/overload/options.ts';
+import { runCommand } from '../support/command-output.ts';
 import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
+import { type Answered, ask } from '../support/http-client.ts';
+import { ANY_WORLD, World } from './world.ts';
 
 /** Commands of npm that are no script of the project. */
 const OF_NPM = ['ci', 'install', 'pack', 'publish', 'version'];
 
 const documented = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
 
-/** Those that can be run without much are run by docs-commands.slow.test.ts. */
+/** The arguments as the shell hands them to curl, which not every machine has. */
+function curlArguments(command: string): string[] {
+  const shell = `curl() { printf '%s\\n' "$@"; }\n${command}`;
+  return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
+}
+
+/** Sends what a documented curl command sends, to this port instead of the one that it names. */
+function curl(command: string, origin: string): Promise<Answered> {
+  const rest = curlArguments(command);
+  let [method, target, body]: [string, string, string | undefined] = ['GET', '', undefined];
+  const headers: Record<string, string> = {};
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '-i') continue;
+    if (word === '-X') method = rest.shift() ?? '';
+    else if (word === '-d') body = rest.shift() ?? '';
+    else if (word === '-H') {
+      const [name = '', value = ''] = (rest.shift() ?? '').split(': ');
+      headers[name] = value;
+    } else {
+      const { pathname, search } = new URL(word);
+      target = pathname + search;
+    }
+  }
+  return ask(origin, target, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
 describe('the documented commands', () => {
   it('are scripts of the project', () => {
     const scripts = documented.flatMap((command) => /\bnpm (?:run )?([\w:-]+)/.exec(command)?.slice(1) ?? []);
@@ -31,5 +60,24 @@ describe('the documented commands', () => {
       const { trials, outages } = readOptions(options.split(' '));
       expect(trials.length + outages.length).toBeGreaterThan(0);
     }
+  });
+
+  it('of curl work as README.md and docs/operations.md say', async () => {
+    await using world = await World.start(ANY_WORLD);
+    const [get = ''] = commandsOf(readPage('README.md')).filter((command) => command.startsWith("curl -i 'http"));
+    const request = get.replace('seqno=62000000', `seqno=${world.indexer.chain.headSeqno - 1}`);
+    const answers = [await curl(request, world.proxy.url), await curl(request, world.proxy.url)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers[1]?.headers['cache-status']).toContain('; hit;');
+    const purges = documented.filter((command) => command.startsWith('curl -X POST '));
+    expect(purges.length).toBeGreaterThan(2);
+    for (const purge of purges) expect((await curl(purge, world.proxy.adminUrl)).status, purge).toBe(200);
+  });
+
+  it('of the command line are those that `--help` lists', async () => {
+    const { code, stdout } = await runCommand(['--help']);
+    const described = [...readPage('docs/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
+    const listed = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
+    expect([code, described.toSorted()]).toEqual([0, listed.toSorted()]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { loadSettings } from '../../src/config/load.ts';
+import { untilNoticed } from '../e2e/pass-through-world.ts';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
@@ -18,17 +18,6 @@ afterEach(async () => {
 
 const sendMany = (target: string, count: number): Promise<Sent[]> =>
   Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(target)));
-
-/** Resolves when the proxy has seen what became of earlier connections: it takes events in the order of their coming. */
-async function untilNoticed(): Promise<void> {
-  for (let time = 0; time < 3; time++) await world.proxy.ask('/no/such/path');
-}
-
-it('the collapse window is 1 s and the failure TTL 250 ms, unless set otherwise', async () => {
-  await start();
-  const { settings } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1:1' });
-  expect(settings.coalescing).toEqual({ collapseWindow: 1000, failureTtl: 250 });
-});
 
 describe('clients that ask for one key', () => {
   beforeEach(() => start());
@@ -72,7 +61,7 @@ describe('clients that ask for one key', () => {
     await held.arrived(1);
     lone.leave();
     await expect(lone.answer).rejects.toThrow();
-    await untilNoticed();
+    await untilNoticed(world);
     held.release();
     await expect.poll(() => world.proxy.metric('toncache_stored_total')).toBe(2);
     expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
@@ -141,7 +130,7 @@ describe('a flight that waits for a slot', () => {
     const waiters = await sendMany(target, 2);
     await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
     waiters[0]?.leave();
-    await untilNoticed();
+    await untilNoticed(world);
     expect(await world.proxy.metric('toncache_upstream_queued')).toBe(1);
     waiters[1]?.leave();
     await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(0);

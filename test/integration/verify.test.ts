@@ -28,7 +28,7 @@ async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = 
   return indexer;
 }
 
-/** Runs all of the command but its process, which test/e2e/docs-commands.slow.test.ts starts. */
+/** Runs the command in this process; one of its own has the same entry as that of the demo, which .ci/run starts. */
 async function verify(args: readonly string[], apiKey?: string) {
   const written = { stdout: '', stderr: '' };
   const writer = (stream: keyof typeof written) => ({

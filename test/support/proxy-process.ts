@@ -2,11 +2,13 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
 import { compiledCode } from './compile-cache.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COMMAND = ['-r', './src/require-node-24.cjs', 'src/main.ts'];
+/** What `npm start` gives to Node. */
+const COMMAND = manifest.scripts.start.replace('exec node ', '').split(' ');
 const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */

@@ -1,14 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { countWaiting, GreedyWatch, type WaitingClient } from '../../../src/clients/waiting-clients.ts';
-
-test('the clients of waiting requests, most first; a request of several counts for each', () => {
-  expect(countWaiting([['a'], ['b', 'a'], ['a'], ['c']])).toEqual([
-    { client: 'a', requests: 3, share: 0.75 },
-    { client: 'b', requests: 1, share: 0.25 },
-    { client: 'c', requests: 1, share: 0.25 },
-  ]);
-  expect(countWaiting([])).toEqual([]);
-});
+import { GreedyWatch, type WaitingClient } from '../../../src/clients/waiting-clients.ts';
 
 describe('a client that has more than half of what waits', () => {
   let waiting: WaitingClient[];
