@@ -85,15 +85,15 @@ export class Chart {
   draw() {
     const [times, ...columns] = this.#data;
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
-    const newest = columns.map((column) => column.at(-1) ?? 0);
+    const newest = columns.map((column) => column.at(-1) ?? undefined);
     const shown = this.#names.flatMap((name, index) =>
-      columns[index].some((value) => value > 0) ? [{ name, index, value: Number(newest[index].toPrecision(3)) }] : [],
+      columns[index].some((value) => value > 0) ? [{ name, index, value: shortly(newest[index]) }] : [],
     );
     this.#legend.replaceChildren(
       ...shown.map(({ name, index, value }) => {
         const entry = document.createElement('span');
         entry.className = `c${index + 1}`;
-        entry.textContent = `${name} ${value.toLocaleString('en')}`;
+        entry.textContent = `${name} ${value}`;
         return entry;
       }),
     );
@@ -105,6 +105,10 @@ export class Chart {
   #size() {
     return { width: Math.max(200, this.#element.clientWidth), height: HEIGHT };
   }
+}
+
+function shortly(value) {
+  return value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en');
 }
 
 /** Each area with all below it, the highest first. */
