@@ -1,7 +1,7 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
 import type { EndPass, EntryRequest, RouteRequest } from './guard.ts';
-import type { Outcome, Refusal } from './outcome.ts';
+import { ABANDONED, type Outcome, type Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { closedGuard, type Route, type Routes } from './routes.ts';
 
@@ -19,9 +19,9 @@ export interface Ticket {
 }
 
 /** What came of a request to enter. */
-export type Entered = Ticket | Refusal | 'abandoned';
+export type Entered = Ticket | Refusal;
 
-type Sent = 'go' | 'abandoned' | Refusal;
+type Sent = 'go' | Refusal;
 
 export interface AdmissionDependencies {
   readonly routes: Routes;
@@ -93,12 +93,12 @@ export class Admission {
   async enter(request: EntryRequest): Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
     const { operation, signal } = request;
-    if (signal.aborted) return 'abandoned';
+    if (signal.aborted) return ABANDONED;
     for (const { slots } of routes.all) slots.asked(operation);
     const decided = this.#decide(request);
     if (decided === 'wait') {
       const waited = await backlog.wait(request);
-      return waited === 'abandoned' || 'reason' in waited ? waited : this.#ticket(request, waited);
+      return 'reason' in waited ? waited : this.#ticket(request, waited);
     }
     if ('reason' in decided) return decided;
     decided.slots.take(operation);
@@ -151,10 +151,10 @@ export class Admission {
       backlog.handOut();
     };
     const send = async (): Promise<Sent> => {
-      const stopped = await this.#waitForRate(request, route);
-      const taken = stopped ?? takePasses(request, route);
-      if (taken === 'abandoned' || 'reason' in taken) {
-        end('unsent');
+      const go = await this.#waitForRate(request, route);
+      const taken = go === 'go' ? takePasses(request, route) : go;
+      if ('reason' in taken) {
+        end('unknown');
         return taken;
       }
       passes = taken;
@@ -164,14 +164,11 @@ export class Admission {
     return { route, send, end };
   }
 
-  /** Resolves with `undefined` when the request may go on. */
-  async #waitForRate(request: EntryRequest, route: Route): Promise<'abandoned' | Refusal | undefined> {
-    if (request.signal.aborted) return 'abandoned';
+  async #waitForRate(request: EntryRequest, route: Route): Promise<Sent> {
+    if (request.signal.aborted) return ABANDONED;
     const closed = this.#closed(request, route);
     if (closed !== undefined) return closed;
-    const taken = await rateFor(route, request)?.take(request.signal, this.#ratePatienceMs(request));
-    if (taken === undefined || taken === 'go') return undefined;
-    return taken === 'abandoned' ? taken : { reason: 'rate-limit', retryAfterMs: taken.waitMs };
+    return (await rateFor(route, request)?.take(request.signal, this.#ratePatienceMs(request))) ?? 'go';
   }
 
   /** A refresh gets only what misses leave of the rate. */
@@ -185,7 +182,7 @@ function takePasses(request: EntryRequest, { guardsOf, health }: Route): readonl
   for (const guard of guardsOf(request)) {
     const pass = guard.admit(request.key);
     if (pass === undefined) {
-      for (const endPass of passes) endPass('unsent');
+      for (const endPass of passes) endPass('unknown');
       return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
     }
     passes.push(pass);

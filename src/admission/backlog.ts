@@ -1,7 +1,7 @@
 import type { Ms } from '../time-units.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { EntryRequest, RouteRequest } from './guard.ts';
-import type { Refusal } from './outcome.ts';
+import { ABANDONED, type Refusal } from './outcome.ts';
 import type { Route, Routes } from './routes.ts';
 
 export interface BacklogDependencies {
@@ -15,7 +15,7 @@ export interface BacklogDependencies {
 }
 
 /** How a wait ended: with a slot of this indexer that was taken for the request, or without. */
-type Waited = Route | 'abandoned' | Refusal;
+type Waited = Route | Refusal;
 
 interface Waiter {
   /** The number of its arrival, to compare waiters of different operations. */
@@ -105,7 +105,7 @@ export class Backlog {
         if (queue.waiting.size === 0) queue.overloaded = false;
         resolve(waited);
       };
-      const onAbort = () => end('abandoned');
+      const onAbort = () => end(ABANDONED);
       const giveUp = () => {
         queue.overloaded = true;
         end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(request) });

@@ -71,7 +71,7 @@ export class Health {
     this.#underWay.set(request, beganAt);
     return (outcome) => {
       this.#underWay.delete(request);
-      if (outcome !== 'unsent' && outcome !== 'abandoned') this.#learn(this.#now(), beganAt);
+      if (outcome !== 'unknown') this.#learn(this.#now(), beganAt);
       end?.(RESULTS[outcome]);
     };
   }

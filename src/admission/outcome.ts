@@ -1,41 +1,29 @@
 import type { CallResult } from '../circuit-breaker.ts';
 
 /**
- * How a request to the indexer ended. Decided in one place, where its answer is read:
+ * What a request to the indexer says of it. Decided in one place, where its answer is read:
  *
- * - `answered`: with a good answer.
- * - `client-error`: with a 4xx, a redirect, or another answer that says nothing about the indexer's health.
- * - `server-error`: with a 5xx, or with an answer that its API does not describe.
- * - `rate-limited`: with 429.
- * - `timeout`: there was no answer in time; the indexer may still be working on it.
+ * - `answered`: it answers, if only with a 4xx, a redirect, or something too large.
+ * - `failed`: it answered with a 5xx, or not as its API describes, or not in time.
+ * - `rate-limited`: it answered with 429.
  * - `unreachable`: no connection, or it broke before an answer came.
- * - `abandoned`: its client left after it was sent; the indexer may still be working on it.
- * - `unsent`: it was never sent.
+ * - `unknown`: nothing: the request was never sent, or its client left before the answer.
  */
-export type Outcome =
-  | 'answered'
-  | 'client-error'
-  | 'server-error'
-  | 'rate-limited'
-  | 'timeout'
-  | 'unreachable'
-  | 'abandoned'
-  | 'unsent';
+export type Outcome = 'answered' | 'failed' | 'rate-limited' | 'unreachable' | 'unknown';
 
-/** What an outcome says of the indexer. Any answer says that it is reachable and answers, even a 404 or a 429. */
+/** What an outcome is to a circuit breaker. */
 export const RESULTS: Record<Outcome, CallResult> = {
   answered: 'success',
-  'client-error': 'success',
+  failed: 'failure',
   'rate-limited': 'success',
-  'server-error': 'failure',
-  timeout: 'failure',
   unreachable: 'failure',
-  abandoned: 'unknown',
-  unsent: 'unknown',
+  unknown: 'unknown',
 };
 
 /** Why a request is not sent to the indexer. */
 export type RefusalReason =
+  /** Nobody waits for it any more. */
+  | 'abandoned'
   /** This process has hardly any memory left. */
   | 'memory'
   /** The indexer asked for a pause (429). */
@@ -59,3 +47,6 @@ export interface Refusal {
   /** Milliseconds after which it may be worth asking again; 0 when that is not known. */
   readonly retryAfterMs: number;
 }
+
+/** The refusal of a request that nobody waits for. */
+export const ABANDONED: Refusal = { reason: 'abandoned', retryAfterMs: 0 };

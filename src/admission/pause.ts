@@ -53,7 +53,7 @@ export class Pause implements Guard {
       end &&
       ((outcome, retryAfter) => {
         if (outcome === 'rate-limited') end('failure', this.#askedMs(retryAfter));
-        else end(outcome === 'answered' || outcome === 'client-error' ? 'success' : 'unknown');
+        else end(outcome === 'answered' ? 'success' : 'unknown');
       })
     );
   }

@@ -1,4 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import { ABANDONED, type Refusal } from './outcome.ts';
 
 /** A turn reserved for one request, `waitMs` away; or `too-long` when the next free one is further away than allowed. */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
@@ -13,9 +14,6 @@ export interface RateLimitDependencies {
   /** Requests a second, a whole number from 1 up. */
   readonly perSecond: number;
 }
-
-/** How waiting for the rate ends: the request may be sent, its signal was aborted, or the wait would be too long. */
-export type Taken = 'go' | 'abandoned' | { readonly waitMs: Ms };
 
 /**
  * Limits requests to a rate, in even steps, first come, first served (GCRA, the generic cell rate algorithm, without
@@ -41,12 +39,12 @@ export class RateLimit {
   }
 
   /** Waits for a turn, if it is at most `longestWaitMs` away, until `signal` is aborted. Never rejects. */
-  async take(signal: AbortSignal, longestWaitMs: Ms): Promise<Taken> {
-    if (signal.aborted) return 'abandoned';
+  async take(signal: AbortSignal, longestWaitMs: Ms): Promise<'go' | Refusal> {
+    if (signal.aborted) return ABANDONED;
     const { state, waitMs } = await this.#reserve(longestWaitMs);
-    if (state === 'too-long') return { waitMs };
+    if (state === 'too-long') return { reason: 'rate-limit', retryAfterMs: waitMs };
     if (waitMs > 0) await passed(Math.ceil(waitMs), signal);
-    return signal.aborted ? 'abandoned' : 'go';
+    return signal.aborted ? ABANDONED : 'go';
   }
 
   async #reserve(longestWaitMs: Ms): Promise<Reserved> {

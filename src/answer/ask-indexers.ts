@@ -130,13 +130,13 @@ export class IndexerAsker {
     const { admission, hedging } = this.#dependencies;
     if (admission.refusal(request) !== undefined || hedging?.tryTake() !== true) return undefined;
     const ticket = await admission.enter(request);
-    return ticket === 'abandoned' || 'reason' in ticket ? undefined : ticket;
+    return 'reason' in ticket ? undefined : ticket;
   }
 
   async #enter(request: EntryRequest): Promise<Ticket | ProxyError> {
     const { admission, refuse } = this.#dependencies;
     const entered = await admission.enter(request);
-    return entered === 'abandoned' || 'reason' in entered ? refuse(request, entered) : entered;
+    return 'reason' in entered ? refuse(request, entered) : entered;
   }
 
   /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
@@ -165,8 +165,7 @@ export class IndexerAsker {
             ? entry.withRetryAfter(Math.ceil(indexer.pause.retryAfterMs / 1000))
             : entry;
         }
-        const outcome = answer.status === 200 ? 'answered' : 'client-error';
-        return { entry, answer: read, endTicket: () => ticket.end(outcome) };
+        return { entry, answer: read, endTicket: () => ticket.end('answered') };
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         const { code, cause } = error;
@@ -175,7 +174,7 @@ export class IndexerAsker {
         return error;
       }
     } catch (bug) {
-      ticket.end('abandoned');
+      ticket.end('unknown');
       throw bug;
     }
   }

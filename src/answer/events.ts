@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { HeadEvent } from '../indexer/indexer-head.ts';
 import type { OperationName } from '../ton/operations.ts';
-import type { ShedReason } from './overloaded.ts';
+import type { ShedReason } from './refuse.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';

@@ -13,8 +13,8 @@ import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import { askedIndexer, type Load, mustLoadAgain } from './load.ts';
 import type { Loader } from './load-entry.ts';
-import { overloaded, type ShedReason } from './overloaded.ts';
 import type { RefreshStale } from './refresh-stale.ts';
+import { overloaded, type ShedReason } from './refuse.ts';
 import { traceOf } from './request-trace.ts';
 
 /** A fresh entry in memory, with the body for a client. */
@@ -120,7 +120,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   #shed(call: Call, key: string, reason: ShedReason): Answer {
-    return this.#refuse(call, key, reason, overloaded(this.#dependencies.random, { reason, retryAfterMs: 0 }));
+    return this.#refuse(call, key, reason, overloaded(this.#dependencies.random, reason));
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
@@ -175,7 +175,7 @@ export class RequestHandler implements MemoryHits {
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not asked: the request spent all its time in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
-      error = overloaded(random, { reason: 'deadline', retryAfterMs: 0 });
+      error = overloaded(random, 'deadline');
     }
     return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
   }

@@ -68,7 +68,7 @@ export class EntryLoader {
       const found = acquired.found.state === 'miss' ? look.found : acquired.found;
       const late = hitOf(found, acceptStale);
       if (late !== undefined) {
-        ticket.end('unsent');
+        ticket.end('unknown');
         if (acquired.state === 'held') acquired.lease.release();
         return late;
       }
@@ -80,7 +80,7 @@ export class EntryLoader {
         if (fetched instanceof ProxyError) return this.#failed(key, fetched, found, !acceptStale);
         return { ...fetched, replaced: found.state !== 'miss' };
       }
-      ticket.end('unsent');
+      ticket.end('unknown');
       const landing = await this.#follow(call.operation.name, acquired, flight);
       const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
       if (failure !== undefined) return this.#failed(key, failure, found);
@@ -93,7 +93,7 @@ export class EntryLoader {
     const { admission, refuse } = this.#dependencies;
     flight.onFollowed = (client) => admission.join(request, client);
     const entered = await admission.enter(request);
-    return entered === 'abandoned' || 'reason' in entered ? refuse(request, entered) : entered;
+    return 'reason' in entered ? refuse(request, entered) : entered;
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
@@ -103,7 +103,7 @@ export class EntryLoader {
       const acquired = budgetLeftMs > 0 ? await leases?.acquire(key, budgetLeftMs) : undefined;
       return { state: 'unavailable', found: cache.lookInMemory(key), ...acquired };
     } catch (bug) {
-      ticket.end('abandoned');
+      ticket.end('unknown');
       throw bug;
     }
   }

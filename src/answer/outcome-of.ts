@@ -4,20 +4,19 @@ import type { ProxyError } from '../errors.ts';
 /** The outcome of a sent request, by its failure. */
 export function outcomeOf({ code, upstreamStatus = 0 }: ProxyError): Outcome {
   switch (code) {
-    case 'upstream-timeout':
-      return 'timeout';
     case 'upstream-unreachable':
       return 'unreachable';
     case 'upstream-rate-limited':
       return 'rate-limited';
+    case 'upstream-timeout':
     case 'upstream-invalid':
-      return 'server-error';
+      return 'failed';
     case 'upstream-error':
-      return upstreamStatus >= 500 ? 'server-error' : 'client-error';
+      return upstreamStatus >= 500 ? 'failed' : 'answered';
     case 'shutting-down':
     case 'client-left':
-      return 'abandoned';
+      return 'unknown';
     default:
-      return 'client-error';
+      return 'answered';
   }
 }

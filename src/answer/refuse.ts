@@ -1,20 +1,44 @@
 import type { EntryRequest } from '../admission/guard.ts';
-import type { Refusal } from '../admission/outcome.ts';
+import type { Refusal, RefusalReason } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
 import type { Report, UpstreamOperation } from './events.ts';
-import { overloaded } from './overloaded.ts';
 
-/** The failure of a request that admission does not let pass, or that nobody waits for. Counts refusals but of refreshes. */
-export type Refuse = (
-  request: Pick<EntryRequest, 'operation' | 'neverWaits'>,
-  why: Refusal | 'abandoned',
-) => ProxyError;
+/**
+ * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or
+ * `http.maxWaiting` requests were waiting already.
+ */
+export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline' | 'too-many-waiting';
+
+const MESSAGES: Record<ShedReason, string> = {
+  'breaker-open': 'circuit breaker open: the indexer is failing',
+  deadline: 'the proxy is overloaded: the deadline passed before the indexer was asked',
+  'expected-wait': 'the proxy is overloaded: the wait for the indexer would be too long',
+  memory: 'the proxy is overloaded: it has hardly any memory left',
+  'no-free-slot': 'the proxy is overloaded: no slot is free for a refresh',
+  paused: 'the indexer asked for a pause (429)',
+  'queue-full': 'the proxy is overloaded: too many requests wait for the indexer',
+  'rate-limit': 'the rate limit of the indexer is used up',
+  'too-many-waiting': 'the proxy is overloaded: too many requests wait for their answers',
+  'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
+};
+
+/**
+ * The failure of a request that was not sent: 503. `Retry-After` is the known wait (in milliseconds; 0: unknown), or
+ * else 1 to 3 seconds at random (`random`: 0 to 1), so that clients that were refused together do not come back together.
+ */
+export function overloaded(random: () => number, reason: ShedReason, retryAfterMs = 0): ProxyError {
+  const retryAfterSeconds = retryAfterMs > 0 ? Math.ceil(retryAfterMs / 1000) : 1 + Math.floor(random() * 3);
+  return new ProxyError('overloaded', MESSAGES[reason], { retryAfterSeconds });
+}
+
+/** The failure of a request that admission does not let pass. Counts all but those of refreshes. */
+export type Refuse = (request: Pick<EntryRequest, 'operation' | 'neverWaits'>, why: Refusal) => ProxyError;
 
 /** Builds {@link Refuse}. `random`: 0 to 1. */
 export function refuseWith(random: () => number, report: Report): Refuse {
-  return ({ operation, neverWaits }, why) => {
-    if (why === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
-    if (neverWaits !== true) report({ name: 'shed', operation: operation as UpstreamOperation, reason: why.reason });
-    return overloaded(random, why);
+  return ({ operation, neverWaits }, { reason, retryAfterMs }) => {
+    if (reason === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (neverWaits !== true) report({ name: 'shed', operation: operation as UpstreamOperation, reason });
+    return overloaded(random, reason, retryAfterMs);
   };
 }

@@ -55,7 +55,7 @@ export class FakeGuard implements Guard {
 /** One that asks for a ticket, and what came of it so far. */
 export class Client {
   readonly request: EntryRequest;
-  entered: Ticket | Refusal | 'abandoned' | undefined;
+  entered: Ticket | Refusal | undefined;
   sent: Awaited<ReturnType<Ticket['send']>> | undefined;
   isSending = false;
   readonly #leaving = new AbortController();
@@ -71,15 +71,15 @@ export class Client {
     });
   }
 
-  /** `ticket`, why it was refused, `abandoned`, or undefined while this one waits. */
+  /** `ticket`, why it was refused, or undefined while this one waits. */
   get said(): string | undefined {
-    if (this.entered === undefined || this.entered === 'abandoned') return this.entered;
+    if (this.entered === undefined) return undefined;
     return 'reason' in this.entered ? this.entered.reason : 'ticket';
   }
 
   get ticket(): Ticket {
     const { entered } = this;
-    if (entered === undefined || entered === 'abandoned' || 'reason' in entered) throw new Error(`said ${this.said}`);
+    if (entered === undefined || 'reason' in entered) throw new Error(`said ${this.said}`);
     return entered;
   }
 

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission } from '../../admission/admission.ts';
-import type { Outcome } from '../../admission/outcome.ts';
+import type { Outcome, Refusal } from '../../admission/outcome.ts';
 import type { Report } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
 import { outcomeOf } from '../../answer/outcome-of.ts';
-import { overloaded, type Shed } from '../../answer/overloaded.ts';
-import type { Refuse } from '../../answer/refuse.ts';
+import { overloaded, type Refuse, type ShedReason } from '../../answer/refuse.ts';
 import type { MissLimit } from '../../clients/client-limits.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
@@ -88,20 +87,19 @@ export class PassThrough {
     }
     const { withClientKey, addsOurKey } = this.#keyFor(request, target);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
-    if (this.#transfers >= this.#dependencies.maxTransfers) throw this.#shed({ reason: 'queue-full', retryAfterMs: 0 });
+    if (this.#transfers >= this.#dependencies.maxTransfers) throw this.#shed('queue-full');
     // Before the client's body is read.
     const refusal = admission.refusal(entering);
     if (refusal !== undefined) throw refuse(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
-    if (wait === undefined) throw this.#shed({ reason: 'too-many-waiting', retryAfterMs: 0 });
+    if (wait === undefined) throw this.#shed('too-many-waiting');
     const { signal } = wait;
+    const refused = (why: Refusal) => (signal.aborted ? signal.reason : refuse(entering, why));
     const ticket = await admission.enter({ ...entering, signal });
-    if (ticket === 'abandoned') throw signal.reason;
-    if ('reason' in ticket) throw refuse(entering, ticket);
+    if ('reason' in ticket) throw refused(ticket);
     const go = await ticket.send();
-    if (go === 'abandoned') throw signal.reason;
-    if (go !== 'go') throw refuse(entering, go);
+    if (go !== 'go') throw refused(go);
     const indexer = indexers[ticket.route.index] as PassedTo;
     const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
     const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
@@ -118,7 +116,7 @@ export class PassThrough {
   ): Promise<ForwardedAnswer> {
     const { monotonic, report } = this.#dependencies;
     const startedAt = monotonic();
-    let outcome: Outcome = 'abandoned';
+    let outcome: Outcome = 'unknown';
     let retryAfter: string | undefined;
     try {
       const answer = await client.forward(request);
@@ -160,9 +158,9 @@ export class PassThrough {
   }
 
   /** The failure of a request that is not sent; counted. */
-  #shed(shed: Shed): ProxyError {
-    this.#dependencies.report({ name: 'shed', operation: OPERATION, reason: shed.reason });
-    return overloaded(this.#dependencies.random, shed);
+  #shed(reason: ShedReason): ProxyError {
+    this.#dependencies.report({ name: 'shed', operation: OPERATION, reason });
+    return overloaded(this.#dependencies.random, reason);
   }
 
   #check(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
@@ -193,6 +191,5 @@ export class PassThrough {
 
 function outcomeOfStatus(status: number): Outcome {
   if (status === 429) return 'rate-limited';
-  if (status >= 500) return 'server-error';
-  return status >= 400 ? 'client-error' : 'answered';
+  return status >= 500 ? 'failed' : 'answered';
 }

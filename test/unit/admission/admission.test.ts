@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EntryRequest } from '../../../src/admission/guard.ts';
+import { ABANDONED } from '../../../src/admission/outcome.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
 
@@ -22,9 +23,9 @@ afterEach(() => {
 
 test('a request whose client has left gets no ticket and takes no slot', async () => {
   const admission = openAdmission({ max: 1 });
-  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toBe('abandoned');
+  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toEqual(ABANDONED);
   const [holder] = await come(admission, 1);
-  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toBe('abandoned');
+  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toEqual(ABANDONED);
   expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
 });
 
@@ -111,7 +112,7 @@ describe('a request is refused in the same turn of the event loop', () => {
     const admission = open({ rate });
     await rate.take(never, PATIENCE_MS);
     const entered = await admission.enter(request({ withClientKey: true }));
-    if (entered === 'abandoned' || 'reason' in entered) throw new Error('refused');
+    if ('reason' in entered) throw new Error('refused');
     expect(await entered.send()).toBe('go');
   });
 });
@@ -125,7 +126,7 @@ describe('send', () => {
     client?.send();
     await settle();
     expect(client?.sent).toEqual({ reason: 'breaker-open', retryAfterMs: 70 });
-    expect(pause.ended).toEqual([['unsent', undefined]]);
+    expect(pause.ended).toEqual([['unknown', undefined]]);
     expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
   });
 
@@ -153,7 +154,7 @@ describe('send', () => {
     client?.leave();
     client?.send();
     await settle();
-    expect([client?.sent, admission.inFlight, admission.slotsInUse]).toEqual(['abandoned', 0, 0]);
+    expect([client?.sent, admission.inFlight, admission.slotsInUse]).toEqual([ABANDONED, 0, 0]);
   });
 
   test('ends with the client that leaves while it waits for the rate', async () => {
@@ -165,6 +166,6 @@ describe('send', () => {
     await settle();
     second?.leave();
     await settle();
-    expect([second?.sent, admission.inFlight, admission.slotsInUse]).toEqual(['abandoned', 1, 1]);
+    expect([second?.sent, admission.inFlight, admission.slotsInUse]).toEqual([ABANDONED, 1, 1]);
   });
 });

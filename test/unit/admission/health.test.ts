@@ -42,6 +42,6 @@ test('a peak is forgotten with time, whether requests come or not', () => {
 test('what was never sent says nothing', () => {
   const end = health.begin();
   now += 500;
-  end('unsent');
+  end('unknown');
   expect(health.loadMs).toBe(0);
 });

@@ -131,7 +131,7 @@ export class SimulatedLoad {
     }
     await ticket.send();
     const served = await this.#atTheIndexer(operation);
-    ticket.end(served ? 'answered' : 'timeout');
+    ticket.end(served ? 'answered' : 'failed');
     if (!served) counts.timedOut++;
     else {
       counts.served++;
@@ -185,6 +185,6 @@ export function about(meanMs: number): SimulatedIndexer['serviceMs'] {
   return (_, random) => Math.max(1, Math.round(meanMs * (0.7 + 0.6 * random.next())));
 }
 
-function isTicket(entered: Ticket | Refusal | 'abandoned'): entered is Ticket {
-  return typeof entered === 'object' && !('reason' in entered);
+function isTicket(entered: Ticket | Refusal): entered is Ticket {
+  return !('reason' in entered);
 }
