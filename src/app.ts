@@ -10,8 +10,8 @@ import { countWaiting, GreedyWatch } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
-import { createAdminExplain } from './http/admin/admin-explain.ts';
-import { createAdminPurge } from './http/admin/admin-purge.ts';
+import { adminExplain } from './http/admin/admin-explain.ts';
+import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
 import { openIndexers } from './open-indexers.ts';
@@ -176,9 +176,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: createAdminPurge(purges.purge, guard),
+    purge: adminPurge(purges.purge),
+    guard,
     status,
-    explain: createAdminExplain({ explain, describe: describeExplanation }, guard),
+    explain: adminExplain({ explain, describe: describeExplanation }),
     onBug: events.reportBug,
     requestTimeoutMs: http.headerTimeout,
   });

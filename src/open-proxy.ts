@@ -11,7 +11,7 @@ import type { Gzip } from './cache/gzip.ts';
 import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
 import { ClientAddresses } from './clients/client-addresses.ts';
 import { ClientLimits } from './clients/client-limits.ts';
-import { BodyReader } from './http/pass-through/body-reader.ts';
+import { BodyReader } from './http/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import type { AnsweredRequest } from './http/public/operation-answers.ts';
 import { PublicServer } from './http/public/public-server.ts';

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { ProxyError } from '../../errors.ts';
 import { parseTarget } from '../parse-request.ts';
-import type { AdminExplain } from './admin-explain.ts';
-import type { AdminPurge } from './admin-purge.ts';
+import { STATUS } from '../public/error-message.ts';
+import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
 import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */
@@ -10,14 +11,22 @@ export interface ServedStatus {
   serve(path: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
 
+/** A path that is served to those alone who may change something or see what is cached. */
+export interface GuardedPath {
+  readonly method: 'GET' | 'POST';
+  /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+}
+
 export interface AdminServerDependencies {
   /** False from the moment the process begins to shut down: load balancers send no more then. */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  readonly purge: AdminPurge;
+  readonly purge: GuardedPath;
+  readonly explain: GuardedPath;
+  readonly guard: AdminGuardOptions;
   readonly status: ServedStatus;
-  readonly explain: AdminExplain;
   readonly onBug: (error: unknown) => void;
   /** How long a client may take to send its request, in milliseconds. */
   readonly requestTimeoutMs: number;
@@ -28,7 +37,12 @@ export interface AdminServerDependencies {
  * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
-  const { isReady, metrics, purge, explain, status, onBug, requestTimeoutMs } = dependencies;
+  const { isReady, metrics, purge, explain, guard, status, onBug, requestTimeoutMs } = dependencies;
+  const guarded = new Map([
+    ['/purge', purge],
+    ['/explain', explain],
+  ]);
+  const refusalOf = guardAdmin(guard);
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -41,10 +55,9 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { error: 'internal error' });
     };
-    if (path === '/purge') {
-      purge(request, response).catch(fail);
-    } else if (path === '/explain') {
-      explain(request, response).catch(fail);
+    const guardedPath = guarded.get(path);
+    if (guardedPath !== undefined) {
+      serveGuarded(guardedPath, refusalOf, request, response).catch(fail);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendJson(response, 405, { error: 'accepted: GET, HEAD' }, ['Allow', 'GET, HEAD']);
     } else if (status.serve(path, request, response)) {
@@ -62,4 +75,30 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
         .catch(fail);
     }
   });
+}
+
+async function serveGuarded(
+  { method, serve }: GuardedPath,
+  refusalOf: ReturnType<typeof guardAdmin>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.method !== method) {
+    sendJson(response, 405, { error: `accepted: ${method}` }, ['Allow', method]);
+    return;
+  }
+  const refused = refusalOf(request);
+  if (refused !== undefined) {
+    sendJson(response, refused.status, { error: refused.error }, refused.headers);
+    return;
+  }
+  try {
+    await serve(request, response);
+  } catch (error) {
+    if (!(error instanceof ProxyError)) throw error;
+    const { code, message } = error;
+    // The client left, or Node has answered 408.
+    if (code === 'client-left') return;
+    sendJson(response, STATUS[code], { error: message }, code === 'body-too-large' ? ['Connection', 'close'] : []);
+  }
 }

@@ -10,8 +10,8 @@ import type { MissLimit } from '../../clients/client-limits.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { findOperation } from '../../ton/operations.ts';
+import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
-import type { BodyReader } from './body-reader.ts';
 import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
 import { hasApiKey, isPassable } from './passable-target.ts';
 

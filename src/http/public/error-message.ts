@@ -2,7 +2,7 @@ import type { ErrorCode, ProxyError } from '../../errors.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /** The status of each failure; `upstream-error` keeps the indexer's own. */
-const STATUS: Record<ErrorCode, number> = {
+export const STATUS: Record<ErrorCode, number> = {
   'invalid-request': 422,
   'bad-request': 400,
   'body-too-large': 413,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ProxyError } from '../../errors.ts';
+import { ProxyError } from '../errors.ts';
 
 export interface BodyReaderOptions {
   /** The largest body that is read. */
@@ -9,7 +9,7 @@ export interface BodyReaderOptions {
 }
 
 /**
- * Reads the bodies of requests that are passed through. Memory for a body is set aside before it is read, so clients
+ * Reads the bodies of requests. Memory for a body is set aside before it is read, so clients
  * that begin many bodies and never end them take a bounded amount of it. The server's own timeout for a whole request
  * (`http.headerTimeout`) is the deadline of a body.
  */
