@@ -1,13 +1,19 @@
+import type { RefusalReason } from '../admission/outcome.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { HeadEvent } from '../indexer/indexer-head.ts';
 import type { OperationName } from '../ton/operations.ts';
-import type { ShedReason } from './refuse.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How a request was answered, in one word. */
 export type RequestOutcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+
+/**
+ * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or
+ * `http.maxWaiting` requests were waiting already.
+ */
+export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline' | 'too-many-waiting';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =

@@ -10,11 +10,11 @@ import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, OpenWait, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
-import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
+import type { ProxyEvent, Report, RequestOutcome, ShedReason } from './events.ts';
 import { askedIndexer, type Load, mustLoadAgain } from './load.ts';
 import type { Loader } from './load-entry.ts';
 import type { RefreshStale } from './refresh-stale.ts';
-import { overloaded, type ShedReason } from './refuse.ts';
+import { overloaded } from './refuse.ts';
 import { traceOf } from './request-trace.ts';
 
 /** A fresh entry in memory, with the body for a client. */

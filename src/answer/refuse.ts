@@ -1,13 +1,7 @@
 import type { EntryRequest } from '../admission/guard.ts';
-import type { Refusal, RefusalReason } from '../admission/outcome.ts';
+import type { Refusal } from '../admission/outcome.ts';
 import { ProxyError } from '../errors.ts';
-import type { Report, UpstreamOperation } from './events.ts';
-
-/**
- * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or
- * `http.maxWaiting` requests were waiting already.
- */
-export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline' | 'too-many-waiting';
+import type { Report, ShedReason, UpstreamOperation } from './events.ts';
 
 const MESSAGES: Record<ShedReason, string> = {
   'breaker-open': 'circuit breaker open: the indexer is failing',
