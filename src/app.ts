@@ -22,7 +22,6 @@ import { AccessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
-
 import { StatusHistory } from './operate/status/history.ts';
 import { StatusPages } from './operate/status/status-pages.ts';
 import { topClients } from './operate/status/top-clients.ts';

@@ -38,7 +38,7 @@ export interface AdmissionDependencies {
  *
  * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
  * 2. it takes a slot at one of the indexers, or waits in the backlog for one; a refresh never waits, for a slot or for the
- *    rate limit; rather than to refuse a client a backup is asked;
+ *    rate limit; before a client is refused, a backup is asked;
  * 3. `ticket.send()` asks memory, pause and circuit breaker again, waits for its turn in the rate limit, and takes the
  *    passes of pause and circuit breaker.
  *

@@ -19,9 +19,10 @@ export interface HealthDependencies {
 }
 
 /**
- * How one of several indexers fares: whether its requests fail, and how much it has to do. Nothing is refused because of
- * it, the others are preferred. How much is a moving average that follows peaks at once (peak EWMA). It acts sooner than the circuit breakers of operations, because an indexer that refuses
- * connections is free at once and would attract every request.
+ * How one of several indexers fares: whether its requests fail, and how much it has to do, by a moving average that
+ * follows peaks at once (peak EWMA). Nothing is refused because of it, the others are preferred. It acts sooner than the
+ * circuit breakers of operations, because an indexer that refuses connections is free at once and would attract every
+ * request.
  */
 export class Health {
   readonly #now: () => MonotonicMs;

@@ -1,10 +1,10 @@
 import type { CallResult } from '../circuit-breaker.ts';
 
 /**
- * What a request to the indexer says of it. Decided in one place, where its answer is read:
+ * What the end of a request says about the indexer:
  *
  * - `answered`: it answers, if only with a 4xx, a redirect, or something too large.
- * - `failed`: it answered with a 5xx, or not as its API describes, or not in time.
+ * - `failed`: it answered with a 5xx, not as its API describes, or not in time.
  * - `rate-limited`: it answered with 429.
  * - `unreachable`: no connection, or it broke before an answer came.
  * - `unknown`: nothing: the request was never sent, or its client left before the answer.

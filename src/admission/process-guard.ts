@@ -104,6 +104,7 @@ const USABLE = 0.8;
  * whose size is an option of Node, or 64 MiB each.
  */
 function usableHeapBytes(): number {
+  // Options of Node itself, and no settings: so they are read here.
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
   const semiSpaceMib = Number(/--max[-_]semi[-_]space[-_]size[= ](\d+)/.exec(options)?.[1] ?? 64);
   return USABLE * (getHeapStatistics().heap_size_limit - 3 * semiSpaceMib * 1024 * 1024);

@@ -48,8 +48,7 @@ export class EntryLoader {
 
   /**
    * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window is good
-   * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the
-   * indexer.
+   * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the indexer.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
     let look = await this.#lookUp(key);

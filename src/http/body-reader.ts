@@ -9,9 +9,9 @@ export interface BodyReaderOptions {
 }
 
 /**
- * Reads the bodies of requests. Memory for a body is set aside before it is read, so clients
- * that begin many bodies and never end them take a bounded amount of it. The server's own timeout for a whole request
- * (`http.headerTimeout`) is the deadline of a body.
+ * Reads the bodies of requests. Memory for a body is set aside before it is read, so clients that begin many bodies and
+ * never end them take a bounded amount of it. The server's own timeout for a whole request (`http.headerTimeout`) is the
+ * deadline of a body.
  */
 export class BodyReader {
   readonly #options: BodyReaderOptions;

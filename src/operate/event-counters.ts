@@ -1,11 +1,11 @@
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
 import { DurationTally, SECONDS, Tally } from './tallies.ts';
 
 type Named<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
 
 /** The values of the labels of one event, in their order. */
-type Values = readonly [first?: string, second?: string | number];
+type Values = readonly [first: string, second?: string | number];
 
 /** Which events a metric counts, and under which values of its labels. */
 type Counted = { readonly [N in AppEvent['name']]?: (event: Named<N>) => Values };
@@ -34,14 +34,21 @@ export class EventCounters {
     this.#listeners.set(name, [...listeners, listener as (event: AppEvent) => void]);
   }
 
-  /** A counter with at most two labels. */
+  /** A counter without labels, of events of this name if there is one: for rare ones, because prom-client counts them. */
+  countAll(name: string, help: string, event?: AppEvent['name']): Counter {
+    const counter = new Counter({ name: `toncache_${name}`, help, registers: [this.registry] });
+    if (event !== undefined) this.on(event, () => counter.inc());
+    return counter;
+  }
+
+  /** A counter with one or two labels. */
   count(name: string, help: string, labelNames: readonly string[], counted: Counted): Tally {
     const tally = new Tally(this.registry, { name: `toncache_${name}`, help, labelNames });
     this.#onEach<Values>(counted, ([first, second]) => tally.add(first, second));
     return tally;
   }
 
-  /** A histogram of seconds with at most two labels. */
+  /** A histogram of seconds with one or two labels. */
   time(name: string, help: string, labelNames: readonly string[], timed: Timed, bounds = SECONDS): void {
     const tally = new DurationTally(this.registry, { name: `toncache_${name}`, help, labelNames }, bounds);
     this.#onEach<readonly [number, ...Values]>(timed, ([ms, first, second]) => tally.add(ms, first, second));

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
-import type { OperationName } from '../ton/operations.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
 
 /** What is known of one indexer now. */
 export interface IndexerSample {
@@ -52,9 +52,6 @@ export interface StreamSources {
   readonly addresses: () => number;
 }
 
-/** The cached operations. */
-export const OPERATIONS: readonly OperationName[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
-
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry];
@@ -67,18 +64,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
         this.set(read());
       },
     });
-  const gaugeOfEach = <T>(label: string, all: () => readonly T[], nameOf: (each: T) => string) => {
-    return (name: string, help: string, read: (each: T) => number) =>
-      new Gauge({
-        name: `toncache_${name}`,
-        help,
-        labelNames: [label],
-        registers,
-        collect() {
-          for (const each of all()) this.set({ [label]: nameOf(each) }, read(each));
-        },
-      });
-  };
   gauge(
     'verdict',
     'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
@@ -105,22 +90,31 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'The part of the waiting requests that the greediest client has, 0 to 1.',
     () => sources.waitingClients()[0]?.share ?? 0,
   );
-  gaugeOfEach(
-    'operation',
-    () => OPERATIONS,
-    (operation) => operation,
-  )(
-    'upstream_expected_wait_seconds',
-    'How long a miss that came now would wait for a slot at the indexer.',
-    (operation) => sources.expectedWaitMs(operation) / 1000,
-  );
+  new Gauge({
+    name: 'toncache_upstream_expected_wait_seconds',
+    help: 'How long a miss that came now would wait for a slot at the indexer.',
+    labelNames: ['operation'],
+    registers,
+    collect() {
+      for (const operation of OPERATION_NAMES) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
+    },
+  });
   gauge(
     'redis_clock_offset_seconds',
     "How far the clock of Redis is ahead of this machine's.",
     () => sources.redisClockOffsetMs() / 1000,
   );
   gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
-  const ofIndexer = gaugeOfEach('indexer', sources.indexers, ({ indexer }) => indexer);
+  const ofIndexer = (name: string, help: string, read: (sample: IndexerSample) => number) =>
+    new Gauge({
+      name: `toncache_${name}`,
+      help,
+      labelNames: ['indexer'],
+      registers,
+      collect() {
+        for (const sample of sources.indexers()) this.set({ indexer: sample.indexer }, read(sample));
+      },
+    });
   ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ seqno }) =>
     Math.max(0, seqno),
   );

@@ -1,11 +1,12 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
+import { OPERATION_NAMES } from '../ton/operations.ts';
 import { EventCounters } from './event-counters.ts';
-import { addGauges, type GaugeSources, OPERATIONS } from './gauges.ts';
+import { addGauges, type GaugeSources } from './gauges.ts';
 import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
-import { boundsUpTo, type Tally } from './tallies.ts';
+import { boundsUpTo } from './tallies.ts';
 
 export interface MetricsDependencies {
   /** A number that only grows. */
@@ -21,8 +22,8 @@ export interface MetricsDependencies {
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #packed: Tally;
-  readonly #connectionsRefused: Tally;
+  readonly #packed: Counter;
+  readonly #connectionsRefused: Counter;
   readonly #breakerOpen: Gauge;
   readonly #paused: Gauge;
 
@@ -38,12 +39,10 @@ export class Metrics {
     countRedis(counters);
     if (usesRedis) showRedis(counters);
     if (usesStream) countStream(counters);
-    this.#packed = counters.count('compressed_total', 'Bodies that were compressed.', [], {});
-    this.#connectionsRefused = counters.count(
+    this.#packed = counters.countAll('compressed_total', 'Bodies that were compressed.');
+    this.#connectionsRefused = counters.countAll(
       'connections_refused_total',
       'Connections of clients that were refused: there were too many.',
-      [],
-      {},
     );
     const gauge = (name: string, help: string, labelNames: string[]) =>
       new Gauge({ name: `toncache_${name}`, help, labelNames, registers: [this.#registry] });
@@ -76,13 +75,13 @@ export class Metrics {
     addGauges(this.#registry, sources);
     for (const { indexer } of sources.indexers()) {
       this.#paused.set({ indexer }, 0);
-      for (const operation of OPERATIONS) this.#breakerOpen.set({ indexer, operation }, 0);
+      for (const operation of OPERATION_NAMES) this.#breakerOpen.set({ indexer, operation }, 0);
     }
   }
 
-  readonly onPacked = (): void => this.#packed.add();
+  readonly onPacked = (): void => this.#packed.inc();
 
-  readonly onConnectionRefused = (): void => this.#connectionsRefused.add();
+  readonly onConnectionRefused = (): void => this.#connectionsRefused.inc();
 
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {
@@ -102,39 +101,26 @@ export class Metrics {
 }
 
 function countRequests(counters: EventCounters, timeoutMs: number): void {
-  const answered = counters.count(
-    'requests_total',
-    'Requests by how they were answered.',
-    ['operation', 'outcome'],
-    // Each request for an operation once, when it is answered.
-    { answered: ({ operation, outcome }) => [operation, outcome] },
-  );
-  const failed = counters.count(
-    'request_failures_total',
-    'Requests that failed, by reason.',
-    ['operation', 'code'],
-    // They are also counted in `requests_total`.
-    { failed: ({ operation, code }) => [operation, code] },
-  );
-  const shed = counters.count(
-    'shed_total',
-    'Loads that were not sent to the indexer.',
-    ['operation', 'reason'],
-    // Their requests may still get a stale answer.
-    { shed: ({ operation, reason }) => [operation, reason] },
-  );
-  for (const operation of OPERATIONS) {
+  // Each request for an operation once, when it is answered; those that failed here and in `request_failures_total`.
+  const answered = counters.count('requests_total', 'Requests by how they were answered.', ['operation', 'outcome'], {
+    answered: ({ operation, outcome }) => [operation, outcome],
+  });
+  const failed = counters.count('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code'], {
+    failed: ({ operation, code }) => [operation, code],
+  });
+  // The requests of these loads may still get a stale answer.
+  const shed = counters.count('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason'], {
+    shed: ({ operation, reason }) => [operation, reason],
+  });
+  for (const operation of OPERATION_NAMES) {
     for (const outcome of REQUEST_OUTCOMES) answered.start(operation, outcome);
     for (const code of FAILURES) failed.start(operation, code);
     for (const reason of SHED_REASONS) shed.start(operation, reason);
   }
-  counters.count(
-    'refused_requests_total',
-    'Requests that were refused before their operation was read.',
-    ['code'],
-    // Not part of `requests_total`: nobody knows which operation they are for.
-    { refused: ({ code }) => [code] },
-  );
+  // Not part of `requests_total`: nobody knows which operation they are for.
+  counters.count('refused_requests_total', 'Requests that were refused before their operation was read.', ['code'], {
+    refused: ({ code }) => [code],
+  });
   counters.time(
     'request_seconds',
     'How long requests took that memory did not answer, from their head to their answer.',
@@ -191,13 +177,8 @@ function countRedis(counters: EventCounters): void {
   counters.count('purges_total', 'Purges asked for here, by what was named.', ['selector'], {
     purged: ({ selector }) => [selector],
   });
-  const followed = counters.count(
-    'purges_followed_total',
-    'Purges that came from other instances through Redis.',
-    [],
-    {},
-  );
-  counters.on('purges-followed', ({ bans }) => followed.addMany(bans));
+  const followed = counters.countAll('purges_followed_total', 'Purges that came from other instances through Redis.');
+  counters.on('purges-followed', ({ bans }) => followed.inc(bans));
 }
 
 function showRedis(counters: EventCounters): void {
@@ -220,17 +201,16 @@ function showRedis(counters: EventCounters): void {
 }
 
 function countStream(counters: EventCounters): void {
-  counters.count('stream_events_total', 'Events that the stream sent.', [], { 'stream-event': () => [] });
-  counters.count('stream_missed_events_total', 'Traces in answers after an empty one, which no event announced.', [], {
-    'stream-missed-event': () => [],
-  });
-  counters.count('stream_bad_frames_total', 'Messages of the stream that could not be read.', [], {
-    'stream-bad-frame': () => [],
-  });
-  counters.count(
+  counters.countAll('stream_events_total', 'Events that the stream sent.', 'stream-event');
+  counters.countAll(
+    'stream_missed_events_total',
+    'Traces in answers after an empty one, which no event announced.',
+    'stream-missed-event',
+  );
+  counters.countAll('stream_bad_frames_total', 'Messages of the stream that could not be read.', 'stream-bad-frame');
+  counters.countAll(
     'stream_refused_total',
     'Errors that the stream answered with, to a subscription or without one.',
-    [],
-    { 'stream-refused': () => [] },
+    'stream-refused',
   );
 }

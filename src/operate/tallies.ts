@@ -53,16 +53,17 @@ class ByLabels<T> {
   }
 
   flatMap<R>(render: (labels: Sample['labels'], value: T) => R[]): R[] {
+    const [firstName = '', secondName = ''] = this.#names;
     return [...this.#values].flatMap(([first, seconds]) =>
       [...seconds].flatMap(([second, value]) => {
-        const values = [first, second];
-        return render(Object.fromEntries(this.#names.map((name, index) => [name, values[index] ?? ''])), value);
+        const labels = this.#names.length === 2 ? { [firstName]: first, [secondName]: second } : { [firstName]: first };
+        return render(labels, value);
       }),
     );
   }
 }
 
-/** A counter. One without labels is shown from the start. */
+/** A counter. */
 export class Tally {
   readonly #counts: ByLabels<{ count: number }>;
 
@@ -70,7 +71,6 @@ export class Tally {
     this.#counts = new ByLabels(naming.labelNames, () => ({ count: 0 }));
     const values = () => this.#counts.flatMap((labels, { count }): Sample[] => [{ value: count, labels }]);
     register(registry, naming, 'counter', values);
-    if (naming.labelNames.length === 0) this.start('');
   }
 
   /** Shows the labels with 0 until something is counted: else `rate` and `increase` do not see the first event. */
@@ -79,13 +79,8 @@ export class Tally {
   }
 
   /** Counts one, under the values of the labels in their order. */
-  add(first = '', second: string | number = ''): void {
+  add(first: string, second: string | number = ''): void {
     this.#counts.of(first, second).count++;
-  }
-
-  /** Counts so many, in a counter without labels. */
-  addMany(count: number): void {
-    this.#counts.of('', '').count += count;
   }
 }
 
@@ -104,7 +99,7 @@ export class DurationTally {
   }
 
   /** Counts a duration in milliseconds. */
-  add(ms: number, first = '', second: string | number = ''): void {
+  add(ms: number, first: string, second: string | number = ''): void {
     const seconds = ms / 1000;
     const of = this.#durations.of(first, second);
     let bucket = 0;

@@ -1,4 +1,4 @@
-import { launch } from './launch.ts';
+import { launch } from '../support/launch.ts';
 
 /** The real server, `src/main.ts`, in a process of its own. */
 export interface ToncacheProcess extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Launched, launch } from '../bench/launch.ts';
+import { type Launched, launch } from '../support/launch.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
 const COUNT = 3;

@@ -3,9 +3,10 @@ import { hitStatus } from '../../src/answer/cache-status.ts';
 import type { Entry } from '../../src/cache/entry.ts';
 import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
-import { PublicServer } from '../../src/http/public/public-server.ts';
+import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { findOperation } from '../../src/ton/operations.ts';
 import { anEntry, someGzip } from '../support/entry.ts';
+import { loneServer } from './lone-server.ts';
 
 export const MAX_HEAD_BYTES = 2048;
 const NOW = 1_700_000_012_345;
@@ -41,7 +42,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const call = { operation, request: { query: [], headers: [] } };
     return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling };
   };
-  return new PublicServer({
+  return loneServer({
     handle: (request) => {
       if (request.rawQuery.startsWith('hit')) {
         remembered.add(`${request.operation.name}?${request.rawQuery}`);
@@ -59,27 +60,12 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
         });
       });
     },
-    clientOf: () => '127.0.0.1',
-    limits: undefined,
-    onClient: () => {},
-    onAnswered: undefined,
-    monotonic: () => 0,
-    onWaited: () => {},
     hits: fastLane ? { findHit, countHit: () => {} } : undefined,
     bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
     moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
-    discard: async () => {},
     now: () => NOW,
-    onRefused: () => {},
-    onBug: (error) => {
-      throw error;
-    },
-    waitMs: 60_000,
     maxWaiting: 100_000,
     maxHeaderBytes: MAX_HEAD_BYTES,
-    headerTimeoutMs: 60_000,
     keepAliveMs: 65_000,
-    maxConnections: 1000,
-    slowReaderMs: 60_000,
   });
 }

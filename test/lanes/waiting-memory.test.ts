@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ProxyRequest } from '../../src/answer/answer.ts';
-import { PublicServer } from '../../src/http/public/public-server.ts';
+import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { usedHeapBytes } from '../support/collect-garbage.ts';
+import { loneServer } from './lone-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 
 const MIB = 1024 * 1024;
@@ -10,33 +11,18 @@ const HEAD_BYTES = 60_000;
 
 /** A server in which each request waits for good. */
 function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
-  return new PublicServer({
+  return loneServer({
     handle: (request) => {
       waiting.push(request);
       return new Promise(() => {});
     },
     hits: { findHit: () => undefined, countHit: () => {} },
     bodyFor: () => undefined,
-    clientOf: () => '127.0.0.1',
-    limits: undefined,
-    onClient: () => {},
-    onAnswered: undefined,
-    monotonic: () => 0,
-    onWaited: () => {},
     moveBody: () => {},
-    discard: async () => {},
     now: () => 0,
-    onRefused: () => {},
-    onBug: (error) => {
-      throw error;
-    },
-    waitMs: 60_000,
     maxWaiting: 1000,
     maxHeaderBytes: 2 * HEAD_BYTES,
-    headerTimeoutMs: 60_000,
     keepAliveMs: 60_000,
-    maxConnections: 1000,
-    slowReaderMs: 60_000,
   });
 }
 

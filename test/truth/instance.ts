@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { type Launched, launch } from '../bench/launch.ts';
+import { type Launched, launch } from '../support/launch.ts';
 
 /** What came back, or why nothing did: status 0. */
 export interface Received {

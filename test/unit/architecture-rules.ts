@@ -103,11 +103,7 @@ export const packagePlaces: Record<string, readonly string[]> = {
   'prom-client': ['operate/'],
   pino: ['operate/', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': [
-    ...['cache/memory-tier.ts', 'ton/call-memo.ts'],
-    'http/public/accept-encoding.ts',
-    'clients/client-limits.ts',
-  ],
+  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'clients/client-limits.ts'],
 };
 
 /** `process-guard` reads the options of Node itself, which are no settings. */

@@ -95,7 +95,7 @@ export class PassThrough {
     const wait = openWait();
     if (wait === undefined) throw this.#shed('too-many-waiting');
     const { signal } = wait;
-    const refused = (why: Refusal) => (signal.aborted ? signal.reason : refuse(entering, why));
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
     const ticket = await admission.enter({ ...entering, signal });
     if ('reason' in ticket) throw refused(ticket);
     const go = await ticket.send();

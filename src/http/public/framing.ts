@@ -9,9 +9,9 @@ export const MOST_FIELDS = 100;
 
 /**
  * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;
- * `undefined` when it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, another version than 1.0 and 1.1, a request line
- * without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding in HTTP/1.0 or other than chunked (RFC
- * 9112 6.1).
+ * `undefined` when it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, another
+ * version than 1.0 and 1.1, a request line without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding
+ * in HTTP/1.0 or other than chunked (RFC 9112 6.1).
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers, headersDistinct } = request;

@@ -50,9 +50,9 @@ const PAGE_HEADERS = [
 ];
 
 /**
- * The status page at `/`, its files, `/status/events`, which it reads, and `/status.json`, the last of these messages. Who may read `/metrics` may read the
- * numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
- * purge.
+ * The status page at `/`, its files, `/status/events`, which it reads, and `/status.json`, the last of these messages. Who
+ * may read `/metrics` may read the numbers, which are the same. Keys hold addresses that clients ask about, so they are
+ * shown only to those who may purge.
  */
 export class StatusPages implements ServedStatus {
   readonly #dependencies: StatusPagesDependencies;

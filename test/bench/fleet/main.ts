@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../../support/launch.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { numberUpTo } from '../arguments.ts';
-import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { startBusyIndexer } from '../overload/busy-indexer.ts';

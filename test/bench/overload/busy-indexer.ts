@@ -1,5 +1,5 @@
 import { startIndexer } from '../../../src/tools/simulator/indexer.ts';
-import { type Launched, launch } from '../launch.ts';
+import { type Launched, launch } from '../../support/launch.ts';
 import { chainOf, chainStart } from './calls.ts';
 import type { IndexerFault } from './scenarios.ts';
 

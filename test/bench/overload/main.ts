@@ -1,4 +1,4 @@
-import { exitOnSignals } from '../launch.ts';
+import { exitOnSignals } from '../../support/launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { readOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import { type Launched, launch } from '../launch.ts';
+import { type Launched, launch } from '../../support/launch.ts';
 import { startToncache } from '../toncache-process.ts';
 import { startBusyIndexer } from './busy-indexer.ts';
 import type { LoadOrder, LoadResult } from './generate-load.ts';

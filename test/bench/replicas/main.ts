@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../../support/launch.ts';
 import { numberUpTo } from '../arguments.ts';
-import { exitOnSignals } from '../launch.ts';
 import { describeMachine } from '../machine.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { quantilesOf } from '../quantiles.ts';

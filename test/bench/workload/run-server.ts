@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientAnswer } from '../../../src/tools/demo/client.ts';
-import { launch } from '../launch.ts';
+import { launch } from '../../support/launch.ts';
 import { Connections } from '../overload/connections.ts';
 import { play } from './clients.ts';
 import { chainOfHour, SLICE_AT_MS } from './hour.ts';

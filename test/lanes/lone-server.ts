@@ -1,0 +1,25 @@
+import { PublicServer, type PublicServerDependencies } from '../../src/http/public/public-server.ts';
+
+/** What a public server needs and tests of the lanes do not look at. */
+const UNSEEN = {
+  clientOf: () => '127.0.0.1',
+  limits: undefined,
+  onClient: () => {},
+  onAnswered: undefined,
+  monotonic: () => 0,
+  onWaited: () => {},
+  discard: async () => {},
+  onRefused: () => {},
+  onBug: (error: unknown) => {
+    throw error;
+  },
+  waitMs: 60_000,
+  headerTimeoutMs: 60_000,
+  maxConnections: 1000,
+  slowReaderMs: 60_000,
+};
+
+/** A public server on nothing but these. A bug is thrown. */
+export function loneServer(dependencies: Omit<PublicServerDependencies, keyof typeof UNSEEN>): PublicServer {
+  return new PublicServer({ ...UNSEEN, ...dependencies });
+}
