@@ -83,7 +83,8 @@ describe('POST /purge on loopback', () => {
       socket.write(`POST /purge HTTP/1.1\r\n${head.join('\r\n')}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
       return (await buffer(socket)).toString();
     };
-    expect((await post(JSON_TYPE, padded(4097))).status).toBe(413);
+    // What is left of such a body is not read.
+    expect(await post(JSON_TYPE, padded(4097))).toMatchObject({ status: 413, headers: { connection: 'close' } });
     expect(await chunked(4097)).toMatch(/^HTTP\/1\.1 413 /);
     expect(await purges()).toBe(0);
     expect((await post(JSON_TYPE, padded(4096))).status).toBe(200);

@@ -49,6 +49,19 @@ describe('the slots of pass-through', () => {
     expect(world.indexer.requests.maxInHand).toBe(3);
   });
 
+  it('are not given to requests that wait for one when the process ends: these are told so', async () => {
+    await start({ overrides: { ...most(1), http: { drain: 100 } } });
+    const gate = world.indexer.hold();
+    const first = await world.proxy.sendIn(INFO);
+    await gate.arrived(1);
+    const queued = await world.proxy.sendIn(INFO);
+    await waiting(1);
+    const closed = world.proxy[Symbol.asyncDispose]();
+    const [, told] = await Promise.all([first, queued].map(({ answer }) => answer));
+    expect(told).toMatchObject({ status: 503, headers: { 'cache-status': 'toncache; detail=shutting-down' } });
+    await closed;
+  });
+
   it('are not used up by clients that do not read their answers', async () => {
     await start({ overrides: most(1) });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });

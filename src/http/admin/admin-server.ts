@@ -97,8 +97,6 @@ async function serveGuarded(
   } catch (error) {
     if (!(error instanceof ProxyError)) throw error;
     const { code, message } = error;
-    // The client left, or Node has answered 408.
-    if (code === 'client-left') return;
     sendJson(response, STATUS[code], { error: message }, code === 'body-too-large' ? ['Connection', 'close'] : []);
   }
 }
