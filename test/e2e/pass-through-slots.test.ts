@@ -49,7 +49,7 @@ describe('the slots of pass-through', () => {
     expect(world.indexer.requests.maxInHand).toBe(3);
   });
 
-  it('are not given to requests that wait for one when the process ends: these are told so', async () => {
+  it('are not waited for when the process ends: the answer says why', async () => {
     await start({ overrides: { ...most(1), http: { drain: 100 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
@@ -57,8 +57,8 @@ describe('the slots of pass-through', () => {
     const queued = await world.proxy.sendIn(INFO);
     await waiting(1);
     const closed = world.proxy[Symbol.asyncDispose]();
-    const [, told] = await Promise.all([first, queued].map(({ answer }) => answer));
-    expect(told).toMatchObject({ status: 503, headers: { 'cache-status': 'toncache; detail=shutting-down' } });
+    const [, refused] = await Promise.all([first.answer, queued.answer]);
+    expect(refused).toMatchObject({ status: 503, headers: { 'cache-status': 'toncache; detail=shutting-down' } });
     await closed;
   });
 
