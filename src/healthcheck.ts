@@ -1,6 +1,6 @@
 import { request } from 'undici';
+import { adminUrlOf } from './config/http-settings.ts';
 import { loadSettings } from './config/load.ts';
-import { adminUrlOf } from './config/own-urls.ts';
 
 /** Shorter than the HEALTHCHECK's own timeout of 3 s, so that this program says why it failed. */
 const LIMIT_MS = 2000;

@@ -1,7 +1,6 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
-import type { EndPass, EntryRequest, RouteRequest } from './guard.ts';
-import { ABANDONED, type Outcome, type Refusal } from './outcome.ts';
+import { ABANDONED, type EndPass, type EntryRequest, type Outcome, type Refusal, type RouteRequest } from './guard.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { closedGuard, type Route, type Routes } from './routes.ts';
 

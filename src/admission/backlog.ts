@@ -1,7 +1,6 @@
 import type { Ms } from '../time-units.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { EntryRequest, RouteRequest } from './guard.ts';
-import { ABANDONED, type Refusal } from './outcome.ts';
+import { ABANDONED, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
 import type { Route, Routes } from './routes.ts';
 
 export interface BacklogDependencies {

@@ -1,7 +1,6 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { EndPass } from './guard.ts';
-import { RESULTS } from './outcome.ts';
+import { type EndPass, RESULTS } from './guard.ts';
 
 /** So many failures in a row, of whatever operation, and an indexer is left to itself while others are well. */
 const FAILURES = 3;

@@ -1,5 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { ABANDONED, type Refusal } from './outcome.ts';
+import { ABANDONED, type Refusal } from './guard.ts';
 
 /** A turn reserved for one request, `waitMs` away; or `too-long` when the next free one is further away than allowed. */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };

@@ -1,6 +1,5 @@
-import type { Guard, RouteRequest } from './guard.ts';
+import type { Guard, Refusal, RouteRequest } from './guard.ts';
 import type { Health } from './health.ts';
-import type { Refusal } from './outcome.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
 

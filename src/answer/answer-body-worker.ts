@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { findOperation } from '../ton/operations.ts';
+import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { costsTooMuch } from '../ton/parse-cost.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
 /** A body to be read; its bytes are transferred. */

@@ -16,8 +16,7 @@ import type { Call } from '../ton/parse-call.ts';
 import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
 import { classifyAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
-import { outcomeOf } from './outcome-of.ts';
-import type { Refuse } from './refuse.ts';
+import { outcomeOf, type Refuse } from './refuse.ts';
 
 /** An indexer that can be asked. */
 export interface AskedIndexer {

@@ -1,9 +1,7 @@
-import { fingerprints } from '../cache/entry.ts';
-import { entityTagOf } from '../content-codings.ts';
+import { entityTagOf, fingerprints } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
 import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
-import { completenessOf } from '../ton/completeness.ts';
-import { type Finality, finalityOf } from '../ton/finality.ts';
+import { completenessOf, type Finality, finalityOf } from '../ton/finality.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { type Watchable, watchableOf } from '../ton/watchable.ts';

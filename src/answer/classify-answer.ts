@@ -1,5 +1,4 @@
-import { contentOf } from '../cache/content.ts';
-import { completenessOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { completenessOf, contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import { unsliced } from '../sliced-strings.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';

@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../admission/outcome.ts';
+import type { RefusalReason } from '../admission/guard.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { HeadEvent } from '../indexer/indexer-head.ts';
 import type { OperationName } from '../ton/operations.ts';

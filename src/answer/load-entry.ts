@@ -1,16 +1,43 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Landing, Leases } from '../once/lease.ts';
-import type { Flight } from '../once/single-flight.ts';
+import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import type { OperationName, Pairs } from '../ton/operations.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
-import type { EntryFetcher } from './fetch-entry.ts';
-import type { Load } from './load.ts';
+import type { EntryFetcher, Fetched } from './fetch-entry.ts';
 import type { Refuse } from './refuse.ts';
 import { decodeFailure } from './shared-failure.ts';
+
+/** The result of one flight. */
+export type Load =
+  | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
+  /** `replaced`: whether the cache held a copy that was too old to be served. */
+  | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
+  | {
+      readonly from: 'nowhere';
+      readonly error: ProxyError;
+      /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
+      readonly isDropped?: boolean;
+      /** What may be served instead, if it is still usable then. */
+      readonly fallback: Lookup;
+    };
+
+/** Whether the indexer was asked for a waiter, as far as it saw: not for one that followed another's flight. */
+export function askedIndexer(wait: FlightEnd<Load>): boolean {
+  if (wait.collapsed) return false;
+  if (wait.state === 'left') return wait.departed;
+  const { value } = wait;
+  return value.from === 'upstream' || (value.from === 'nowhere' && value.error.wentForward);
+}
+
+/** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
+export function mustLoadAgain(load: Load, cache: TieredCache): boolean {
+  return load.from === 'nowhere' ? load.isDropped === true : cache.isPurged(load.entry);
+}
 
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;

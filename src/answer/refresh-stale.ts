@@ -1,7 +1,6 @@
 import type { SingleFlight } from '../once/single-flight.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { Load } from './load.ts';
-import type { Loader } from './load-entry.ts';
+import type { Load, Loader } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { EntryRequest } from '../admission/guard.ts';
-import type { Refusal } from '../admission/outcome.ts';
+import type { EntryRequest, Outcome, Refusal } from '../admission/guard.ts';
 import { ProxyError } from '../errors.ts';
 import type { Report, ShedReason, UpstreamOperation } from './events.ts';
 
@@ -35,4 +34,24 @@ export function refuseWith(random: () => number, report: Report): Refuse {
     if (neverWaits !== true) report({ name: 'shed', operation: operation as UpstreamOperation, reason });
     return overloaded(random, reason, retryAfterMs);
   };
+}
+
+/** The outcome of a sent request, by its failure. */
+export function outcomeOf({ code, upstreamStatus = 0 }: ProxyError): Outcome {
+  switch (code) {
+    case 'upstream-unreachable':
+      return 'unreachable';
+    case 'upstream-rate-limited':
+      return 'rate-limited';
+    case 'upstream-timeout':
+    case 'upstream-invalid':
+      return 'failed';
+    case 'upstream-error':
+      return upstreamStatus >= 500 ? 'failed' : 'answered';
+    case 'shutting-down':
+    case 'client-left':
+      return 'unknown';
+    default:
+      return 'answered';
+  }
 }

@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
-import type { Coding } from '../content-codings.ts';
 import { usableUntil } from '../freshness.ts';
-import { type CodedBody, contentOf } from './content.ts';
 import {
+  type CodedBody,
+  type Coding,
   completenessOf,
+  contentOf,
   type Entry,
   FINGERPRINT_BYTES,
   type Head,

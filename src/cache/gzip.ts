@@ -1,8 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync, gzip } from 'node:zlib';
-import type { Coding } from '../content-codings.ts';
-import { bodyIn, type CodedBody, type Content, setBody } from './content.ts';
-import { type Entry, ownedBytes } from './entry.ts';
+import { bodyIn, type CodedBody, type Coding, type Content, type Entry, ownedBytes, setBody } from './entry.ts';
 
 /** An answer with a shorter lifetime is only compressed when gzip is asked for a second time. */
 const LASTING_MS = 10_000;

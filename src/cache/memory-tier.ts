@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../freshness.ts';
-import { keptBytes } from './content.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, keptBytes } from './entry.ts';
 import { precedenceOver } from './precedence.ts';
 import type { Tier, TierRead } from './tier.ts';
 

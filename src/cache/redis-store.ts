@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Entry } from './entry.ts';
 import { checksumOf, decodeEntry } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
-import { leaseKeyOf } from './redis-key.ts';
 import type { Acquired, LeaseRequest, SharedStore, TierRead } from './tier.ts';
 
 /**
@@ -116,4 +115,17 @@ export class RedisStore {
     const redisKey = this.#dependencies.redisKey(key);
     return [redisKey, leaseKeyOf(redisKey)];
   }
+}
+
+/**
+ * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry
+ * is in the same slot of a Cluster. `prefix` names the program, the schema version and the chain.
+ */
+export function redisKeyFor(prefix: string): (key: string) => string {
+  return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
+}
+
+/** The Redis key of the lease of an entry, by the Redis key of the entry. */
+export function leaseKeyOf(redisKey: string): string {
+  return `${redisKey}:lease`;
 }

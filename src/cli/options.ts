@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { adminUrlOf } from '../config/http-settings.ts';
 import { loadSettings } from '../config/load.ts';
-import { adminUrlOf } from '../config/own-urls.ts';
 import type { Settings } from '../config/schema.ts';
 import { type Context, UsageError } from './command.ts';
 

@@ -1,6 +1,6 @@
 import type { StatusMoment } from '../operate/status/history.ts';
 import type { StatusAbout } from '../operate/status/status-pages.ts';
-import type { ShownClient } from '../operate/status/top-clients.ts';
+import type { ShownClient } from '../operate/status/top-keys.ts';
 import { duration, grouped, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';

@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { isNested, type Nested, setAt, valueAt } from './nested.ts';
 import { type Settings, settingsSchema } from './schema.ts';
-import { type Environment, type Setting, type Sourced, sourceOf } from './setting-source.ts';
+import {
+  type Environment,
+  isNested,
+  type Nested,
+  type Setting,
+  type Sourced,
+  setAt,
+  sourceOf,
+  valueAt,
+} from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
 import { warningsOf } from './warnings.ts';
 

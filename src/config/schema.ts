@@ -1,11 +1,63 @@
 import { z } from 'zod';
-import { clients } from './client-settings.ts';
 import { http } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
-import { stream } from './stream-settings.ts';
 import { upstream } from './upstream-settings.ts';
-import { duration, flag, group, integer, setting, share, size, word } from './values.ts';
+import {
+  duration,
+  flag,
+  group,
+  headerValue,
+  integer,
+  networks,
+  setting,
+  share,
+  size,
+  streamUrl,
+  word,
+} from './values.ts';
+
+/** The group `clients`: who a client is, and how much of the proxy each one gets. */
+export const clients = group({
+  trustedProxies: setting(
+    networks.optional(),
+    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`: from these `X-Forwarded-For` says who the client is. Otherwise it is the address of the connection.',
+    { env: 'TRUSTED_PROXIES' },
+  ),
+  requestsPerSecond: setting(
+    integer(1, 1_000_000).optional(),
+    'The most requests of one client a second, hits included; beyond it they get 429. No limit if not set.',
+  ),
+  burst: setting(
+    integer(1, 1_000_000).optional(),
+    'The most requests of one client at once; by default those of a second.',
+  ),
+  missesPerSecond: setting(
+    integer(1, 1_000_000).optional(),
+    'The most requests of one client a second that the indexer is asked for; beyond it they get 429, or a stale answer. Hits are answered. No limit if not set.',
+  ),
+  showAddresses: setting(
+    flag.prefault(false),
+    'Whether the log and the status page show whole addresses of clients instead of their networks.',
+  ),
+});
+
+/** The group `stream`: the Streaming API v2 beside the indexer. */
+export const stream = group({
+  url: setting(
+    streamUrl.optional(),
+    'The Streaming API v2 of the same chain, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. Not connected to when not set.',
+    { env: 'STREAM_URL' },
+  ),
+  apiKey: setting(headerValue.optional(), 'Sent to the stream as `X-API-Key`.', {
+    env: 'STREAM_API_KEY',
+    envOnly: true,
+  }),
+  maxAddresses: setting(
+    integer(1, 100_000).prefault(1000),
+    'The most addresses that are subscribed to: what a provider allows. Keys that are not polled any more give way; beyond it polled keys are answered as without a stream.',
+  ),
+});
 
 const operationShare = (fraction: number) =>
   setting(

@@ -26,3 +26,29 @@ export function tagsIn(list: string): readonly string[] {
   // Not split at commas: an entity tag may hold one.
   return list.match(/(?:W\/)?"[^"]*"/g)?.map((tag) => tag.replace(/^W\//, '')) ?? [];
 }
+
+/**
+ * One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). Nothing in it matches blanks in
+ * two ways, so that its time grows with the length of a member and not with the square.
+ */
+const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
+
+/**
+ * Whether a client gets gzip by its `Accept-Encoding` (RFC 9110 12.5.3): accepts it, and does not prefer `identity`, which
+ * ranks below gzip unless it or `*` is named. Malformed members are ignored; of a coding that is named twice the greater
+ * weight counts.
+ */
+export function acceptsGzip(acceptEncoding = ''): boolean {
+  const weights = new Map<string, number>();
+  for (const member of acceptEncoding.split(',')) {
+    const [, given, weight = '1'] = MEMBER.exec(member) ?? [];
+    if (given === undefined) continue;
+    const lowered = given.toLowerCase();
+    // RFC 9110 8.4.1.3: `x-gzip` means gzip.
+    const name = lowered === 'x-gzip' ? 'gzip' : lowered;
+    weights.set(name, Math.max(weights.get(name) ?? 0, Number(weight)));
+  }
+  const others = weights.get('*');
+  const weight = weights.get('gzip') ?? others ?? 0;
+  return weight > 0 && weight >= (weights.get('identity') ?? others ?? 0);
+}

@@ -1,8 +1,43 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
-import type { ProxyError } from '../errors.ts';
-import { BodyBuffer } from './body-buffer.ts';
-import { cutShort, timedOut, tooLarge, unanswered } from './failures.ts';
+import { type Dispatcher, errors } from 'undici';
+import { ProxyError } from '../errors.ts';
+
+/** The most memory that is allocated for a `Content-Length` before the bytes have come. */
+const MOST_TRUSTED_BYTES = 256 * 1024;
+
+/**
+ * Collects a body as it comes. If a length up to 256 KiB was announced, each byte is copied once, into memory of the
+ * body's own; any other body is kept in chunks until it is complete.
+ */
+export class BodyBuffer {
+  #whole: Buffer | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  /** `announced`: the `Content-Length`, as it came. Fewer or more bytes may come. */
+  constructor(announced: string | undefined) {
+    const bytes = announced === undefined ? 0 : Number(announced);
+    if (bytes > 0 && bytes <= MOST_TRUSTED_BYTES) this.#whole = Buffer.allocUnsafeSlow(bytes);
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#whole === undefined) {
+      this.#chunks.push(chunk);
+    } else if (this.#bytes + chunk.length <= this.#whole.length) {
+      this.#whole.set(chunk, this.#bytes);
+    } else {
+      this.#chunks = [this.#whole.subarray(0, this.#bytes), chunk];
+      this.#whole = undefined;
+    }
+    this.#bytes += chunk.length;
+  }
+
+  /** The bytes that have come. To be called once. */
+  take(): Buffer {
+    if (this.#whole?.length === this.#bytes) return this.#whole;
+    return this.#whole?.subarray(0, this.#bytes) ?? Buffer.concat(this.#chunks, this.#bytes);
+  }
+}
 
 /** A complete answer, not decompressed. */
 export interface RawAnswer {
@@ -125,4 +160,31 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
 function onTimeout(reader: AnswerReader): void {
   reader.giveUp(timedOut());
+}
+
+/** There was no complete answer within the time. */
+export function timedOut(cause?: unknown): ProxyError {
+  return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
+}
+
+/** This process closed the connection, which says nothing about the indexer. */
+export function shuttingDown(cause: unknown): ProxyError {
+  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
+}
+
+/** The answer is larger than the limit. */
+export function tooLarge(maxBodyBytes: number): ProxyError {
+  return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);
+}
+
+/** The head of an answer came, but not all of its body. */
+export function cutShort(cause: unknown): ProxyError {
+  return new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
+}
+
+/** The failure for an error that was thrown before the head of an answer came. */
+export function unanswered(cause: unknown): ProxyError {
+  return cause instanceof errors.HTTPParserError
+    ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
+    : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
 }

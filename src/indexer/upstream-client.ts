@@ -5,8 +5,7 @@ import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
 import type { Pairs } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
-import { shuttingDown, timedOut, tooLarge, unanswered } from './failures.ts';
-import { type RawAnswer, readAnswer } from './read-answer.ts';
+import { type RawAnswer, readAnswer, shuttingDown, timedOut, tooLarge, unanswered } from './read-answer.ts';
 
 export interface UpstreamClientDependencies {
   /** Epoch milliseconds. */

@@ -1,6 +1,137 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, type Metric, type Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
-import { DurationTally, SECONDS, Tally } from './tallies.ts';
+
+// Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
+// each time, metrics took 4 % of the CPU time of a miss (measured). prom-client still renders the page, by calling
+// `get`.
+
+/** The names of a metric on the page. */
+export interface Naming {
+  readonly name: string;
+  readonly help: string;
+  /** At most two. */
+  readonly labelNames: readonly string[];
+}
+
+/** Bounds of buckets, in seconds, from half a millisecond (Redis in the same rack) up. */
+export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** Buckets that end just above a timeout (milliseconds): else one of 5 s would look like 7.5 s. */
+export function boundsUpTo(timeoutMs: number): number[] {
+  const timeout = timeoutMs / 1000;
+  return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
+}
+
+interface Sample {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly metricName?: string;
+}
+
+/** One value for each combination of labels that has occurred, in order of first occurrence. */
+class ByLabels<T> {
+  readonly #names: readonly string[];
+  readonly #create: () => T;
+  readonly #values = new Map<string, Map<string | number, T>>();
+
+  constructor(names: readonly string[], create: () => T) {
+    this.#names = names;
+    this.#create = create;
+  }
+
+  of(first: string, second: string | number): T {
+    let seconds = this.#values.get(first);
+    if (seconds === undefined) {
+      seconds = new Map();
+      this.#values.set(first, seconds);
+    }
+    let value = seconds.get(second);
+    if (value === undefined) {
+      value = this.#create();
+      seconds.set(second, value);
+    }
+    return value;
+  }
+
+  flatMap<R>(render: (labels: Sample['labels'], value: T) => R[]): R[] {
+    const [firstName = '', secondName = ''] = this.#names;
+    return [...this.#values].flatMap(([first, seconds]) =>
+      [...seconds].flatMap(([second, value]) => {
+        const labels = this.#names.length === 2 ? { [firstName]: first, [secondName]: second } : { [firstName]: first };
+        return render(labels, value);
+      }),
+    );
+  }
+}
+
+/** A counter. */
+export class Tally {
+  readonly #counts: ByLabels<{ count: number }>;
+
+  constructor(registry: Registry, naming: Naming) {
+    this.#counts = new ByLabels(naming.labelNames, () => ({ count: 0 }));
+    const values = () => this.#counts.flatMap((labels, { count }): Sample[] => [{ value: count, labels }]);
+    register(registry, naming, 'counter', values);
+  }
+
+  /** Shows the labels with 0 until something is counted: else `rate` and `increase` do not see the first event. */
+  start(first: string, second: string | number = ''): void {
+    this.#counts.of(first, second);
+  }
+
+  /** Counts one, under the values of the labels in their order. */
+  add(first: string, second: string | number = ''): void {
+    this.#counts.of(first, second).count++;
+  }
+}
+
+/** A histogram. */
+export class DurationTally {
+  readonly #bounds: readonly number[];
+  readonly #durations: ByLabels<{ readonly counts: number[]; sum: number }>;
+
+  /** `bounds`: the upper end of each bucket, in seconds, ascending. */
+  constructor(registry: Registry, naming: Naming, bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#durations = new ByLabels(naming.labelNames, () => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 }));
+    register(registry, naming, 'histogram', () =>
+      this.#durations.flatMap((labels, each) => this.#render(naming, labels, each)),
+    );
+  }
+
+  /** Counts a duration in milliseconds. */
+  add(ms: number, first: string, second: string | number = ''): void {
+    const seconds = ms / 1000;
+    const of = this.#durations.of(first, second);
+    let bucket = 0;
+    for (const bound of this.#bounds) {
+      if (seconds <= bound) break;
+      bucket++;
+    }
+    of.counts[bucket] = (of.counts[bucket] ?? 0) + 1;
+    of.sum += seconds;
+  }
+
+  /** The count of a bucket includes those of all buckets below it. */
+  #render({ name }: Naming, labels: Sample['labels'], { counts, sum }: { counts: number[]; sum: number }): Sample[] {
+    let count = 0;
+    const buckets = counts.map((inBucket, index): Sample => {
+      count += inBucket;
+      return { value: count, labels: { le: this.#bounds[index] ?? '+Inf', ...labels }, metricName: `${name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { value: sum, labels, metricName: `${name}_sum` },
+      { value: count, labels, metricName: `${name}_count` },
+    ];
+  }
+}
+
+function register(registry: Registry, { name, help }: Naming, type: string, values: () => Sample[]): void {
+  const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: values() }) };
+  // The cast: Registry is typed for prom-client's own classes, but calls only `name` and `get` of a metric (15.1.3).
+  registry.registerMetric(metric as unknown as Metric);
+}
 
 type Named<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
 

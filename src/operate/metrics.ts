@@ -1,12 +1,11 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
-import { EventCounters } from './event-counters.ts';
+import { boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
-import { boundsUpTo } from './tallies.ts';
 
 export interface MetricsDependencies {
   /** A number that only grows. */

@@ -1,7 +1,7 @@
+import type { Socket } from 'node:net';
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import { type EvictionProblem, reportEviction } from './ask-server.ts';
-import { gatherCommands } from './gather-commands.ts';
 import { openClient } from './open-client.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
@@ -135,4 +135,16 @@ function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
   } else resolve();
   client.disconnect();
   return promise;
+}
+
+/**
+ * Lets all commands of one turn of the event loop leave in one write. Call it before each command. ioredis writes each
+ * command by itself, and the write is the dearest part of a small one: with 32 concurrent requests, a hit of 20 KB that
+ * Redis confirms takes 29 us of CPU instead of 34 (measured). The auto-pipelining of ioredis has the same effect, but
+ * costs more than it saves.
+ */
+export function gatherCommands(socket: Socket): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  setImmediate(() => socket.uncork());
 }

@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisAddress } from '../redis-url.ts';
-import { keepNodes } from './cluster-nodes.ts';
-import { rememberAttempts } from './lasting-connections.ts';
 import { patchIoredis } from './patch-ioredis.ts';
 
 const FIRST_DELAY_MS = 10;
@@ -135,4 +133,57 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
 function reconnectDelayMs(attempt: number): number {
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
   return delayMs + Math.random() * delayMs;
+}
+
+/** After a connection that lasted this long, in milliseconds, reconnect delays begin again with the shortest. */
+const GOOD_AFTER_MS = 2000;
+
+/**
+ * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Otherwise,
+ * with a Redis that answers garbage, each connection would break at its first command and be made anew every 10 ms for
+ * ever.
+ */
+export function rememberAttempts(client: Redis): void {
+  // The cast: `retryAttempts` is private in the types of ioredis, and there is no public way to it.
+  const inside = client as unknown as { retryAttempts: number };
+  let attempts = 0;
+  let lasting: NodeJS.Timeout | undefined;
+  client.on('reconnecting', () => {
+    attempts = inside.retryAttempts;
+  });
+  client.on('close', () => clearTimeout(lasting));
+  // ioredis has reset its count by now, so restore it.
+  client.on('ready', () => {
+    inside.retryAttempts = attempts;
+    lasting = setTimeout(() => {
+      attempts = 0;
+      inside.retryAttempts = 0;
+    }, GOOD_AFTER_MS);
+    lasting.unref();
+  });
+}
+
+/** While a node fails, the Cluster is asked at most once in this time which node holds which slots, in milliseconds. */
+const LOOK_AGAIN_EVERY_MS = 500;
+
+/**
+ * Resolves once each master of a ready Cluster is connected, or cannot be. Otherwise ioredis connects to a node at the
+ * first command for it, and refuses commands until it is connected.
+ */
+export async function connectMasters(cluster: Cluster): Promise<void> {
+  const waiting = cluster.nodes('master').filter(({ status }) => status === 'wait');
+  await Promise.all(waiting.map((node) => node.connect().catch(() => {})));
+}
+
+/** Keeps a Cluster connected to the nodes that hold its slots now. */
+export function keepNodes(cluster: Cluster): void {
+  cluster.on('+node', (node: Redis) => rememberAttempts(node));
+  // Ask which node took over the slots of a lost one. No MOVED can say so, because commands for these slots are not
+  // sent.
+  let askedAt = Number.NEGATIVE_INFINITY;
+  cluster.on('node error', () => {
+    if (cluster.status !== 'ready' || performance.now() - askedAt < LOOK_AGAIN_EVERY_MS) return;
+    askedAt = performance.now();
+    cluster.refreshSlotsCache();
+  });
 }

@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import { connectMasters } from './cluster-nodes.ts';
+import { connectMasters } from './open-client.ts';
 
 /** Redis was connected, or the connection was lost or could not be made. Reported once per change, not per attempt. */
 export type RedisTransition =

@@ -1,6 +1,6 @@
 import { isObject } from '../json-object.ts';
 import { isFinal } from './finality.ts';
-import { listedRows } from './listed-rows.ts';
+import { listedRows } from './parse-answer.ts';
 import type { Call } from './parse-call.ts';
 
 /** How far the chain in the indexer has got, as one answer shows it. */

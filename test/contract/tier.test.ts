@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
-import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import { redisKeyFor } from '../../src/cache/redis-store.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import type { Tier } from '../../src/cache/tier.ts';
 import { usableUntil } from '../../src/freshness.ts';

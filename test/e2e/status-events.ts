@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import type { ShownClient } from '../../src/operate/status/top-clients.ts';
+import type { ShownClient } from '../../src/operate/status/top-keys.ts';
 
 /** A message of `/status/events`, as far as tests look into it. */
 export interface StatusMessage {

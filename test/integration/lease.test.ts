@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
-import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-key.ts';
+import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-store.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/once/lease.ts';
 import { anEntry, bodyOf, NOTHING_PURGED } from '../support/entry.ts';

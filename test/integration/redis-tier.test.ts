@@ -1,8 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { contentOf } from '../../src/cache/content.ts';
-import type { Entry } from '../../src/cache/entry.ts';
-import { ownedBytes } from '../../src/cache/entry.ts';
+import { contentOf, type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry } from '../../src/cache/entry-codec.ts';
 import { keptBody } from '../../src/cache/gzip.ts';
 import { anEntry } from '../support/entry.ts';

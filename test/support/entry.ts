@@ -1,5 +1,4 @@
-import { bodyIn, contentOf } from '../../src/cache/content.ts';
-import { type Entry, ownedBytes } from '../../src/cache/entry.ts';
+import { bodyIn, contentOf, type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
 import type { AppliedBans } from '../../src/cache/tiered-cache.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
-import { redisKeyFor } from '../../src/cache/redis-key.ts';
+import { redisKeyFor } from '../../src/cache/redis-store.ts';
 import { RedisTier, type RedisTierDependencies, type RedisTierEvent } from '../../src/cache/redis-tier.ts';
 import type { TierRead } from '../../src/cache/tier.ts';
 import { type ConnectedRedis, type ConnectRedisDependencies, connectRedis } from '../../src/redis/connect.ts';

@@ -1,8 +1,7 @@
 import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
 import { Backlog } from '../../src/admission/backlog.ts';
-import type { EndPass, EntryRequest, Guard } from '../../src/admission/guard.ts';
-import type { Refusal, RefusalReason } from '../../src/admission/outcome.ts';
+import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../src/admission/guard.ts';
 import { type Route, Routes } from '../../src/admission/routes.ts';
 import { Slots } from '../../src/admission/slots.ts';
 

@@ -3,8 +3,7 @@ import { ProxyError } from '../../errors.ts';
 import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';
-import type { GuardedPath } from './admin-server.ts';
-import { sendJson, sendText } from './send-json.ts';
+import { type GuardedPath, sendJson, sendText } from './admin-server.ts';
 
 export interface AdminExplainDependencies {
   /** Rejects with a {@link ProxyError} for a request that would be refused. */

@@ -2,8 +2,7 @@ import { ProxyError } from '../../errors.ts';
 import type { PurgeOutcome } from '../../purge/purges.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
-import type { GuardedPath } from './admin-server.ts';
-import { sendJson } from './send-json.ts';
+import { type GuardedPath, sendJson } from './admin-server.ts';
 
 /** Purges this process in any case; never rejects. */
 type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;

@@ -3,7 +3,6 @@ import { ProxyError } from '../../errors.ts';
 import { parseTarget } from '../parse-request.ts';
 import { STATUS } from '../public/error-message.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
-import { sendJson, sendText } from './send-json.ts';
 
 /** The status page and all that it reads. */
 export interface ServedStatus {
@@ -99,4 +98,27 @@ async function serveGuarded(
     const { code, message } = error;
     sendJson(response, STATUS[code], { error: message }, code === 'body-too-large' ? ['Connection', 'close'] : []);
   }
+}
+
+/** Sends a small JSON answer of the admin port. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: readonly string[] = [],
+): void {
+  sendText(response, status, 'application/json', JSON.stringify(body), headers);
+}
+
+/** Sends a text as it is. */
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string,
+  headers: readonly string[] = [],
+): void {
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, ['Content-Type', contentType, 'Content-Length', length, ...headers]);
+  response.end(body);
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission } from '../../admission/admission.ts';
-import type { Outcome, Refusal } from '../../admission/outcome.ts';
+import type { Outcome, Refusal } from '../../admission/guard.ts';
 import type { Report, ShedReason } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
-import { outcomeOf } from '../../answer/outcome-of.ts';
-import { overloaded, type Refuse } from '../../answer/refuse.ts';
+import { outcomeOf, overloaded, type Refuse } from '../../answer/refuse.ts';
 import type { MissLimit } from '../../clients/client-limits.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';

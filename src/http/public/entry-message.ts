@@ -1,6 +1,5 @@
-import type { Entry } from '../../cache/entry.ts';
+import { type Entry, etagOf } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
-import { etagOf } from '../../content-codings.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { tagsIn } from '../parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { unsliced } from '../../sliced-strings.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
-import { CLOSE_END, keepAliveEnd, messageHead } from './message-head.ts';
 import type { OperationAnswers } from './operation-answers.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
 import {
@@ -12,8 +11,7 @@ import {
   readHead,
   readSpelling,
 } from './request-head.ts';
-import type { ResponseMessage } from './response-message.ts';
-import { writeInSlices } from './send-body.ts';
+import { CLOSE_END, keepAliveEnd, messageHead, type ResponseMessage, writeInSlices } from './response-message.ts';
 
 /** The most requests of a connection that are served in a row before other connections get their turn. */
 const MOST_AT_ONCE = 16;

@@ -38,3 +38,33 @@ export function refusedFraming(request: IncomingMessage): ProxyError | undefined
   if (encoding.trim().toLowerCase() === 'chunked') return undefined;
   return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not supported as it is given; accepted: chunked');
 }
+
+/** Why a connection is refused on which no request could be read. */
+export type UnparsedCode = keyof typeof UNPARSED;
+
+/** What the client is told. */
+const UNPARSED = {
+  'bad-request': 'the request is malformed; accepted: HTTP/1.1',
+  'body-too-large': 'the extensions of a chunk of the body are too large; accepted: none',
+  'head-too-large': 'the head of the request is larger than http.maxHeaderSize; ask for fewer values at once',
+  'request-timeout': 'the request did not arrive in time',
+  'unsupported-version': 'HTTP/2 is not spoken here; accepted: HTTP/1.1, HTTP/1.0',
+} as const;
+
+/** By what Node's parser reports; for all else, `bad-request`. */
+const CODES: ReadonlyMap<string | undefined, UnparsedCode> = new Map([
+  ['HPE_HEADER_OVERFLOW', 'head-too-large'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'body-too-large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 'request-timeout'],
+  ['HPE_PAUSED_H2_UPGRADE', 'unsupported-version'],
+]);
+
+/** Why Node's parser cannot read a request, by its error. */
+export function unparsedCodeOf({ code }: NodeJS.ErrnoException): UnparsedCode {
+  return CODES.get(code) ?? 'bad-request';
+}
+
+/** The failure that the client of an unread request gets. */
+export function unparsed(code: UnparsedCode): ProxyError {
+  return new ProxyError(code, UNPARSED[code]);
+}

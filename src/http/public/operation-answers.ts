@@ -10,7 +10,7 @@ import type { ClientLimits } from '../../clients/client-limits.ts';
 import { type ErrorCode, ProxyError } from '../../errors.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
-import { acceptsGzip } from './accept-encoding.ts';
+import { acceptsGzip } from '../parse-request.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
 import { errorMessage } from './error-message.ts';

@@ -9,13 +9,18 @@ import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
-import { MOST_FIELDS, refusedFraming } from './framing.ts';
-import { CLOSE_END, messageHead } from './message-head.ts';
+import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
 import type { RenderedHitsDependencies } from './rendered-hits.ts';
-import { ALLOWED_METHODS, preflightMessage, type ResponseMessage, sendMessage } from './response-message.ts';
+import {
+  ALLOWED_METHODS,
+  CLOSE_END,
+  messageHead,
+  preflightMessage,
+  type ResponseMessage,
+  sendMessage,
+} from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
-import { type ParseError, UNPARSED_CODES, UNPARSED_MESSAGES, type UnparsedCode } from './unparsed.ts';
 
 export interface PublicServerDependencies extends Omit<OperationAnswersDependencies, 'waits' | 'connections'> {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
@@ -87,7 +92,9 @@ export class PublicServer {
     this.server.maxConnections = dependencies.maxConnections;
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
-    this.server.on('clientError', (error: ParseError, socket: ParsedSocket) => this.#onUnparsed(error, socket));
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: ParsedSocket) =>
+      this.#onUnparsed(error, socket),
+    );
     this.#slowReaders = new SlowReaders(connections.sockets, slowReaderMs);
     // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
     // deadline and must not be cut before.
@@ -206,16 +213,16 @@ export class PublicServer {
   }
 
   /** What Node's parser cannot read. Like Node, answers in place of a response that has not begun. */
-  #onUnparsed({ code }: ParseError, socket: ParsedSocket): void {
+  #onUnparsed(error: NodeJS.ErrnoException, socket: ParsedSocket): void {
     const hasBegun = socket._httpMessage?.headersSent === true;
-    if (hasBegun || !socket.writable || code === 'ECONNRESET') socket.destroy();
-    else this.#refuseConnection(socket, UNPARSED_CODES.get(code) ?? 'bad-request');
+    if (hasBegun || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else this.#refuseConnection(socket, unparsedCodeOf(error));
   }
 
   /** Answers on a connection where nobody can tell which request comes next, and closes it. */
   #refuseConnection(socket: Socket, code: UnparsedCode): void {
     this.#dependencies.onRefused(code);
-    const message = this.#answers.failure(new ProxyError(code, UNPARSED_MESSAGES[code]), '', {});
+    const message = this.#answers.failure(unparsed(code), '', {});
     socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }

@@ -1,11 +1,8 @@
 import { hitStatus } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
-import type { Entry } from '../../cache/entry.ts';
-import type { Coding } from '../../content-codings.ts';
+import type { Coding, Entry } from '../../cache/entry.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
-import { httpDate } from './http-date.ts';
-import { keepAliveEnd, messageHead } from './message-head.ts';
-import { isOneSlice } from './send-body.ts';
+import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
 
 /** Room for the head before the body: heads have about 600 bytes. A longer one gets as much as it needs. */
 const ROOM_BYTES = 640;

@@ -1,7 +1,7 @@
 import { unsliced } from '../../sliced-strings.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
-import { acceptsGzip } from './accept-encoding.ts';
+import { acceptsGzip } from '../parse-request.ts';
 import { MOST_FIELDS } from './framing.ts';
 
 const BEGINNING = 'GET /api/v3/';

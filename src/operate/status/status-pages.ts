@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entry } from '../../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
-import type { ServedStatus } from '../../http/admin/admin-server.ts';
-import { sendJson } from '../../http/admin/send-json.ts';
+import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
 import type { StatusHistory } from './history.ts';
 import { readPageFiles } from './page-files.ts';
 import { StatusFeed } from './status-feed.ts';
-import type { ShownClient } from './top-clients.ts';
-import type { TopKeys } from './top-keys.ts';
+import type { ShownClient, TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
   readonly history: StatusHistory;

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { EntryRequest } from '../../../src/admission/guard.ts';
-import { ABANDONED } from '../../../src/admission/outcome.ts';
+import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
 

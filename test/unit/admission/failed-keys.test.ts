@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { FailedKeys } from '../../../src/admission/failed-keys.ts';
+import { FailedKeys } from '../../../src/admission/operation-breakers.ts';
 
 const WINDOW_MS = 10_000;
 

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { EndPass, Guard } from '../../../src/admission/guard.ts';
+import type { EndPass, Guard, Outcome } from '../../../src/admission/guard.ts';
 import { operationBreakers } from '../../../src/admission/operation-breakers.ts';
-import type { Outcome } from '../../../src/admission/outcome.ts';
 
 let now: number;
 let chance: number;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { EndPass } from '../../../src/admission/guard.ts';
-import type { Outcome } from '../../../src/admission/outcome.ts';
+import type { EndPass, Outcome } from '../../../src/admission/guard.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import type { CircuitTransition } from '../../../src/circuit-breaker.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Refusal } from '../../../src/admission/outcome.ts';
+import type { Refusal } from '../../../src/admission/guard.ts';
 import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
 

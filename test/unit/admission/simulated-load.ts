@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
-import type { Refusal } from '../../../src/admission/outcome.ts';
+import type { Refusal } from '../../../src/admission/guard.ts';
 import { Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';

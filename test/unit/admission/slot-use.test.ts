@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { SlotUse } from '../../../src/admission/slot-use.ts';
+import { SlotUse } from '../../../src/admission/slots.ts';
 
 const PATIENCE_MS = 1500;
 let now: number;

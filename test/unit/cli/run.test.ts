@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../../src/cli/commands.ts';
+import { COMMANDS } from '../../../src/cli/run.ts';
 import { runCommand } from '../../support/command-output.ts';
 
 describe('toncache', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adminUrlOf } from '../../../src/config/own-urls.ts';
+import { adminUrlOf } from '../../../src/config/http-settings.ts';
 import { load, REQUIRED } from './configured.ts';
 
 test.each([

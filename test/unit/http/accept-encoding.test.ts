@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip } from '../../../src/http/public/accept-encoding.ts';
+import { acceptsGzip } from '../../../src/http/parse-request.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 
 /** A member of the list, in one of its spellings. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BodyBuffer } from '../../../src/indexer/body-buffer.ts';
+import { BodyBuffer } from '../../../src/indexer/read-answer.ts';
 
 test('a body is what came, whatever length was announced', () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)));

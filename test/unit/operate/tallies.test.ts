@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { DurationTally, Tally } from '../../../src/operate/tallies.ts';
+import { DurationTally, Tally } from '../../../src/operate/event-counters.ts';
 
 const BOUNDS = [0.001, 0.25, 1];
 const first = fc.constantFrom('a', 'b', 'with "quotes"', 'and\\slash', '__proto__');

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { completenessOf } from '../../../src/ton/completeness.ts';
-import { finalityOf } from '../../../src/ton/finality.ts';
+import { completenessOf, finalityOf } from '../../../src/ton/finality.ts';
 import { findOperation, type Operation } from '../../../src/ton/operations.ts';
 import { parseCall } from '../../../src/ton/parse-call.ts';
 

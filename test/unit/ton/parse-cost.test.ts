@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { costsTooMuch } from '../../../src/ton/parse-cost.ts';
+import { costsTooMuch } from '../../../src/ton/parse-answer.ts';
 
 const nested = (depth: number) => Buffer.from(`${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`);
 
