@@ -14,7 +14,6 @@ import {
   ownedBytes,
   sharedHead,
 } from './entry.ts';
-import type { SharedCopy } from './tier.ts';
 
 /**
  * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis
@@ -164,6 +163,12 @@ function fingerprintsIn(base64: string): Buffer {
 /** The checksum of a stored entry, from its first bytes. */
 export function checksumOf(start: Buffer): number {
   return start.readUInt32BE(AT.checksum);
+}
+
+/** What a copy in memory keeps of the stored entry that it was made of. */
+export interface SharedCopy {
+  readonly askedAt: number;
+  readonly checksum: number;
 }
 
 /** Whether a stored entry that starts with these {@link COPY_BYTES} is the one that the copy was made of. */

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../freshness.ts';
 import { type Entry, keptBytes } from './entry.ts';
 import { precedenceOver } from './precedence.ts';
-import type { Tier, TierRead } from './tier.ts';
 
 /** What an entry costs beside its key and bodies: objects, allocations, a place in the LRU (measured: 700 to 850 bytes). */
 const OVERHEAD_BYTES = 800;
@@ -45,7 +44,7 @@ export interface MemoryCopy {
  * entry larger than a sixteenth of the bound, nor one that by `precedence.ts` does not replace the usable entry of its
  * key.
  */
-export class MemoryTier implements Tier {
+export class MemoryTier {
   readonly #copies: LRUCache<string, MemoryCopy>;
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
@@ -62,13 +61,8 @@ export class MemoryTier implements Tier {
     });
   }
 
-  get(key: string): TierRead {
-    const copy = this.peek(key);
-    return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
-  }
-
-  /** The usable copy of a key, with what decides whether Redis must be asked. Counts as a use, as `get` does. */
-  peek(key: string): MemoryCopy | undefined {
+  /** The usable copy of a key, with what decides whether Redis must be asked. Counts as a use. */
+  get(key: string): MemoryCopy | undefined {
     const copy = this.#copies.get(key);
     if (copy === undefined || this.#now() < usableUntil(copy.entry)) return copy;
     this.#copies.delete(key);
@@ -81,7 +75,7 @@ export class MemoryTier implements Tier {
     return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
   }
 
-  /** `sharedChecksum`: the checksum of its bytes in Redis, if it was read from there. */
+  /** Returns whether it is kept. `sharedChecksum`: of its bytes in Redis, if it was read from there. */
   set(entry: Entry, sharedChecksum?: number): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;

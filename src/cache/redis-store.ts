@@ -1,10 +1,10 @@
 import { hash, randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
 import type { RedisScripting } from '../redis/connect.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import type { Entry } from './entry.ts';
 import { checksumOf, decodeEntry } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
-import type { Acquired, LeaseRequest, SharedStore, TierRead } from './tier.ts';
 
 /**
  * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
@@ -45,8 +45,39 @@ export const DELETE = `redis.call('DEL', KEYS[1])`;
 /** What was done with an entry. `taken`: Redis holds another one, and another instance has the lease to replace it. */
 export type RedisStoreOutcome = 'stored' | 'older' | 'regressed' | 'taken';
 
-/** What a read found; `corrupt` is what no entry can be read from. */
-export type Read = Exclude<TierRead, { state: 'failed' }> | { readonly state: 'corrupt' };
+/** What a read found; `corrupt` is what no entry can be read from. `checksum`: of the entry's bytes in Redis. */
+export type Read =
+  | { readonly state: 'found'; readonly entry: Entry; readonly checksum: number }
+  /** Redis still holds the entry that the given copy was made of. */
+  | { readonly state: 'unchanged' }
+  | { readonly state: 'absent' | 'corrupt' };
+
+/** What asks for a lease. */
+export interface LeaseRequest {
+  readonly token: string;
+  readonly leaseMs: Ms;
+  readonly budgetMs: Ms;
+}
+
+/** What Redis held when it was asked for a lease. */
+export interface Acquired {
+  /** The value of the lease that another instance has; `undefined` when the lease is ours. */
+  readonly holder: string | undefined;
+  readonly read: Read & { readonly state: 'found' | 'absent' };
+}
+
+/** How an entry is stored. */
+export interface SharedStore {
+  /** The lease under which it was loaded and compared; without it the entry is compared with the one in Redis. */
+  readonly token?: string | undefined;
+  /** A kept entry that was asked for up to here is purged: this entry replaces it. */
+  readonly purgedUntil: EpochMs;
+  /**
+   * Called once, when Redis has answered or has failed. `kept`: Redis holds a better entry, which stays. `unknown`:
+   * another instance is loading the key, and its answer may be better. `checksum`: of the bytes sent to Redis.
+   */
+  readonly onEnd: (outcome: 'stored' | 'kept' | 'unknown' | 'failed', checksum?: number) => void;
+}
 
 /** How long a store has to compare an entry with the one in Redis, in milliseconds. */
 const COMPARE_MS = 1000;
@@ -55,8 +86,7 @@ export interface RedisStoreDependencies {
   readonly connection: RedisScripting;
   /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
 }
 
 /**
@@ -72,7 +102,7 @@ export class RedisStore {
     this.#dependencies = dependencies;
   }
 
-  /** See {@link LeaseRequest}. */
+  /** Reads the entry, and takes its lease if nobody has it, in one step. */
   async acquire(key: string, { token, leaseMs }: Pick<LeaseRequest, 'token' | 'leaseMs'>): Promise<Acquired> {
     const reply = await this.#dependencies.connection.runScript(ACQUIRE, this.#keys(key), [token, leaseMs]);
     const [holder, bytes] = Array.isArray(reply) ? reply : [];

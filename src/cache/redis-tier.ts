@@ -3,10 +3,18 @@ import { usableUntil } from '../freshness.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
-import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES } from './entry-codec.ts';
-import { DELETE, type Read, RedisStore, type RedisStoreOutcome } from './redis-store.ts';
-import type { Acquired, LeaseRequest, SharedCopy, SharedStore, SharedTier, TierRead } from './tier.ts';
+import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES, type SharedCopy } from './entry-codec.ts';
+import {
+  type Acquired,
+  DELETE,
+  type LeaseRequest,
+  type Read,
+  RedisStore,
+  type RedisStoreOutcome,
+  type SharedStore,
+} from './redis-store.ts';
 
 /** The events of a `RedisTier`: one for each read and write, and `redis-available` when that changes. */
 export type RedisTierEvent =
@@ -35,18 +43,16 @@ export interface RedisTierDependencies {
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<CodedBody>;
-  /** Epoch milliseconds, the unit of entries' instants. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
+  readonly now: () => EpochMs;
+  readonly monotonic: () => MonotonicMs;
   readonly report: (event: RedisTierEvent) => void;
-  /** The longest that one look-up may take, in milliseconds. */
-  readonly budgetMs: number;
+  /** The longest that one look-up may take. */
+  readonly budgetMs: Ms;
   /**
    * After `faults` in a row a circuit breaker is open for `openMs`, then one call is a trial. Reads and writes have one
    * each.
    */
-  readonly breaker: { readonly faults: number; readonly openMs: number };
+  readonly breaker: { readonly faults: number; readonly openMs: Ms };
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
   readonly maxPendingWriteBytes: number;
@@ -54,11 +60,14 @@ export interface RedisTierDependencies {
 
 type RedisFault = 'failed' | 'rejected-by-breaker';
 
+/** What a look-up found. `failed` is not `absent`: it says nothing about the key. */
+export type RedisRead = Exclude<Read, { state: 'corrupt' }> | { readonly state: 'absent' | 'failed' };
+
 /**
  * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up its budget
  * at most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
  */
-export class RedisTier implements SharedTier {
+export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
   readonly #reads: CircuitBreaker;
   readonly #writes: CircuitBreaker;
@@ -75,7 +84,11 @@ export class RedisTier implements SharedTier {
     this.#writes = this.#breakerOf('write');
   }
 
-  async get(key: string, copy?: SharedCopy): Promise<TierRead> {
+  /**
+   * The usable entry of a key. With a copy, `unchanged` if Redis still holds the entry that was copied: a few bytes are
+   * read instead of the whole entry. Never rejects.
+   */
+  async get(key: string, copy?: SharedCopy): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
     const read = await this.#through(this.#reads, () =>
@@ -88,9 +101,10 @@ export class RedisTier implements SharedTier {
       durationMs: monotonic() - startedAt,
     });
     if (typeof read === 'string') return { state: 'failed' };
-    return read.state === 'corrupt' ? { state: 'absent' } : read;
+    return read.state === 'found' || read.state === 'unchanged' ? read : { state: 'absent' };
   }
 
+  /** Reads the entry and takes its lease if nobody has it, in one step; `undefined` when Redis fails. */
   async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
     const acquired = await this.#through(this.#reads, () =>
       withinBudget(request.budgetMs, () => this.#store.acquire(key, request).catch(refusedAlone)),
@@ -98,6 +112,10 @@ export class RedisTier implements SharedTier {
     return typeof acquired === 'string' ? undefined : acquired;
   }
 
+  /**
+   * Stores an entry until its `usableUntil`; `precedence.ts` decides whether it replaces the one in Redis. Returns whether
+   * the store is under way; only then `onEnd` is called.
+   */
   set(entry: Entry, store?: SharedStore): boolean {
     const { report, now, maxPendingWrites, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = keptBytes(entry.content);
@@ -119,6 +137,7 @@ export class RedisTier implements SharedTier {
     return true;
   }
 
+  /** Never rejects; an entry that cannot be deleted expires in its time. */
   async delete(key: string): Promise<void> {
     const { connection, redisKey } = this.#dependencies;
     await connection.runScript(DELETE, [redisKey(key)], []).catch(() => {});

@@ -2,7 +2,8 @@ import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
-import type { LeaseRequest, SharedStore, SharedTier } from './tier.ts';
+import type { LeaseRequest, SharedStore } from './redis-store.ts';
+import type { RedisTier } from './redis-tier.ts';
 
 /** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
 export type Lookup =
@@ -45,7 +46,7 @@ export interface StoreHints {
 export interface TieredCacheDependencies {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
-  readonly redis: SharedTier | undefined;
+  readonly redis: RedisTier | undefined;
   readonly purges: AppliedBans;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -67,7 +68,7 @@ export class TieredCache {
    */
   lookInMemory(key: string): Lookup {
     const { memory, redis, now } = this.#dependencies;
-    const copy = memory.peek(key);
+    const copy = memory.get(key);
     if (copy === undefined) return { state: 'miss' };
     const unconfirmed = redis !== undefined && now() >= copy.askRedisAt && now() < copy.entry.freshUntil;
     return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
@@ -79,7 +80,7 @@ export class TieredCache {
     return redis === undefined ? this.lookInMemory(key) : this.#lookUpBoth(redis, key);
   }
 
-  async #lookUpBoth(redis: SharedTier, key: string): Promise<Lookup> {
+  async #lookUpBoth(redis: RedisTier, key: string): Promise<Lookup> {
     const copy = this.#sharedCopy(key);
     const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
     // Only bans that are known by now are applied to the entry.
@@ -119,7 +120,7 @@ export class TieredCache {
 
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
   lookForFallback(key: string): Lookup {
-    const copy = this.#dependencies.memory.peek(key);
+    const copy = this.#dependencies.memory.get(key);
     return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
@@ -159,7 +160,7 @@ export class TieredCache {
    * entry is read at once.
    */
   #sharedCopy(key: string): (MemoryCopy & { readonly sharedChecksum: number }) | undefined {
-    const copy = this.#dependencies.memory.peek(key);
+    const copy = this.#dependencies.memory.get(key);
     if (copy === undefined || this.#dependencies.now() >= copy.entry.freshUntil) return undefined;
     const { sharedChecksum } = copy;
     return sharedChecksum === undefined ? undefined : { ...copy, sharedChecksum };
@@ -181,7 +182,7 @@ export class TieredCache {
   /** Redis failed, or holds the key no more. A memory copy answers alone for a while, at most until its lifetime ends. */
   #withoutRedis(key: string): Lookup {
     const { memory, now, retryRedisMs } = this.#dependencies;
-    const copy = memory.peek(key);
+    const copy = memory.get(key);
     if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
     return this.lookForFallback(key);
   }
@@ -189,7 +190,7 @@ export class TieredCache {
   /** The entry that a new answer is compared with: usable and not purged. */
   #keptEntry(key: string, known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
-    const inMemory = memory.peek(key)?.entry;
+    const inMemory = memory.get(key)?.entry;
     if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
     const entry = inMemory ?? known;
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
@@ -205,7 +206,7 @@ export class TieredCache {
   #share(entry: Entry, { token, onShared }: StoreHints): boolean {
     const { memory, redis, purges } = this.#dependencies;
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
-      const copy = memory.peek(entry.key);
+      const copy = memory.get(entry.key);
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
       if (outcome === 'kept' && copy?.entry.content === entry.content) memory.delete(entry.key);
       if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;

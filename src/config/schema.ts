@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 
 /** The group `clients`: who a client is, and how much of the proxy each one gets. */
-export const clients = group({
+const clients = group({
   trustedProxies: setting(
     networks.optional(),
     'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`: from these `X-Forwarded-For` says who the client is. Otherwise it is the address of the connection.',
@@ -43,7 +43,7 @@ export const clients = group({
 });
 
 /** The group `stream`: the Streaming API v2 beside the indexer. */
-export const stream = group({
+const stream = group({
   url: setting(
     streamUrl.optional(),
     'The Streaming API v2 of the same chain, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. Not connected to when not set.',

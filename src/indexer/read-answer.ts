@@ -178,7 +178,7 @@ export function tooLarge(maxBodyBytes: number): ProxyError {
 }
 
 /** The head of an answer came, but not all of its body. */
-export function cutShort(cause: unknown): ProxyError {
+function cutShort(cause: unknown): ProxyError {
   return new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
 }
 

@@ -14,7 +14,7 @@ export interface Naming {
 }
 
 /** Bounds of buckets, in seconds, from half a millisecond (Redis in the same rack) up. */
-export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** Buckets that end just above a timeout (milliseconds): else one of 5 s would look like 7.5 s. */
 export function boundsUpTo(timeoutMs: number): number[] {

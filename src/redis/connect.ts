@@ -143,7 +143,7 @@ function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
  * Redis confirms takes 29 us of CPU instead of 34 (measured). The auto-pipelining of ioredis has the same effect, but
  * costs more than it saves.
  */
-export function gatherCommands(socket: Socket): void {
+function gatherCommands(socket: Socket): void {
   if (socket.writableCorked > 0) return;
   socket.cork();
   setImmediate(() => socket.uncork());

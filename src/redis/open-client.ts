@@ -143,7 +143,7 @@ const GOOD_AFTER_MS = 2000;
  * with a Redis that answers garbage, each connection would break at its first command and be made anew every 10 ms for
  * ever.
  */
-export function rememberAttempts(client: Redis): void {
+function rememberAttempts(client: Redis): void {
   // The cast: `retryAttempts` is private in the types of ioredis, and there is no public way to it.
   const inside = client as unknown as { retryAttempts: number };
   let attempts = 0;
@@ -176,7 +176,7 @@ export async function connectMasters(cluster: Cluster): Promise<void> {
 }
 
 /** Keeps a Cluster connected to the nodes that hold its slots now. */
-export function keepNodes(cluster: Cluster): void {
+function keepNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => rememberAttempts(node));
   // Ask which node took over the slots of a lost one. No MOVED can say so, because commands for these slots are not
   // sent.

@@ -5,10 +5,15 @@ import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-store.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
-import type { Tier } from '../../src/cache/tier.ts';
 import { usableUntil } from '../../src/freshness.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
 import { connectedRedis } from '../support/observed-redis-tier.ts';
+
+/** What both tiers do alike. */
+interface Tier {
+  get(key: string): unknown;
+  set(entry: Entry): boolean;
+}
 
 /** What the suite needs of a tier: the tier, its clock, and a way to wait until an entry is stored. */
 interface Subject {
@@ -23,7 +28,11 @@ afterAll(() => connection.close());
 function memoryTier(): Subject {
   const clock = { now: Date.now() };
   const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000 });
-  return { tier, clock, settled: async () => {} };
+  const get = (key: string) => {
+    const copy = tier.get(key);
+    return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
+  };
+  return { tier: { get, set: (entry) => tier.set(entry) }, clock, settled: async () => {} };
 }
 
 function redisTier(): Subject {

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { redisKeyFor } from '../../src/cache/redis-store.ts';
-import { RedisTier, type RedisTierDependencies, type RedisTierEvent } from '../../src/cache/redis-tier.ts';
-import type { TierRead } from '../../src/cache/tier.ts';
+import {
+  type RedisRead,
+  RedisTier,
+  type RedisTierDependencies,
+  type RedisTierEvent,
+} from '../../src/cache/redis-tier.ts';
 import { type ConnectedRedis, type ConnectRedisDependencies, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
@@ -75,7 +79,7 @@ export class ObservedRedisTier implements AsyncDisposable {
   }
 
   /** Looks `key` up, over and over, until the tier answers `state`: that is how a tier finds out that Redis is back. */
-  untilRead(key: string, state: TierRead['state']): Promise<TierRead> {
+  untilRead(key: string, state: RedisRead['state']): Promise<RedisRead> {
     return vi.waitFor(
       async () => {
         const read = await this.tier.get(key);

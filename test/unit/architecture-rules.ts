@@ -43,7 +43,7 @@ export const mayImport: Record<string, readonly string[]> = {
   clients: ['errors.ts'],
   redis: ['redis-url.ts'],
   once: ['redis', 'cache'],
-  cache: ['redis', 'circuit-breaker.ts', 'freshness.ts'],
+  cache: ['redis', 'circuit-breaker.ts', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'freshness.ts', 'json-object.ts'],
   indexer: ['errors.ts', 'version.ts', 'time-units.ts', 'ton'],
   purge: ['freshness.ts', 'time-units.ts'],
