@@ -7,10 +7,10 @@ import { VERSION } from './version.ts';
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
 
-/** Two signals that come within this time, in milliseconds, are one. */
+/** Two signals that come within this time are one. */
 const SAME_SIGNAL_MS = 500;
 
-/** How long the reader of a full pipe has for the last lines of the log, in milliseconds. */
+/** How long the reader of a full pipe has for the last lines of the log. */
 const LAST_LINES_MS = 250;
 
 const { settings, warnings } = readSettings();

@@ -12,7 +12,7 @@ import type { RedisScripting } from './redis/connect.ts';
 import { withinBudget } from './redis/within-budget.ts';
 import { OPERATION_NAMES } from './ton/operations.ts';
 
-/** How long an idle connection is kept, in milliseconds: shorter than any usual server keeps it. */
+/** How long an idle connection is kept: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;
 
 /** After this a connection is replaced, so that a changed DNS record is followed. */

@@ -23,10 +23,10 @@ import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { CallMemo } from './ton/call-memo.ts';
 
-/** How long a lease lasts without renewal, in milliseconds: waiters lose this much time when its holder is killed. */
+/** How long a lease lasts without renewal: waiters lose this much time when its holder is killed. */
 const LEASE_MS = 1500;
 
-/** In milliseconds: a lease survives one renewal that is lost or a second late. */
+/** A lease survives one renewal that is lost or a second late. */
 const RENEW_EVERY_MS = 500;
 
 export interface OpenProxyDependencies {

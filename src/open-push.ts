@@ -8,7 +8,7 @@ import { Subscription } from './push/subscription.ts';
 import { Watches } from './push/watches.ts';
 import type { Call } from './ton/parse-call.ts';
 
-/** How long a connection may take to open, in milliseconds. */
+/** How long a connection may take to open. */
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** The stream of events beside the indexer, and what it does to the entries of this process. */

@@ -1,4 +1,5 @@
 import type { CallResult } from '../circuit-breaker.ts';
+import type { Ms } from '../time-units.ts';
 
 /**
  * What the end of a request says about the indexer:
@@ -45,7 +46,7 @@ export type RefusalReason =
 export interface Refusal {
   readonly reason: RefusalReason;
   /** Milliseconds after which it may be worth asking again; 0 when that is not known. */
-  readonly retryAfterMs: number;
+  readonly retryAfterMs: Ms;
 }
 
 /** The refusal of a request that nobody waits for. */
@@ -87,7 +88,7 @@ export interface Guard {
   /** Whether every request would be refused now. */
   readonly isOpen: boolean;
   /** Milliseconds until a request may be sent; 0 when that is not known. */
-  readonly retryAfterMs: number;
+  readonly retryAfterMs: Ms;
   /** Takes the right to send a request for a cache key now, or `undefined` when it is refused. */
   admit(key: string): EndPass | undefined;
 }

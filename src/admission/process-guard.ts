@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { MonotonicMs } from '../time-units.ts';
 
 /** What this process uses, each from 0 to 1. */
 export interface ProcessLoad {
@@ -10,18 +11,17 @@ export interface ProcessLoad {
   readonly memory: number;
 }
 
-/** A sample counts for so long, in milliseconds; taking one needs 20 microseconds. */
+/** A sample counts for so long; taking one needs 20 microseconds. */
 const SAMPLE_MS = 10;
 
-/** While the process is full, room is made this often, in milliseconds. */
+/** While the process is full, room is made this often. */
 const ROOM_EVERY_MS = 500;
 
-/** And garbage is collected this often, in milliseconds: each time takes up to 0.3 s. */
+/** And garbage is collected this often: each time takes up to 0.3 s. */
 const COLLECT_EVERY_MS = 5000;
 
 export interface ProcessGuardDependencies {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly now: () => MonotonicMs;
   /** Called while the process is full, to evict what is not needed. */
   readonly makeRoom: () => void;
   /** Reads the load; only tests pass it. */

@@ -15,7 +15,7 @@ export interface SlotUseDependencies {
 
 /** Slot-milliseconds that were used, and requests that ended, in one window. */
 interface Window {
-  usedMs: number;
+  usedMs: Ms;
   ended: number;
   readonly since: MonotonicMs;
 }

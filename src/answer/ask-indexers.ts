@@ -10,6 +10,7 @@ import type { IndexerHead } from '../indexer/indexer-head.ts';
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
+import type { MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import type { Pairs } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -40,8 +41,7 @@ export interface IndexerAskerDependencies {
   readonly retries: RetryBudget;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
+  readonly monotonic: () => MonotonicMs;
   readonly report: Report;
 }
 

@@ -1,6 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, type PastedRequest, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';
@@ -29,9 +30,9 @@ export interface CachedAnswer {
   readonly indexer?: string;
   /** The length of the body as the indexer sent it. */
   readonly bodyBytes: number;
-  readonly ageMs: number;
-  readonly freshForMs: number;
-  readonly usableForMs: number;
+  readonly ageMs: Ms;
+  readonly freshForMs: Ms;
+  readonly usableForMs: Ms;
 }
 
 /** An explained request, with what a running instance has cached for it. */
@@ -43,8 +44,7 @@ export interface Explanation extends ExplainedRequest {
 
 export interface ExplainDependencies {
   readonly cache: TieredCache;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
 }
 
 export interface ExplainOptions {

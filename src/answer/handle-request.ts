@@ -5,6 +5,7 @@ import type { MissLimit } from '../clients/client-limits.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
+import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -51,8 +52,7 @@ export interface RequestHandlerDependencies {
   readonly applyBans: (entry: Entry) => Entry | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly random: () => number;
   readonly report: Report;
 }

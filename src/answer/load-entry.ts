@@ -5,6 +5,7 @@ import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Landing, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { OperationName, Pairs } from '../ton/operations.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
@@ -46,17 +47,16 @@ export interface EntryLoaderDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refuse: Refuse;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
+  readonly monotonic: () => MonotonicMs;
   readonly report: Report;
-  /** The time that all Redis work of one load shares, in milliseconds. */
-  readonly redisBudgetMs: number;
+  /** The time that all Redis work of one load shares. */
+  readonly redisBudgetMs: Ms;
 }
 
 /** What a look-up found, and how much of the time for Redis it left. */
 interface Look {
   readonly found: Lookup;
-  readonly budgetLeftMs: number;
+  readonly budgetLeftMs: Ms;
 }
 
 /** The part of an {@link EntryLoader} that others use. */

@@ -1,9 +1,10 @@
 import { ProxyError } from '../errors.ts';
 import type { FlightWaiter } from '../once/single-flight.ts';
+import type { Ms } from '../time-units.ts';
 
 export interface OpenWaitsOptions {
-  /** How long a request may wait for its answer, in milliseconds. */
-  readonly timeoutMs: number;
+  /** How long a request may wait for its answer. */
+  readonly timeoutMs: Ms;
   /** The most waits that are open at once. */
   readonly maxOpen: number;
 }
@@ -22,7 +23,7 @@ export class Wait implements FlightWaiter {
   #abort: AbortController | undefined;
 
   /** `client`: whom it is for; absent for a refresh. */
-  constructor(open: Set<Wait>, timeoutMs: number, client: string | undefined) {
+  constructor(open: Set<Wait>, timeoutMs: Ms, client: string | undefined) {
     this.client = client;
     this.#open = open;
     // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.

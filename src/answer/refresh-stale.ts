@@ -1,4 +1,5 @@
 import type { SingleFlight } from '../once/single-flight.ts';
+import type { Ms } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { OpenWaits } from './open-waits.ts';
@@ -13,8 +14,8 @@ export interface RefreshStaleDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly onBug: (error: unknown) => void;
-  /** How long a refresh may wait for its ticket, in milliseconds. */
-  readonly timeoutMs: number;
+  /** How long a refresh may wait for its ticket. */
+  readonly timeoutMs: Ms;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../freshness.ts';
+import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes } from './entry.ts';
 import { precedenceOver } from './precedence.ts';
 
@@ -22,8 +23,7 @@ const EVICTED_SHARE = 1 / 16;
 
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */

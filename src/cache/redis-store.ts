@@ -79,7 +79,7 @@ export interface SharedStore {
   readonly onEnd: (outcome: 'stored' | 'kept' | 'unknown' | 'failed', checksum?: number) => void;
 }
 
-/** How long a store has to compare an entry with the one in Redis, in milliseconds. */
+/** How long a store has to compare an entry with the one in Redis. */
 const COMPARE_MS = 1000;
 
 export interface RedisStoreDependencies {

@@ -21,12 +21,12 @@ export type RedisTierEvent =
   | {
       readonly name: 'redis-read';
       readonly outcome: 'found' | 'absent' | 'corrupt' | 'failed' | 'rejected-by-breaker';
-      readonly durationMs: number;
+      readonly durationMs: Ms;
     }
   | {
       readonly name: 'redis-write';
       readonly outcome: RedisStoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
-      readonly durationMs: number;
+      readonly durationMs: Ms;
     }
   | {
       readonly name: 'redis-available';

@@ -1,4 +1,5 @@
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
@@ -48,10 +49,9 @@ export interface TieredCacheDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: RedisTier | undefined;
   readonly purges: AppliedBans;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. In milliseconds. */
-  readonly retryRedisMs: number;
+  readonly now: () => EpochMs;
+  /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. */
+  readonly retryRedisMs: Ms;
 }
 
 /** Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Never throws. */

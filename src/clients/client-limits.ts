@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { ProxyError } from '../errors.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface ClientLimitsDependencies {
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly now: () => MonotonicMs;
   /** Of all requests; no limit when it is absent. */
   readonly requestsPerSecond?: number | undefined;
   /** The most requests at once; those of a second when it is absent. */
@@ -57,7 +57,7 @@ const MOST_CLIENTS = 50_000;
 class Limit {
   readonly #name: string;
   readonly #burst: number;
-  readonly #everyMs: number;
+  readonly #everyMs: Ms;
   readonly #now: () => number;
   readonly #fullAt = new LRUCache<string, number>({ max: MOST_CLIENTS });
 
@@ -82,7 +82,7 @@ class Limit {
     if (fullAt !== undefined) this.#fullAt.set(client, fullAt - this.#everyMs);
   }
 
-  #refusal(waitMs: number): ProxyError {
+  #refusal(waitMs: Ms): ProxyError {
     const name = this.#name;
     const retryAfterSeconds = Math.ceil(waitMs / 1000);
     const perSecond = Math.round(1000 / this.#everyMs);

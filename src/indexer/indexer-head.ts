@@ -1,4 +1,5 @@
 import { ProxyError } from '../errors.ts';
+import type { EpochMs } from '../time-units.ts';
 import { type ChainPoint, headIn } from '../ton/chain-point.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -44,8 +45,7 @@ export interface IndexerHeadDependencies {
   readonly maySend: () => Promise<boolean>;
   /** Called with the `Retry-After` of a 429. */
   readonly onRateLimited: (retryAfter: string | undefined) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly report: (event: HeadEvent) => void;
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
 import { ProxyError } from '../errors.ts';
+import type { Ms } from '../time-units.ts';
 
 /** The most memory that is allocated for a `Content-Length` before the bytes have come. */
 const MOST_TRUSTED_BYTES = 256 * 1024;
@@ -50,8 +51,8 @@ export interface RawAnswer {
 export interface ReadAnswerDependencies {
   /** Called with the change in the number of bytes held of incomplete answers. */
   readonly onBytes: (change: number) => void;
-  /** From sending the request to the last byte of its answer, in milliseconds. */
-  readonly timeoutMs: number;
+  /** From sending the request to the last byte of its answer. */
+  readonly timeoutMs: Ms;
   readonly maxBodyBytes: number;
 }
 

@@ -3,19 +3,19 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { ProxyError } from '../errors.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
 import { type RawAnswer, readAnswer, shuttingDown, timedOut, tooLarge, unanswered } from './read-answer.ts';
 
 export interface UpstreamClientDependencies {
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   /** The indexer's address, without `/api/v3`. */
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` when given. */
   readonly apiKey: string | undefined;
-  /** From sending a request to the last byte of its answer, in milliseconds. */
-  readonly timeoutMs: number;
+  /** From sending a request to the last byte of its answer. */
+  readonly timeoutMs: Ms;
   readonly maxConnections: number;
   /** The most connections for pass-through. These are apart, because clients that read slowly hold them. */
   readonly maxForwardConnections: number;
@@ -24,9 +24,9 @@ export interface UpstreamClientDependencies {
   /**
    * How long an idle connection is kept: shorter than the indexer keeps it, or a request may meet a closing connection.
    */
-  readonly keepAliveMs: number;
+  readonly keepAliveMs: Ms;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
-  readonly connectionLifetimeMs: number;
+  readonly connectionLifetimeMs: Ms;
 }
 
 /** One request to the indexer, parameters in canonical form and not yet encoded. */
@@ -44,8 +44,7 @@ export interface UpstreamAnswer {
   readonly retryAfter: string | undefined;
   /** Complete and decompressed; empty for 429, 401, 403 and 3xx. */
   readonly body: Buffer;
-  /** Epoch milliseconds. */
-  readonly askedAt: number;
+  readonly askedAt: EpochMs;
   readonly receivedAt: number;
 }
 
@@ -189,7 +188,7 @@ export class UpstreamClient {
     });
   }
 
-  #send(request: UpstreamRequest, timeoutMs: number): Promise<RawAnswer> {
+  #send(request: UpstreamRequest, timeoutMs: Ms): Promise<RawAnswer> {
     const { maxBodyBytes } = this.#dependencies;
     const sent = { path: this.#path(request), headers: this.#headers(request) };
     return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onBytes: this.#onBytes });

@@ -4,6 +4,7 @@ import { CHANGE_LEASE } from '../cache/redis-store.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The right to load a key for all instances. Must be ended exactly once: settled, failed or released. */
 export interface Lease {
@@ -39,18 +40,17 @@ export interface LeasesDependencies {
   readonly cache: Pick<TieredCache, 'acquire'>;
   /** The Redis key of a lease, by the key of its entry. */
   readonly leaseKey: (key: string) => string;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-  /** How long a lease lasts without renewal, in milliseconds: waiters lose this much when the holder is killed. */
-  readonly leaseMs: number;
-  /** In milliseconds; well below `leaseMs`, so that one renewal may be lost. */
-  readonly renewEveryMs: number;
-  /** The age of a load, in milliseconds, at which its lease ends: it is too old to be joined. */
-  readonly collapseWindowMs: number;
-  /** How long a failure of the indexer answers the key for all instances, in milliseconds. */
-  readonly failureTtlMs: number;
-  /** A poll that takes longer, in milliseconds, ends the wait. */
-  readonly pollBudgetMs: number;
+  readonly now: () => MonotonicMs;
+  /** How long a lease lasts without renewal: waiters lose this much when the holder is killed. */
+  readonly leaseMs: Ms;
+  /** Well below `leaseMs`, so that one renewal may be lost. */
+  readonly renewEveryMs: Ms;
+  /** The age of a load at which its lease ends: it is too old to be joined. */
+  readonly collapseWindowMs: Ms;
+  /** How long a failure of the indexer answers the key for all instances. */
+  readonly failureTtlMs: Ms;
+  /** A poll that takes longer ends the wait. */
+  readonly pollBudgetMs: Ms;
 }
 
 /** Milliseconds between polls of a lease that another instance has; the last one repeats. */
@@ -79,7 +79,7 @@ export class Leases {
   }
 
   /** Asks for the lease of a key, within `budgetMs`. Never rejects. */
-  async acquire(key: string, budgetMs: number): Promise<Acquisition> {
+  async acquire(key: string, budgetMs: Ms): Promise<Acquisition> {
     const { leaseMs, collapseWindowMs } = this.#dependencies;
     const [token, askedAt] = [randomUUID(), this.#dependencies.now()];
     const acquired = await this.#dependencies.cache.acquire(key, {

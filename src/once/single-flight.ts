@@ -1,3 +1,4 @@
+import type { MonotonicMs, Ms } from '../time-units.ts';
 /** The flight of a load, as the load sees it. */
 export interface Flight {
   /** Aborted when the last waiter leaves before the flight has departed. */
@@ -30,15 +31,14 @@ export type FlightEnd<T> = {
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
-  /** How long an outcome answers newcomers after landing, in milliseconds: above 0 for failures only. */
+  /** How long an outcome answers newcomers after landing: above 0 for failures only. */
   readonly failureTtlMs: (value: T) => number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly now: () => MonotonicMs;
   /**
-   * How long a flight can be joined, in milliseconds: a later follower would get an answer that was asked for too long
+   * How long a flight can be joined: a later follower would get an answer that was asked for too long
    * ago.
    */
-  readonly collapseWindowMs: number;
+  readonly collapseWindowMs: Ms;
 }
 
 /** The most followers that are notified in one turn of the event loop, so that hits are answered in between. */
@@ -150,7 +150,7 @@ export class SingleFlight<T> {
     return flight;
   }
 
-  #land(key: string, flight: Active<T>, outcome: Settled<T>, failureTtlMs: number): void {
+  #land(key: string, flight: Active<T>, outcome: Settled<T>, failureTtlMs: Ms): void {
     flight.outcome = outcome;
     if (failureTtlMs > 0) {
       flight.joinUntil = this.#dependencies.now() + failureTtlMs;

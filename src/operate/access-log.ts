@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AnsweredRequest } from '../http/public/operation-answers.ts';
+import type { MonotonicMs } from '../time-units.ts';
 
 /** A request that took as long as this is slow. */
 const SLOW_MS = 1000;
@@ -14,8 +15,7 @@ export interface AccessLogDependencies {
   readonly shown: (client: string) => string;
   /** 0 to 1. */
   readonly random: () => number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly now: () => MonotonicMs;
   /** `slow`: those that took a second, and the failed ones. */
   readonly requests: 'failed' | 'slow' | 'all';
   /** The part of the requests that is logged, 0 to 1; failed ones always are. */

@@ -1,5 +1,6 @@
 import { Counter, type Metric, type Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
+import type { Ms } from '../time-units.ts';
 
 // Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
 // each time, metrics took 4 % of the CPU time of a miss (measured). prom-client still renders the page, by calling
@@ -17,7 +18,7 @@ export interface Naming {
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** Buckets that end just above a timeout (milliseconds): else one of 5 s would look like 7.5 s. */
-export function boundsUpTo(timeoutMs: number): number[] {
+export function boundsUpTo(timeoutMs: Ms): number[] {
   const timeout = timeoutMs / 1000;
   return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
 }

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
+import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
 
 /** What is known of one indexer now. */
@@ -14,7 +15,7 @@ export interface IndexerSample {
   readonly isBehind: boolean;
   readonly slotsInUse: number;
   /** How long its requests take, the longest of late; 0 where there is one indexer. */
-  readonly peakMs: number;
+  readonly peakMs: Ms;
   /** Whether the last requests to it failed; always `false` where there is one indexer. */
   readonly isFailing: boolean;
 }
@@ -40,7 +41,7 @@ export interface GaugeSources {
   /** 0: serving, 1: stale answers or what is cached, 2: refusing. */
   readonly verdict: () => number;
   readonly redisWritesPending: () => number;
-  readonly redisClockOffsetMs: () => number;
+  readonly redisClockOffsetMs: () => Ms;
   /** Absent where `stream.url` is not set. */
   readonly stream: StreamSources | undefined;
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import type { Ms } from '../time-units.ts';
 
 /** Writes bytes to a descriptor and returns how many it took; throws as `fs.writeSync` does. */
 export type WriteBytes = (fd: number, bytes: Buffer) => number;
@@ -46,7 +47,7 @@ export class LogDestination {
   }
 
   /** To be called before the process ends: writes the waiting lines, and blocks for `limitMs` if they are not taken. */
-  flush(limitMs: number): void {
+  flush(limitMs: Ms): void {
     const until = performance.now() + limitMs;
     const napping = new Int32Array(new SharedArrayBuffer(4));
     while (!this.#writeWaiting() && performance.now() < until) Atomics.wait(napping, 0, 0, 10);

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
+import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
@@ -10,8 +11,8 @@ import type { MetricSample } from './samples.ts';
 export interface MetricsDependencies {
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
-  /** `upstream.timeout`, in milliseconds. */
-  readonly timeoutMs: number;
+  /** `upstream.timeout`. */
+  readonly timeoutMs: Ms;
   /** Whether there is a Redis at all. */
   readonly usesRedis: boolean;
   /** Whether there is a stream of events: the page has nothing about it where there is none. */
@@ -99,7 +100,7 @@ export class Metrics {
   }
 }
 
-function countRequests(counters: EventCounters, timeoutMs: number): void {
+function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   // Each request for an operation once, when it is answered; those that failed here and in `request_failures_total`.
   const answered = counters.count('requests_total', 'Requests by how they were answered.', ['operation', 'outcome'], {
     answered: ({ operation, outcome }) => [operation, outcome],
@@ -142,7 +143,7 @@ function countRequests(counters: EventCounters, timeoutMs: number): void {
 }
 
 /** Every request that reached an indexer or tried to. */
-function countUpstream(counters: EventCounters, timeoutMs: number): void {
+function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
   counters.count('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result'], {
     'upstream-answered': ({ operation, status }) => [operation, status],
     'upstream-failed': ({ operation, code }) => [operation, code],

@@ -1,3 +1,4 @@
+import type { MonotonicMs } from '../time-units.ts';
 /** One line of the metrics page. */
 export interface MetricSample {
   readonly name: string;
@@ -7,8 +8,7 @@ export interface MetricSample {
 
 /** The metrics of this process at one instant, asked for by their names without the prefix `toncache_`. */
 export class Samples {
-  /** Monotonic milliseconds. */
-  readonly at: number;
+  readonly at: MonotonicMs;
   readonly #samples: ReadonlyMap<string, readonly MetricSample[]>;
 
   constructor(samples: readonly MetricSample[], at: number) {

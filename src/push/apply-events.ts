@@ -1,4 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import type { Watchable } from '../ton/watchable.ts';
 import type { ReportStream } from './events.ts';
 import type { Frame } from './frame.ts';
@@ -10,20 +11,19 @@ export interface EventEffectsDependencies {
   readonly refresh: (watch: Watch) => void;
   /** Whether the server sends the events of an account: its subscription is acknowledged on a live connection. */
   readonly isSubscribed: (account: string) => boolean;
-  /** Epoch milliseconds, by the clock of the entries. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly report: ReportStream;
-  /** How long an empty answer to a watched key is fresh, in milliseconds. */
-  readonly emptyWatchedMs: number;
+  /** How long an empty answer to a watched key is fresh. */
+  readonly emptyWatchedMs: Ms;
 }
 
-/** An event waits so long for the other events of its change, which come 1 to 7 ms apart, in milliseconds. */
+/** An event waits so long for the other events of its change, which come 1 to 7 ms apart. */
 const GATHER_MS = 10;
 
-/** The least time between two ends of a key's freshness, in milliseconds: a flood of events is no flood of requests. */
+/** The least time between two ends of a key's freshness: a flood of events is no flood of requests. */
 const APART_MS = 100;
 
-/** If no event comes within this time after a change was seen, in milliseconds, it counts as missed. */
+/** If no event comes within this time after a change was seen it counts as missed. */
 const EVENT_WITHIN_MS = 500;
 
 /**

@@ -15,10 +15,10 @@ export interface StreamConnectionDependencies {
   readonly report: ReportStream;
 }
 
-/** How often the server is pinged, in milliseconds. */
+/** How often the server is pinged. */
 const PING_EVERY_MS = 15_000;
 
-/** How long the server may take to answer a message, in milliseconds; also to open the connection. */
+/** How long the server may take to answer a message; also to open the connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
 const FIRST_DELAY_MS = 250;

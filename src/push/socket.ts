@@ -1,5 +1,6 @@
 import { Agent, WebSocket } from 'undici';
 import { reasonOf } from '../reason-of.ts';
+import type { Ms } from '../time-units.ts';
 import { VERSION } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
@@ -28,7 +29,7 @@ const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
  * Opens WebSockets of a server (`ws:` or `wss:`). The key goes into `X-API-Key`. No subprotocol is offered: the server
  * knows none, and a client that offers one fails.
  */
-export function socketOpener(url: string, apiKey: string | undefined, connectTimeoutMs: number): OpenSocket {
+export function socketOpener(url: string, apiKey: string | undefined, connectTimeoutMs: Ms): OpenSocket {
   return ({ onOpen, onMessage, onClose }) => {
     const dispatcher = new Agent({
       connect: { timeout: connectTimeoutMs },

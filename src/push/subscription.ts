@@ -13,11 +13,11 @@ export interface SubscriptionDependencies {
 
 /**
  * Each message holds all names, of 70 bytes each. So changes are gathered for 1 ms for each name, and at least for so
- * long, in milliseconds: then messages are 70 KB a second at most.
+ * long: then messages are 70 KB a second at most.
  */
 const LEAST_GATHER_MS = 50;
 
-/** The delay before the next try after a refusal, in milliseconds. */
+/** The delay before the next try after a refusal. */
 const RETRY_AFTER_MS = 10_000;
 
 /**

@@ -1,4 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
+import type { EpochMs } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { accountsAskedFor, type Watchable } from '../ton/watchable.ts';
 
@@ -30,12 +31,11 @@ export function isBehind(watch: Watch, { askedAt }: Entry): boolean {
 export interface WatchesDependencies {
   /** Called when the names to subscribe to may have changed. */
   readonly onNames: () => void;
-  /** Epoch milliseconds, by the clock of the entries. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly monotonic: () => number;
 }
 
-/** A watch ends when nobody has asked for so long, in milliseconds: one that is polled, and any other. */
+/** A watch ends when nobody has asked for so long: one that is polled, and any other. */
 const IDLE_MS = 10_000;
 const POLLED_WITHIN_MS = 2000;
 const LOOK_FOR_IDLE_EVERY_MS = 1000;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
+import type { Ms } from '../time-units.ts';
 import { type EvictionProblem, reportEviction } from './ask-server.ts';
 import { openClient } from './open-client.ts';
 import { runScript } from './run-script.ts';
@@ -38,11 +39,11 @@ export interface ConnectRedisDependencies {
   readonly url: string;
   /** The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. */
   readonly tlsCa?: string | undefined;
-  readonly connectTimeoutMs: number;
+  readonly connectTimeoutMs: Ms;
   /**
    * A call is rejected after this time without an answer, and the connection to a server is replaced.
    */
-  readonly commandTimeoutMs: number;
+  readonly commandTimeoutMs: Ms;
   readonly onTransition?: (transition: RedisTransition) => void;
   /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
@@ -125,7 +126,7 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
   }
 }
 
-function ended(client: Redis | Cluster, atMostMs: number): Promise<void> {
+function ended(client: Redis | Cluster, atMostMs: Ms): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // Between two attempts to connect there is no socket, and so no `end` event.
   if (['connecting', 'connect', 'ready'].includes(client.status)) {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisAddress } from '../redis-url.ts';
+import type { Ms } from '../time-units.ts';
 import { patchIoredis } from './patch-ioredis.ts';
 
 const FIRST_DELAY_MS = 10;
@@ -32,8 +33,8 @@ export interface ClientOptions {
    * sentinels use TLS.
    */
   readonly tlsCa: string | undefined;
-  readonly connectTimeoutMs: number;
-  readonly commandTimeoutMs: number;
+  readonly connectTimeoutMs: Ms;
+  readonly commandTimeoutMs: Ms;
 }
 
 /** A client that reconnects for ever, queues no command while it is not connected, and sends none twice. */
@@ -135,7 +136,7 @@ function reconnectDelayMs(attempt: number): number {
   return delayMs + Math.random() * delayMs;
 }
 
-/** After a connection that lasted this long, in milliseconds, reconnect delays begin again with the shortest. */
+/** After a connection that lasted this long reconnect delays begin again with the shortest. */
 const GOOD_AFTER_MS = 2000;
 
 /**
@@ -163,7 +164,7 @@ function rememberAttempts(client: Redis): void {
   });
 }
 
-/** While a node fails, the Cluster is asked at most once in this time which node holds which slots, in milliseconds. */
+/** While a node fails, the Cluster is asked at most once in this time which node holds which slots. */
 const LOOK_AGAIN_EVERY_MS = 500;
 
 /**

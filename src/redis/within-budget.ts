@@ -1,3 +1,4 @@
+import type { Ms } from '../time-units.ts';
 /** The time that a piece of work has. */
 export interface Budget {
   /** Whether the time is over: then nobody waits for the work any longer. */
@@ -5,7 +6,7 @@ export interface Budget {
 }
 
 /** The outcome of `work`, or a rejection after `budgetMs`. */
-export async function withinBudget<T>(budgetMs: number, work: (budget: Budget) => Promise<T>): Promise<T> {
+export async function withinBudget<T>(budgetMs: Ms, work: (budget: Budget) => Promise<T>): Promise<T> {
   const budget = { isOver: false };
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const overrun = () => {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { ProxyError } from '../../errors.ts';
+import type { Ms } from '../../time-units.ts';
 import { parseTarget } from '../parse-request.ts';
 import { STATUS } from '../public/error-message.ts';
 import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
@@ -27,8 +28,8 @@ export interface AdminServerDependencies {
   readonly guard: AdminGuardOptions;
   readonly status: ServedStatus;
   readonly onBug: (error: unknown) => void;
-  /** How long a client may take to send its request, in milliseconds. */
-  readonly requestTimeoutMs: number;
+  /** How long a client may take to send its request. */
+  readonly requestTimeoutMs: Ms;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { unsliced } from '../../sliced-strings.ts';
+import type { Ms } from '../../time-units.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import type { OperationAnswers } from './operation-answers.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
@@ -28,11 +29,11 @@ export interface FastLaneConnectionDependencies {
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
   readonly maxHeadBytes: number;
-  readonly keepAliveMs: number;
+  readonly keepAliveMs: Ms;
   /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
   readonly hasLimits: boolean;
-  /** A connection is cut when no byte of an answer leaves for so long, in milliseconds. */
-  readonly stallMs: number;
+  /** A connection is cut when no byte of an answer leaves for so long. */
+  readonly stallMs: Ms;
 }
 
 /** Field sections longer than this, in characters, are read again for each request. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
+import type { EpochMs, Ms } from '../../time-units.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
@@ -10,10 +11,9 @@ export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencie
   readonly moveBody: RenderedHitsDependencies['moveBody'];
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** How long a client may take to send its first byte, in milliseconds. */
-  readonly headerTimeoutMs: number;
+  readonly now: () => EpochMs;
+  /** How long a client may take to send its first byte. */
+  readonly headerTimeoutMs: Ms;
 }
 
 const LOOK_EVERY_MS = 1000;

@@ -8,6 +8,7 @@ import type { Entry } from '../../cache/entry.ts';
 import type { SentBody } from '../../cache/gzip.ts';
 import type { ClientLimits } from '../../clients/client-limits.ts';
 import { type ErrorCode, ProxyError } from '../../errors.ts';
+import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
@@ -27,10 +28,8 @@ export interface OperationAnswersDependencies {
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
   readonly limits: Pick<ClientLimits, 'takeRequest'> | undefined;
   readonly connections: ClientConnections;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonic: () => number;
+  readonly now: () => EpochMs;
+  readonly monotonic: () => MonotonicMs;
   /** Called when a request that memory did not answer has its answer, with how long that took in milliseconds. */
   readonly onWaited: (operation: OperationName, outcome: RequestOutcome, ms: number) => void;
   /** Called with the client of each request that memory does not answer, or that is beyond its limit. */

@@ -4,6 +4,7 @@ import type { MemoryHits } from '../../answer/handle-request.ts';
 import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import { ProxyError } from '../../errors.ts';
+import type { Ms } from '../../time-units.ts';
 import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
@@ -28,22 +29,22 @@ export interface PublicServerDependencies extends Omit<OperationAnswersDependenc
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly moveBody: RenderedHitsDependencies['moveBody'];
-  /** How long a request may wait for its answer, in milliseconds. */
-  readonly waitMs: number;
+  /** How long a request may wait for its answer. */
+  readonly waitMs: Ms;
   /** The most requests that wait at once. */
   readonly maxWaiting: number;
   readonly maxHeaderBytes: number;
-  readonly headerTimeoutMs: number;
-  readonly keepAliveMs: number;
+  readonly headerTimeoutMs: Ms;
+  readonly keepAliveMs: Ms;
   readonly maxConnections: number;
   /** A client that takes less than 16 KiB of its answer in this long is cut. */
-  readonly slowReaderMs: number;
+  readonly slowReaderMs: Ms;
 }
 
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
-/** How long the 503s that end a drain have to leave the process, in milliseconds. */
+/** How long the 503s that end a drain have to leave the process. */
 const LAST_WORDS_MS = 500;
 
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
@@ -137,7 +138,7 @@ export class PublicServer {
    * Accepts no new connections, answers requests in flight with `Connection: close`, and resolves when all connections
    * have ended. Requests that still wait after `limitMs` get 503, and their connections are cut soon after.
    */
-  async drain(limitMs: number): Promise<void> {
+  async drain(limitMs: Ms): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.

@@ -1,6 +1,7 @@
 import { hitStatus } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Coding, Entry } from '../../cache/entry.ts';
+import type { EpochMs, Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
 
@@ -26,9 +27,8 @@ export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
   /** Keeps a body in other memory; see `Gzip.move`. */
   readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  readonly keepAliveMs: number;
+  readonly now: () => EpochMs;
+  readonly keepAliveMs: Ms;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CacheStatus, renderCacheStatus } from '../../answer/cache-status.ts';
+import type { Ms } from '../../time-units.ts';
 
 let second = 0;
 let text = '';
@@ -110,7 +111,7 @@ export function messageHead({ status, headers }: ResponseMessage): string {
 }
 
 /** The end of a head after which the connection is kept for so many milliseconds. */
-export function keepAliveEnd(keepAliveMs: number): string {
+export function keepAliveEnd(keepAliveMs: Ms): string {
   return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
 }
 

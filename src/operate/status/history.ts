@@ -1,3 +1,4 @@
+import type { EpochMs } from '../../time-units.ts';
 import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers, type StatusNumbers } from './numbers.ts';
 import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
@@ -12,16 +13,14 @@ const KEPT_MS = 5 * 60_000;
 
 /** What is known of one second. */
 export interface StatusMoment extends StatusNumbers {
-  /** Epoch milliseconds. */
-  readonly at: number;
+  readonly at: EpochMs;
   /** `since`: when it was first so, epoch milliseconds. */
   readonly verdict: Verdict & { readonly since: number };
 }
 
 export interface StatusHistoryDependencies {
   readonly samples: () => Promise<readonly MetricSample[]>;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly monotonic: () => number;
   readonly onBug: (error: unknown) => void;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Entry } from '../../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
 import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
+import type { EpochMs } from '../../time-units.ts';
 import type { StatusHistory } from './history.ts';
 import { readPageFiles } from './page-files.ts';
 import { StatusFeed } from './status-feed.ts';
@@ -16,8 +17,7 @@ export interface StatusPagesDependencies {
   readonly topClients: () => readonly ShownClient[];
   /** The entry that memory holds for a key; does not count as a use. */
   readonly inMemory: (key: string) => Entry | undefined;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -27,8 +27,7 @@ export interface StatusAbout {
   readonly host: string;
   readonly network: string;
   readonly indexers: readonly string[];
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
+  readonly startedAt: EpochMs;
 }
 
 const SHOWN_KEYS = 15;
