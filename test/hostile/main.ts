@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-import { markdownTable } from '../bench/markdown-table.ts';
+import { markdownTable } from '../bench/support/report.ts';
 import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';
 import { damagedEntries } from './damaged-entries.ts';

@@ -9,16 +9,22 @@ export class Launched implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<null, Readable, null>;
   readonly #lines: AsyncIterator<string>;
 
-  readonly #kill = () => void this.#child.kill('SIGKILL');
+  readonly #kill: () => void;
 
-  constructor(child: ChildProcessByStdio<null, Readable, null>) {
+  /** `exitSignal`: what the child gets if this process ends before it. */
+  constructor(child: ChildProcessByStdio<null, Readable, null>, exitSignal: NodeJS.Signals = 'SIGKILL') {
     this.#child = child;
+    this.#kill = () => void child.kill(exitSignal);
     process.once('exit', this.#kill);
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** The next line for which `read` gives something. Rejects when the process ends without one. */
@@ -39,7 +45,7 @@ export class Launched implements AsyncDisposable {
   /** Asks the process to end, and waits for that. If we end before, it is killed. */
   async [Symbol.asyncDispose](): Promise<void> {
     process.off('exit', this.#kill);
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
     const guard = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
     this.#child.kill('SIGTERM');

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { markdownTable } from '../bench/markdown-table.ts';
+import { markdownTable } from '../bench/support/report.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import { runChecker } from './run-checker.ts';
 import { Tally } from './tally.ts';

@@ -1,14 +1,15 @@
 import { parseArgs } from 'node:util';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { exitOnSignals } from '../../support/launch.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { numberUpTo } from '../arguments.ts';
-import { describeMachine } from '../machine.ts';
-import { markdownTable } from '../markdown-table.ts';
 import { startBusyIndexer } from '../overload/busy-indexer.ts';
 import { chainOf } from '../overload/calls.ts';
-import { quantilesOf } from '../quantiles.ts';
-import { startToncache, type ToncacheProcess } from '../toncache-process.ts';
-import { offerLoad } from './offer-load.ts';
+import { numberUpTo } from '../support/arguments.ts';
+import { Connections } from '../support/connections.ts';
+import { byChance, openLoop } from '../support/open-loop.ts';
+import { startToncache, type Toncache } from '../support/processes.ts';
+import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 
 // `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Three minutes, everything on
 // 127.0.0.1. `--seconds 2` runs each shorter.
@@ -20,17 +21,24 @@ const FLEETS = [
   { instances: 4, shared: true },
   { instances: 4, shared: false },
 ];
+const PER_SECOND = 200;
 /** Of a worker of the indexer. */
 const SERVICE_MS = 50;
 /** Processes that were just started compile what they run. */
 const WARM_UP_SECONDS = 5;
 /** Each fleet more than once, one after the other, so that they share what else the machine does. */
 const REPEATS = 2;
+/** Scanners at the head, and wallets that wait for a trace; the rest walks trees. */
+const HEAD_SHARE = 0.2;
+const PENDING_SHARE = 0.5;
+/** Traces that somebody looks at, the newest ones. */
+const WATCHED_TRACES = 40;
+const BLOCKS_BEHIND = 5;
 
 interface Run {
   readonly upstreamRequests: number;
-  readonly latenciesMs: readonly number[];
-  readonly failed: number;
+  /** From the moment at which a request was due. */
+  readonly answers: readonly { readonly ms: number; readonly status: number }[];
 }
 
 exitOnSignals();
@@ -42,7 +50,17 @@ const fleets = FLEETS.map((fleet) => ({ ...fleet, runs: [] as Run[] }));
 for (let time = 0; time < REPEATS; time++) {
   for (const { instances, shared, runs } of fleets) runs.push(await run(instances, shared));
 }
-const rows = fleets.map(({ instances, shared, runs }) => rowOf(`${instances}${shared ? '' : ', without Redis'}`, runs));
+const rows = fleets.map(({ instances, shared, runs }) => {
+  const answers = runs.flatMap((one) => one.answers);
+  const quantile = quantilesOf(
+    answers.map(({ ms }) => ms),
+    1,
+  );
+  const upstream = runs.map(({ upstreamRequests }) => upstreamRequests).join(', ');
+  const failed = answers.filter(({ status }) => status !== 200 && status !== 404).length;
+  const name = `${instances}${shared ? '' : ', without Redis'}`;
+  return [name, `${answers.length}`, upstream, quantile(0.5), quantile(0.99), `${failed}`];
+});
 console.log(markdownTable(['Instances', 'requests', 'at the indexer', 'p50 ms', 'p99 ms', 'failed'], rows));
 
 async function run(instances: number, shared: boolean): Promise<Run> {
@@ -52,24 +70,43 @@ async function run(instances: number, shared: boolean): Promise<Run> {
   const settings = { UPSTREAM_URL: indexer.url, ...(shared ? { REDIS_URL: redis.url } : {}) };
   const starting = Array.from({ length: instances }, () => startToncache(settings));
   const servers = (await Promise.all(starting)).map((server) => fleet.use(server));
-  const ports = servers.map(({ port }) => port);
   const chain = chainOf(indexer.chainStartAt);
-  await offerLoad(ports, chain, WARM_UP_SECONDS);
+  await offerLoad(servers, chain, WARM_UP_SECONDS);
   const before = await upstreamRequestsOf(servers);
-  const heard = await offerLoad(ports, chain, seconds);
-  return { upstreamRequests: (await upstreamRequestsOf(servers)) - before, ...heard };
+  const answers = await offerLoad(servers, chain, seconds);
+  return { upstreamRequests: (await upstreamRequestsOf(servers)) - before, answers };
 }
 
-async function upstreamRequestsOf(servers: readonly ToncacheProcess[]): Promise<number> {
+async function upstreamRequestsOf(servers: readonly Toncache[]): Promise<number> {
   const counts = await Promise.all(servers.map((server) => server.upstreamRequests()));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function rowOf(name: string, runs: readonly Run[]): string[] {
-  const latencies = runs.flatMap(({ latenciesMs }) => latenciesMs);
-  const quantile = quantilesOf(latencies);
-  const at = (share: number) => quantile(share)?.toFixed(1) ?? '-';
-  const upstream = runs.map(({ upstreamRequests }) => upstreamRequests).join(', ');
-  const failed = runs.reduce((sum, one) => sum + one.failed, 0);
-  return [name, `${latencies.length}`, upstream, at(0.5), at(0.99), `${failed}`];
+/** Sends requests to each server in turn when they are due. */
+async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeconds: number): Promise<Run['answers']> {
+  const connections = servers.map(({ port }) => new Connections(port));
+  const random = new SeededRandom('fleet');
+  const dues = byChance(PER_SECOND, 0, lastingSeconds * 1000, random);
+  let asked = 0;
+  const answers = await openLoop(dues, async ({ dueMs }, startedAt) => {
+    chain.advanceTo(Date.now());
+    const answer = await connections[asked++ % connections.length]?.ask(nextTarget(chain, random));
+    return { ms: performance.now() - startedAt - dueMs, status: answer?.status ?? 0 };
+  });
+  for (const each of connections) each.close();
+  return answers;
+}
+
+/** What many clients ask for now, most of them the same: path and query. */
+function nextTarget(chain: Chain, random: SeededRandom): string {
+  if (random.chance(HEAD_SHARE)) {
+    // One ahead of the head is what scanners wait for.
+    return `/api/v3/masterchainBlockShards?seqno=${chain.headSeqno + 1 - random.int(0, BLOCKS_BEHIND)}`;
+  }
+  const trace = random.pick(chain.recentTraces(WATCHED_TRACES));
+  if (random.chance(PENDING_SHARE / (1 - HEAD_SHARE))) {
+    return `/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(trace.externalHash)}`;
+  }
+  const { hash } = random.pick(trace.transactions);
+  return `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=${random.pick(['in', 'out'])}`;
 }

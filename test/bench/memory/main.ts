@@ -1,30 +1,24 @@
-import { mkdtempDisposable, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../../support/launch.ts';
-import { numberUpTo } from '../arguments.ts';
-import { describeMachine } from '../machine.ts';
-import { markdownTable } from '../markdown-table.ts';
-import { EVERY_CORE } from '../peers/pinned-process.ts';
-import { startFakeIndexer } from '../peers/start-fake-indexer.ts';
-import { startToncachePeer } from '../peers/toncache.ts';
-import { checkKept, fill } from './fill.ts';
+import { startFakeIndexer } from '../peers/fake-indexer.ts';
+import { hitTarget } from '../peers/targets.ts';
+import { numberUpTo } from '../support/arguments.ts';
+import { Connections } from '../support/connections.ts';
+import { startToncache } from '../support/processes.ts';
+import { describeMachine, markdownTable } from '../support/report.ts';
 
 // `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows, and how
 // much it has when more was written than its bound. Some minutes, everything on 127.0.0.1. Needs Linux. `--percent 10`
 // fills a tenth.
 
-/** About 200 MB each. */
+/** About 200 MB each, and a bound that evicts none. */
 const FILLS = [
-  { sizeKb: 2, entries: 100_000 },
-  { sizeKb: 5, entries: 40_000 },
-  { sizeKb: 30, entries: 8000 },
+  { sizeKb: 2, entries: 100_000, maxSize: '2GiB' },
+  { sizeKb: 5, entries: 40_000, maxSize: '2GiB' },
+  { sizeKb: 30, entries: 8000, maxSize: '2GiB' },
 ];
-/** More than all entries need, so that none is evicted. */
-const ROOMY = '2GiB';
 /** Of these far more is written than fits: about 600 MB each. */
 const FULL = [
   { sizeKb: 2, entries: 320_000, maxSize: '256MiB' },
@@ -33,63 +27,84 @@ const FULL = [
 ];
 /** Entries that are filled before the first measurement, because a process grows when it first works; not counted. */
 const WARM_UP_SHARE = 0.02;
+const CONNECTIONS = 32;
+/** Answers that are requested once more afterwards; they must be hits. */
+const CHECKED = 500;
 const BETWEEN_LOOKS_MS = 1000;
 const MOST_LOOKS = 30;
 /** RSS has settled when three measurements in a row differ by less than this share of it. */
 const SETTLED_SHARE = 0.005;
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Bytes: of all bodies, and resident in toncache. */
+type Filling = (typeof FILLS)[number];
+
+/** Bytes: of all bodies, and resident in toncache; how many of the checked answers were hits, 0 to 1. */
 interface Filled {
   readonly bytes: number;
   readonly before: number;
   readonly after: number;
+  readonly keptShare: number;
 }
 
 const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
 const percent = numberUpTo('--percent', values.percent, 1000);
+const share = ({ entries }: Filling) => Math.round((entries * percent) / 100);
+const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
 
 exitOnSignals();
 
 console.log(`${describeMachine()}\n`);
 const rows: string[][] = [];
-for (const { sizeKb, entries } of FILLS) {
-  const count = share(entries);
-  const { bytes, before, after } = await measure(sizeKb, count, ROOMY, checkKept);
-  rows.push([`${sizeKb}`, `${count}`, mib(bytes), mib(before), mib(after), ((after - before) / bytes).toFixed(2)]);
+for (const filling of FILLS) {
+  const { bytes, before, after, keptShare } = await measure(filling);
+  if (keptShare < 0.99) throw new Error(`of ${filling.sizeKb} KB only ${keptShare} of the answers were kept`);
+  const sizes = [bytes, before, after].map(mib);
+  rows.push([`${filling.sizeKb}`, `${share(filling)}`, ...sizes, ((after - before) / bytes).toFixed(2)]);
 }
 const head = ['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'];
 console.log(`${markdownTable(head, rows)}\n`);
 const fullRows: string[][] = [];
-for (const { sizeKb, entries, maxSize } of FULL) {
-  const { bytes, after } = await measure(sizeKb, share(entries), maxSize);
-  fullRows.push([maxSize, `${sizeKb}`, mib(bytes), mib(after)]);
+for (const filling of FULL) {
+  const { bytes, after } = await measure(filling);
+  fullRows.push([filling.maxSize, `${filling.sizeKb}`, mib(bytes), mib(after)]);
 }
 console.log(markdownTable(['MEMORY_MAX_SIZE', 'KB', 'written MiB', 'RSS MiB'], fullRows));
 
-function share(entries: number): number {
-  return Math.round((entries * percent) / 100);
-}
-
-function mib(bytes: number): string {
-  return (bytes / 1024 ** 2).toFixed(0);
-}
-
-async function measure(sizeKb: number, entries: number, maxSize: string, check?: typeof checkKept): Promise<Filled> {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'toncache-memory-'));
-  const own = { cores: EVERY_CORE, folder: folder.path };
-  await using indexer = await startFakeIndexer(EVERY_CORE, folder.path);
-  const environment = { MEMORY_MAX_SIZE: maxSize };
-  await using server = await startToncachePeer({ ...own, source: ROOT, indexerPort: indexer.port, environment });
-  const origin = server.originFor({ title: '', kind: 'hits', sizeKb, urls: 1, gzip: false });
-  const place = { port: Number(new URL(origin ?? '').port), indexerPort: indexer.port, sizeKb };
-  const warmUp = Math.ceil(entries * WARM_UP_SHARE);
-  await fill({ ...place, from: 0, until: warmUp });
+async function measure(filling: Filling): Promise<Filled> {
+  const { sizeKb, maxSize } = filling;
+  const count = share(filling);
+  await using indexer = await startFakeIndexer();
+  await using server = await startToncache({ UPSTREAM_URL: indexer.url, MEMORY_MAX_SIZE: maxSize });
+  const connections = new Connections(server.port);
+  const warmUp = Math.ceil(count * WARM_UP_SHARE);
+  const numbers = Array.from({ length: count }, (_, number) => warmUp + number);
+  await request(
+    connections,
+    sizeKb,
+    Array.from({ length: warmUp }, (_, number) => number),
+  );
   const before = await settledRss(server.pid);
-  const order = { ...place, from: warmUp, until: warmUp + entries };
-  const bytes = await fill(order);
-  await check?.(order);
-  return { bytes, before, after: await settledRss(server.pid) };
+  const { bytes } = await request(connections, sizeKb, numbers);
+  const checked = numbers.filter((number) => number % Math.ceil(count / CHECKED) === 0);
+  const { hits } = await request(connections, sizeKb, checked);
+  const after = await settledRss(server.pid);
+  connections.close();
+  return { bytes, before, after, keptShare: hits / checked.length };
+}
+
+/** Requests the answers of these numbers, the last one first. Rejects when a request fails. */
+async function request(connections: Connections, sizeKb: number, numbers: readonly number[]) {
+  const waiting = [...numbers];
+  const counted = { bytes: 0, hits: 0 };
+  const client = async () => {
+    for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
+      const { status, body, isHit } = await connections.ask(hitTarget(sizeKb, number));
+      if (status !== 200) throw new Error(`status ${status}: ${body.slice(0, 100)}`);
+      counted.bytes += body.length;
+      if (isHit) counted.hits++;
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  return counted;
 }
 
 /** The resident memory of a process, in bytes, once it has settled, or after 30 s as it is. */

@@ -1,7 +1,6 @@
 import { startIndexer } from '../../../src/tools/simulator/indexer.ts';
-import { type Launched, launch } from '../../support/launch.ts';
+import { launch } from '../../support/launch.ts';
 import { chainOf, chainStart } from './calls.ts';
-import type { IndexerFault } from './scenarios.ts';
 
 /** Where the indexer listens, and when its chain began, epoch ms. */
 interface Listening {
@@ -9,15 +8,11 @@ interface Listening {
   readonly chainStartAt: number;
 }
 
-/** An indexer of 20 workers, first come first served, in a process of its own. */
-export interface BusyIndexer extends Listening, AsyncDisposable {}
-
 const SLOW_MS = 4800;
 
-/** Starts it, with what goes wrong there; resolves when it listens. */
-export async function startBusyIndexer(serviceMs: number, fault?: IndexerFault): Promise<BusyIndexer> {
-  const args = [String(serviceMs), ...(fault === undefined ? [] : [fault])];
-  const process: Launched = launch(new URL(import.meta.url), { args });
+/** Starts an indexer of 20 workers, first come first served, in a process of its own, with what goes wrong there. */
+export async function startBusyIndexer(serviceMs: number, fault?: string): Promise<Listening & AsyncDisposable> {
+  const process = launch(new URL(import.meta.url), { args: [String(serviceMs), fault ?? ''] });
   const listening = await process.next((line) => line as Listening);
   return { ...listening, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
 }

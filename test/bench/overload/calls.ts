@@ -1,7 +1,8 @@
 import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { digest, type SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
-export type Operation = 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+export const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+export type Operation = (typeof OPERATIONS)[number];
 
 /** One request of the load, with what makes an answer to it the right one. */
 export interface Call {
@@ -23,8 +24,8 @@ const HOT_BLOCKS = 50;
 
 const FIRST_SEQNO = 62_000_000;
 const PAST_BLOCKS = 1500;
-/** A minute: masterchain blocks before that have all the children that they will have. */
-const YOUNG_BLOCKS = 150;
+/** A minute and more: masterchain blocks before that have all the children that they will have. */
+const OLD = { oldest: Infinity, youngest: 150 };
 /** More than a masterchain block has blocks: the answer is complete, and neither 10 nor 100 rows. */
 const SMALLEST_LIMIT = 101;
 
@@ -39,8 +40,8 @@ export function chainOf(startAt: number): Chain {
 }
 
 /** Requests a second of all kinds. */
-export function totalOf({ hot, pendingTraces, adjacentTransactions, masterchainBlockShards }: Rates): number {
-  return hot + pendingTraces + adjacentTransactions + masterchainBlockShards;
+export function totalOf(rates: Rates): number {
+  return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }
 
 /** When a chain that is old enough now has to have begun, epoch ms. */
@@ -48,22 +49,26 @@ export function chainStart(): number {
   return Date.now() - PAST_BLOCKS * 400;
 }
 
+interface CallsOptions {
+  readonly skip?: number;
+  /** In blocks before the head. */
+  readonly ages?: { readonly oldest: number; readonly youngest: number };
+}
+
 /** What the load asks for: keys that no cache can know, and a few hot ones that are final. */
 export class Calls {
   readonly #random: SeededRandom;
-  readonly #seqnoCount: number;
+  readonly #seqnos: readonly number[];
   readonly #adjacent: readonly Call[];
-  #pendingTaken: number;
-  #adjacentTaken: number;
-  #shardsTaken: number;
+  readonly #taken: Record<Operation, number>;
 
-  /** `skip`: so many of each operation are left to others. */
-  constructor(chain: Chain, random: SeededRandom, skip = 0) {
+  /** `skip`: so many of each operation are left to others; `ages`: of the masterchain blocks that it asks about. */
+  constructor(chain: Chain, random: SeededRandom, { skip = 0, ages = OLD }: CallsOptions = {}) {
     this.#random = random;
-    [this.#pendingTaken, this.#adjacentTaken, this.#shardsTaken] = [skip, skip, skip];
-    this.#seqnoCount = chain.headSeqno - YOUNG_BLOCKS - FIRST_SEQNO;
-    const seqnos = Array.from({ length: this.#seqnoCount }, (_, number) => FIRST_SEQNO + number);
-    this.#adjacent = seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
+    this.#taken = { pendingTraces: skip, adjacentTransactions: skip, masterchainBlockShards: skip };
+    const first = Math.max(chain.headSeqno - ages.oldest, FIRST_SEQNO);
+    this.#seqnos = Array.from({ length: chain.headSeqno - ages.youngest - first }, (_, number) => first + number);
+    this.#adjacent = this.#seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
   }
 
   /** The next one, drawn by the rates. Throws when no unique one is left: the load is too long. */
@@ -76,21 +81,21 @@ export class Calls {
   }
 
   #pending(): Call {
-    const hash = encodeURIComponent(digest('overload', this.#pendingTaken++));
+    const hash = encodeURIComponent(digest('overload', this.#taken.pendingTraces++));
     const target = `/api/v3/pendingTraces?ext_msg_hash=${hash}`;
     return { kind: 'unique', operation: 'pendingTraces', target, says: '"traces":[]' };
   }
 
   #nextAdjacent(): Call {
-    const call = this.#adjacent[this.#adjacentTaken++];
+    const call = this.#adjacent[this.#taken.adjacentTransactions++];
     if (call === undefined) throw new Error('the chain has no more transactions to ask for: fewer seconds, please');
     return call;
   }
 
   #nextShards(): Call {
-    const number = this.#shardsTaken++;
-    const limit = SMALLEST_LIMIT + Math.floor(number / this.#seqnoCount);
-    return shards('unique', FIRST_SEQNO + (number % this.#seqnoCount), `&limit=${limit}`);
+    const number = this.#taken.masterchainBlockShards++;
+    const limit = SMALLEST_LIMIT + Math.floor(number / this.#seqnos.length);
+    return shards('unique', this.#seqnos[number % this.#seqnos.length] ?? 0, `&limit=${limit}`);
   }
 }
 

@@ -1,23 +1,22 @@
 import { exitOnSignals } from '../../support/launch.ts';
-import { describeMachine } from '../machine.ts';
-import { markdownTable } from '../markdown-table.ts';
+import { describeMachine, markdownTable } from '../support/report.ts';
 import { readOptions } from './options.ts';
 import { tableOfOutages } from './outages.ts';
-import { runScenario } from './run-scenario.ts';
-import { HEAD, lateRuns, type Run, rowOf } from './tables.ts';
+import { type Run, runScenario } from './run-scenario.ts';
+import { HEAD, lateRuns, rowOf } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
 
 exitOnSignals();
 
-const { trials, outages } = readOptions(process.argv.slice(2));
+const { trials, measuresOutages } = readOptions(process.argv.slice(2));
 console.log(`${describeMachine()}\n`);
-if (outages.length > 0) console.log(`${await tableOfOutages(outages)}\n`);
+if (measuresOutages) console.log(`${await tableOfOutages()}\n`);
 const runs: Run[] = [];
-for (const { mode, scenario } of trials) {
-  console.error(`... ${mode}, ${scenario.name}`);
-  runs.push({ mode, scenario, ...(await runScenario(mode, scenario)) });
+for (const trial of trials) {
+  console.error(`... ${trial.mode}, ${trial.scenario.name}`);
+  runs.push(await runScenario(trial));
 }
 if (runs.length > 0) console.log(markdownTable(HEAD, runs.map(rowOf)));
 const late = lateRuns(runs);

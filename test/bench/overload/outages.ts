@@ -1,90 +1,91 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed } from '../../../src/tools/simulator/faults.ts';
+import { type Fault, failed } from '../../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { freePort } from '../../support/free-port.ts';
-import { markdownTable } from '../markdown-table.ts';
-import { startToncache } from '../toncache-process.ts';
-import { Calls, chainOf, chainStart, NO_RATES, type Operation } from './calls.ts';
-import { Connections } from './connections.ts';
-import { outcomeOf } from './outcome.ts';
+import { Connections } from '../support/connections.ts';
+import { evenly, openLoop } from '../support/open-loop.ts';
+import { startToncache } from '../support/processes.ts';
+import { markdownTable, quantilesOf } from '../support/report.ts';
+import { Calls, chainOf, chainStart, NO_RATES, OPERATIONS } from './calls.ts';
+import { isRight, outcomeOf } from './outcome.ts';
 
-/** What the indexer does in an outage; `killed`: its port and all connections are closed, and it is started again. */
-const KINDS = ['answers 500', 'resets connections', 'killed'] as const;
-type Kind = (typeof KINDS)[number];
+/** What befalls the indexer for so long; gives the one that is well again. */
+type Outage = (indexer: Indexer, lastingMs: number) => Promise<Indexer>;
 
-const OPERATIONS: readonly Operation[] = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+const OUTAGES: Readonly<Record<string, Outage>> = {
+  'answers 500': (indexer, lastingMs) => broken(failed(500), indexer, lastingMs),
+  'resets connections': (indexer, lastingMs) => broken({ kind: 'reset' }, indexer, lastingMs),
+  killed: async (indexer, lastingMs) => {
+    const { port, chain } = indexer;
+    await indexer.close();
+    await delay(lastingMs);
+    return await startIndexer({ port, chain });
+  },
+};
+
+const LASTING_SECONDS = [10, 36, 75];
 /** Outages of each kind at once, each of an indexer and a toncache of its own. */
 const REPETITIONS = 3;
-/** Each operation is asked for a fresh key this often, in milliseconds. */
-const ASKED_EVERY_MS = 100;
+/** Each operation is asked for so many fresh keys. */
+const PER_SECOND = 10;
 const CALM_MS = 3000;
 const WATCHED_MS = 15_000;
 
-/** When each operation was answered for everybody again, in milliseconds after the indexer was well; or never seen. */
-type Recovery = Readonly<Record<Operation, number | undefined>>;
-
 /**
  * How long after an outage clients are still refused: each operation is asked for all the time, with keys that nobody
- * asked for before. A table with the median and the longest time after outages of so many seconds.
+ * asked for before. A table with the median and the longest time until each was answered for everybody, in seconds.
  */
-export async function tableOfOutages(seconds: readonly number[]): Promise<string> {
+export async function tableOfOutages(): Promise<string> {
   const startAt = chainStart();
   const calls = new Calls(advanced(startAt), new SeededRandom('outages'));
   const rows: string[][] = [];
-  for (const lasting of seconds) {
-    console.error(`... ${REPETITIONS * KINDS.length} outages of ${lasting} s`);
-    const recoveries = await Promise.all(
-      KINDS.flatMap((kind) => Array.from({ length: REPETITIONS }, () => recover(kind, lasting * 1000, calls, startAt))),
-    );
-    rows.push(
-      ...KINDS.map((kind, number) => {
-        const ofKind = recoveries.slice(number * REPETITIONS, (number + 1) * REPETITIONS);
-        const everybody = ofKind.map((recovery) => Math.max(...OPERATIONS.map((name) => recovery[name] ?? Infinity)));
-        const times = [...OPERATIONS.map((name) => ofKind.map((recovery) => recovery[name] ?? Infinity)), everybody];
-        return [`${kind}, ${lasting} s`, ...times.map(medianAndLongest)];
-      }),
-    );
+  for (const seconds of LASTING_SECONDS) {
+    console.error(`... outages of ${seconds} s`);
+    const ofKinds = Object.entries(OUTAGES).map(async ([name, outage]) => {
+      const repeated = Array.from({ length: REPETITIONS }, () => recover(outage, seconds * 1000, calls, startAt));
+      const recoveries = await Promise.all(repeated);
+      const times = OPERATIONS.map((_, place) => recoveries.map((recovery) => recovery[place] ?? Infinity));
+      const all = recoveries.map((recovery) => Math.max(...recovery));
+      return [`${name}, ${seconds} s`, ...[...times, all].map(medianAndLongest)];
+    });
+    rows.push(...(await Promise.all(ofKinds)));
   }
   return markdownTable(['back after s, median and longest', ...OPERATIONS, 'all'], rows);
 }
 
-async function recover(kind: Kind, lastingMs: number, calls: Calls, startAt: number): Promise<Recovery> {
-  const port = await freePort();
-  const start = () => startIndexer({ port, chain: advanced(startAt) });
-  let indexer = await start();
+/** When each operation was answered for everybody again, in seconds after the indexer was well. */
+async function recover(outage: Outage, lastingMs: number, calls: Calls, startAt: number): Promise<number[]> {
+  const indexer = await startIndexer({ port: await freePort(), chain: advanced(startAt) });
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
   const connections = new Connections(toncache.port);
-  const wholeFrom: Partial<Record<Operation, number>> = {};
-  let wellAt = Infinity;
-  const ask = (operation: Operation) => {
-    const askedAt = performance.now();
-    const call = calls.next({ ...NO_RATES, [operation]: 1 });
-    connections.ask(call.target, (heard) => {
-      if (askedAt < wellAt) return;
-      if (outcomeOf(call, heard).kind === 'right') wholeFrom[operation] ??= askedAt - wellAt;
-      else delete wholeFrom[operation];
-    });
-  };
-  const clients = setInterval(() => OPERATIONS.forEach(ask), ASKED_EVERY_MS);
+  const dues = evenly(PER_SECOND, (CALM_MS + lastingMs + WATCHED_MS) / 1000);
+  const fresh = dues.flatMap((due) =>
+    OPERATIONS.map((operation) => ({ ...due, call: calls.next({ ...NO_RATES, [operation]: 1 }) })),
+  );
+  const startedAt = performance.now();
+  const asking = openLoop(fresh, async ({ call, dueMs }) => {
+    const outcome = outcomeOf(call, await connections.ask(call.target));
+    return { operation: call.operation, dueMs, isRight: isRight(outcome) };
+  });
   await delay(CALM_MS);
-  const end = await begin(kind, indexer);
-  await delay(lastingMs);
-  if (end === undefined) indexer = await start();
-  else end();
-  wellAt = performance.now();
-  await delay(WATCHED_MS);
-  clearInterval(clients);
+  const revived = await outage(indexer, lastingMs);
+  const wellMs = performance.now() - startedAt;
+  const answers = (await asking).filter(({ dueMs }) => dueMs >= wellMs);
   connections.close();
-  await indexer.close();
-  return { pendingTraces: undefined, adjacentTransactions: undefined, masterchainBlockShards: undefined, ...wholeFrom };
+  await revived.close();
+  return OPERATIONS.map((name) => {
+    const ofOperation = answers.filter(({ operation }) => operation === name);
+    const wholeFrom = ofOperation[ofOperation.findLastIndex((answer) => !answer.isRight) + 1]?.dueMs ?? Infinity;
+    return (wholeFrom - wellMs) / 1000;
+  });
 }
 
-/** Begins an outage; returns what ends it, nothing where the indexer has to be started again. */
-async function begin(kind: Kind, indexer: Indexer): Promise<(() => void) | undefined> {
-  if (kind !== 'killed') return indexer.faults.inject(kind === 'answers 500' ? failed(500) : { kind: 'reset' }).remove;
-  await indexer.close();
-  return undefined;
+async function broken(fault: Fault, indexer: Indexer, lastingMs: number): Promise<Indexer> {
+  const { remove } = indexer.faults.inject(fault);
+  await delay(lastingMs);
+  remove();
+  return indexer;
 }
 
 function advanced(startAt: number) {
@@ -93,8 +94,7 @@ function advanced(startAt: number) {
   return chain;
 }
 
-function medianAndLongest(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const seconds = (ms: number) => (ms === Infinity ? `> ${WATCHED_MS / 1000}` : (ms / 1000).toFixed(1));
-  return `${seconds(sorted[Math.floor(sorted.length / 2)] ?? Infinity)}, ${seconds(sorted.at(-1) ?? Infinity)}`;
+function medianAndLongest(seconds: readonly number[]): string {
+  const quantile = quantilesOf(seconds, 1);
+  return `${quantile(0.5)}, ${quantile(1)}`;
 }

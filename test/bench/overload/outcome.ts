@@ -1,20 +1,18 @@
+import type { Heard } from '../support/connections.ts';
 import type { Call } from './calls.ts';
-import type { Heard, Lost } from './connection.ts';
 
-/** How a request ended for the client; `error` says in which way. */
-export type Outcome =
-  | { readonly kind: 'right'; readonly fromCache: boolean }
-  /** 503 with `Retry-After`. */
-  | { readonly kind: 'shed' }
-  /** The client had waited for as long as it does. */
-  | { readonly kind: 'left' }
-  | { readonly kind: 'error'; readonly error: string };
+/** How a request ended for the client: `hit` and `miss` are right, `shed` is 503 with `Retry-After`. */
+export type Outcome = 'hit' | 'miss' | 'shed' | 'left' | { readonly error: string };
 
 /** What an answer, or the loss of one, is worth to the one who made that call. */
-export function outcomeOf(call: Call, heard: Heard | Lost): Outcome {
-  if ('lost' in heard) return { kind: 'error', error: heard.lost };
-  if (heard.status === 503 && heard.hasRetryAfter) return { kind: 'shed' };
-  if (heard.status !== 200) return { kind: 'error', error: String(heard.status) };
-  if (!heard.body.includes(call.says)) return { kind: 'error', error: 'wrong answer' };
-  return { kind: 'right', fromCache: heard.isHit };
+export function outcomeOf(call: Call, { status, body, hasRetryAfter, isHit }: Heard): Outcome {
+  if (status === 0) return body === 'left' ? 'left' : { error: body };
+  if (status === 503 && hasRetryAfter) return 'shed';
+  if (status !== 200) return { error: String(status) };
+  if (!body.includes(call.says)) return { error: 'wrong answer' };
+  return isHit ? 'hit' : 'miss';
+}
+
+export function isRight(outcome: Outcome): boolean {
+  return outcome === 'hit' || outcome === 'miss';
 }

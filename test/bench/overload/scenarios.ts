@@ -1,5 +1,5 @@
+import type { Identity } from '../support/connections.ts';
 import { NO_RATES, type Rates } from './calls.ts';
-import type { Identity } from './connections.ts';
 import type { Phase } from './schedule.ts';
 
 /** What is offered over time, and what goes wrong at the indexer meanwhile. */
@@ -9,7 +9,8 @@ export interface Scenario {
   /** What toncache answers before: a process that has just begun is slower. */
   readonly warmUp?: Phase;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
-  readonly fault?: IndexerFault;
+  /** What befalls `pendingTraces` at the indexer: each takes 4.8 s, or none is answered. Those hold no worker. */
+  readonly fault?: 'slow' | 'hang';
   /** How long one of the indexer's 20 workers takes for a request. */
   readonly serviceMs: number;
   /** So many clients, each with an address of its own, share the load; without it, it comes from 127.0.0.1. */
@@ -19,29 +20,6 @@ export interface Scenario {
   /** Whether clients ask for `pendingTraces` again 100 ms after anything but an answer, up to 20 times. */
   readonly retries?: boolean;
 }
-
-/** What befalls `pendingTraces` at the indexer: each takes 4.8 s, or none is answered. Those hold no worker. */
-export type IndexerFault = 'slow' | 'hang';
-
-/**
- * `steady`: a load that stays; `wallets`: so does this one, whose clients ask again; `burst`: many at once, up to a second
- * of the indexer's work; `closed-loop`: clients that ask again as soon as they were answered; `pages`: 30 at once, four
- * times a second; `slow`, `hang`: see {@link IndexerFault}, and the other operations are asked for now and then; `greedy`:
- * one or three clients ask for too much, by their addresses, behind a proxy or with invented ones; `backfill`: one client has 300 connections and asks on when answered. Beside these
- * two, the {@link POLITE} ask for little.
- */
-export const SCENARIO_KINDS = [
-  'steady',
-  'wallets',
-  'burst',
-  'closed-loop',
-  'pages',
-  'slow',
-  'hang',
-  'greedy',
-  'backfill',
-] as const;
-export type ScenarioKind = (typeof SCENARIO_KINDS)[number];
 
 const WORKERS = 20;
 const SERVICE_MS = 50;
@@ -56,8 +34,6 @@ export const POLITE = {
 
 /** Of bursts and closed loops. */
 const SHORT_SERVICE_MS = 20;
-const BURSTS = [200, 1000];
-const CLIENTS = 300;
 const MIXED: Rates = { ...NO_RATES, pendingTraces: 4, adjacentTransactions: 3, masterchainBlockShards: 3 };
 const CALM = even(0.5);
 /** Nothing of the operation that is about to fail. */
@@ -66,52 +42,58 @@ const ONE_STUCK: Rates = { ...NO_RATES, pendingTraces: 26, adjacentTransactions:
 /** Longer than a request that is slow takes. */
 const STUCK_SECONDS = 20;
 
-/** The scenarios of a kind; `loads` and `seconds` are for those that leave them open. */
-export function scenariosOf(kind: ScenarioKind, loads: readonly number[], seconds: number): readonly Scenario[] {
-  switch (kind) {
-    case 'steady': {
-      const warmUp = { rates: even(5), seconds: 4 };
-      return loads.map((load) => ({ ...course(`${load}x`, CALM, { rates: even(load), seconds }), warmUp }));
-    }
-    case 'wallets':
-      return [{ ...course('wallets 2x', CALM, { rates: even(2), seconds }), retries: true }];
-    case 'slow':
-    case 'hang': {
-      const load = { rates: ONE_STUCK, seconds: Math.max(seconds, STUCK_SECONDS) };
-      return [{ ...course(kind, OTHERS_CALM, load), fault: kind }];
-    }
-    case 'greedy': {
-      const greedy = (clients: number, load: number) => {
-        const name = `${clients} greedy, ${load}x`;
-        return { ...course(name, CALM, { rates: spread(load * CAPACITY_PER_SECOND, 0), seconds }), clients };
-      };
-      const one = loads.filter((load) => load > 1).map((load) => greedy(1, load));
-      const as = (identity: Identity, name: string) => ({ ...greedy(1, 5), identity, name: `1 greedy, 5x, ${name}` });
-      return [
-        ...one,
-        greedy(3, 5),
-        as('forwarded', 'all behind a proxy'),
-        as('invented', 'invents addresses and keys'),
-      ];
-    }
-    case 'backfill': {
-      const load = { rates: MIXED, seconds, clients: 300 };
-      return [{ ...cold('backfill, 300 connections', SERVICE_MS, load), clients: 1 }];
-    }
-    case 'burst':
-      return BURSTS.map((size) =>
-        cold(`${size} at once`, SHORT_SERVICE_MS, { rates: MIXED, seconds: 4, bursts: { size, everyMs: 4000 } }),
-      );
-    case 'closed-loop':
-      return [cold(`${CLIENTS} clients`, SHORT_SERVICE_MS, { rates: MIXED, seconds, clients: CLIENTS })];
-    case 'pages':
-      return [cold('30 every 250 ms', SERVICE_MS, { rates: MIXED, seconds, bursts: { size: 30, everyMs: 250 } })];
-  }
-}
+/** By kind; `loads`, multiples of the capacity, and `seconds` are for those that leave them open. */
+export const SCENARIOS = {
+  /** A load that stays. */
+  steady: (loads, seconds) => {
+    const warmUp = { rates: even(5), seconds: 4 };
+    return loads.map((load) => ({ ...course(`${load}x`, CALM, { rates: even(load), seconds }), warmUp }));
+  },
+  /** So does this one, whose clients ask again. */
+  wallets: (_, seconds) => [{ ...course('wallets 2x', CALM, { rates: even(2), seconds }), retries: true }],
+  /** Many at once, up to a second of the indexer's work. */
+  burst: () =>
+    [200, 1000].map((size) =>
+      cold(`${size} at once`, SHORT_SERVICE_MS, { rates: MIXED, seconds: 4, bursts: { size, everyMs: 4000 } }),
+    ),
+  /** Clients that ask again as soon as they were answered. */
+  'closed-loop': (_, seconds) => [cold('300 clients', SHORT_SERVICE_MS, { rates: MIXED, seconds, clients: 300 })],
+  /** 30 at once, four times a second. */
+  pages: (_, seconds) => {
+    const bursts = { size: 30, everyMs: 250 };
+    return [cold('30 every 250 ms', SERVICE_MS, { rates: MIXED, seconds, bursts })];
+  },
+  /** `pendingTraces` is, and the other operations are asked for now and then. */
+  slow: (_, seconds) => [stuck('slow', seconds)],
+  hang: (_, seconds) => [stuck('hang', seconds)],
+  /** One or three clients ask for too much, by their addresses, behind a proxy or with invented ones; {@link POLITE} too. */
+  greedy: (loads, seconds) => {
+    const greedy = (clients: number, load: number): Scenario => {
+      const name = `${clients} greedy, ${load}x`;
+      return { ...course(name, CALM, { rates: spread(load * CAPACITY_PER_SECOND, 0), seconds }), clients };
+    };
+    return [
+      ...loads.filter((load) => load > 1).map((load) => greedy(1, load)),
+      greedy(3, 5),
+      { ...greedy(1, 5), identity: 'forwarded', name: '1 greedy, 5x, all behind a proxy' },
+      { ...greedy(1, 5), identity: 'invented', name: '1 greedy, 5x, invents addresses and keys' },
+    ];
+  },
+  /** One client has 300 connections and asks on when answered, beside the {@link POLITE}. */
+  backfill: (_, seconds) => {
+    const load = { rates: MIXED, seconds, clients: 300 };
+    return [{ ...cold('backfill, 300 connections', SERVICE_MS, load), clients: 1 }];
+  },
+} satisfies Readonly<Record<string, (loads: readonly number[], seconds: number) => Scenario[]>>;
 
 /** A load with calm seconds before and after it. */
 function course(name: string, calm: Rates, load: Phase): Scenario {
   return { name, serviceMs: SERVICE_MS, phases: [{ rates: calm, seconds: 2 }, load, { rates: calm, seconds: 5 }] };
+}
+
+function stuck(fault: 'slow' | 'hang', seconds: number): Scenario {
+  const load = { rates: ONE_STUCK, seconds: Math.max(seconds, STUCK_SECONDS) };
+  return { ...course(fault, OTHERS_CALM, load), fault };
 }
 
 /** A load that meets a process that has just begun, and nothing before or after it. */

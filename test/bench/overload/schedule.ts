@@ -1,5 +1,6 @@
 import type { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
-import { type Call, type Calls, type Rates, totalOf } from './calls.ts';
+import { byChance, type Due } from '../support/open-loop.ts';
+import { type Rates, totalOf } from './calls.ts';
 
 /** A part of a run in which what is offered stays the same. */
 export interface Phase {
@@ -12,48 +13,35 @@ export interface Phase {
   readonly clients?: number;
 }
 
-/** A request that is to be sent. */
-export interface Due {
-  readonly call: Call;
-  /** From the begin of the run. */
-  readonly dueMs: number;
-  /** Number of its phase. */
-  readonly phase: number;
-  /** How often the same was asked before. */
-  readonly retries: number;
-  /** Whether its client asks for something else as soon as it was answered, as long as the phase lasts. */
-  readonly asksOn?: boolean;
+/** When a phase begins and ends, from the begin of the run. */
+export interface PlacedPhase extends Phase {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
-/** When each phase begins, from the begin of the run, in milliseconds; and last when the last one ends. */
-export function bordersOf(phases: readonly Phase[]): readonly number[] {
+/** One phase after the other. */
+export function placed(phases: readonly Phase[]): readonly PlacedPhase[] {
   let endMs = 0;
-  return [0, ...phases.map(({ seconds }) => (endMs += seconds * 1000))];
-}
-
-/** What is sent when, as far as it does not depend on the answers. */
-export function scheduleOf(phases: readonly Phase[], calls: Calls, random: SeededRandom): readonly Due[] {
-  const borders = bordersOf(phases);
-  return phases.flatMap(({ rates, bursts, clients }, phase) => {
-    const [fromMs, untilMs] = [borders[phase] ?? 0, borders[phase + 1] ?? 0];
-    const due = (dueMs: number): Due => ({ call: calls.next(rates), dueMs, phase, retries: 0 });
-    if (clients !== undefined) return Array.from({ length: clients }, () => ({ ...due(fromMs), asksOn: true }));
-    const instants = bursts ? inBursts(bursts, fromMs, untilMs) : byChance(totalOf(rates), fromMs, untilMs, random);
-    return instants.map(due);
+  return phases.map((phase) => {
+    const fromMs = endMs;
+    endMs += phase.seconds * 1000;
+    return { ...phase, fromMs, untilMs: endMs };
   });
 }
 
-/** As many who know nothing of each other ask: with exponential gaps. */
-function byChance(perSecond: number, fromMs: number, untilMs: number, random: SeededRandom): number[] {
-  const instants: number[] = [];
-  for (let dueMs = fromMs; ; ) {
-    dueMs -= (Math.log(1 - random.next()) * 1000) / perSecond;
-    if (dueMs >= untilMs) return instants;
-    instants.push(dueMs);
-  }
+interface ScheduledRequest extends Due {
+  readonly phase: PlacedPhase;
 }
 
-function inBursts({ size, everyMs }: { size: number; everyMs: number }, fromMs: number, untilMs: number): number[] {
-  const count = Math.ceil((untilMs - fromMs) / everyMs);
-  return Array.from({ length: count * size }, (_, number) => fromMs + Math.floor(number / size) * everyMs);
+/** What is sent when in this phase, as far as it does not depend on the answers. */
+export function scheduleOf(phase: PlacedPhase, random: SeededRandom): ScheduledRequest[] {
+  const { rates, fromMs, untilMs, bursts, clients } = phase;
+  const together = bursts ?? (clients === undefined ? undefined : { size: clients, everyMs: Infinity });
+  if (together === undefined)
+    return byChance(totalOf(rates), fromMs, untilMs, random).map((due) => ({ ...due, phase }));
+  const dues: ScheduledRequest[] = [];
+  for (let dueMs = fromMs; dueMs < untilMs; dueMs += together.everyMs) {
+    for (let number = 0; number < together.size; number++) dues.push({ dueMs, phase });
+  }
+  return dues;
 }

@@ -3,7 +3,7 @@ export const KINDS = ['hits', 'misses', 'redis'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Sizes of answers in KB, as indexers send them: a small one, a usual one, the largest traces. */
-export const SIZES_KB: readonly number[] = [2, 20, 200];
+const SIZES_KB = [2, 20, 200];
 
 /** One load that all servers are compared by. */
 export interface Case {
@@ -19,13 +19,13 @@ export interface Case {
 
 const TITLES = { hits: 'hits, 500 URLs', misses: 'misses', redis: 'hits in Redis alone' };
 
-/** All cases of these kinds and sizes, in the order of the table. */
-export function casesOf(kinds: readonly Kind[], sizesKb: readonly number[]): Case[] {
+/** All cases of these kinds, in the order of the table. */
+export function casesOf(kinds: readonly Kind[]): Case[] {
   return kinds.flatMap((kind) =>
     [false, true].flatMap((gzip) => {
       const title = TITLES[kind] + (gzip ? ', gzip' : '');
       // All answers together fit into the 256 MiB that toncache has by default.
-      return sizesKb.map((sizeKb) => ({ title, kind, sizeKb, gzip, urls: sizeKb > 100 ? 200 : 500 }));
+      return SIZES_KB.map((sizeKb) => ({ title, kind, sizeKb, gzip, urls: sizeKb > 100 ? 200 : 500 }));
     }),
   );
 }

@@ -1,43 +1,63 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { launchPinned } from '../support/processes.ts';
 import { blocksBody, transactionsBody } from './bodies.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
-// A process: an indexer that answers at once and needs little CPU. Its argument is the port. It counts requests, so that
-// the bench can check that hits did not reach it.
+/** An indexer in a process of its own that answers at once and needs little CPU. */
+export interface FakeIndexer extends AsyncDisposable {
+  readonly url: string;
+  /** Requests that it has had, so that a bench can check that hits did not reach it. */
+  requests(): Promise<number>;
+}
 
-const blocks = blocksBody();
-/** Whole answers by the size of their bodies in KB. */
-const answers = new Map<number, Buffer>();
-let requests = 0;
+/** Starts the fake indexer on these cores, in the syntax of `taskset -c`. */
+export async function startFakeIndexer(cores?: string): Promise<FakeIndexer> {
+  const launched = launchPinned({ program: process.execPath, args: [fileURLToPath(import.meta.url)], cores });
+  const { url } = await launched.next((line) => line as { readonly url: string });
+  return {
+    url,
+    requests: async () => Number(await (await fetch(`${url}/requests`)).text()),
+    [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose](),
+  };
+}
 
-const server = createServer((socket) => {
-  let unread = '';
-  socket.setNoDelay(true);
-  socket.on('data', (bytes) => {
-    unread += bytes.toString('latin1');
-    for (let end = unread.indexOf('\r\n\r\n'); end >= 0; end = unread.indexOf('\r\n\r\n')) {
-      const target = unread.slice(unread.indexOf(' ') + 1, unread.indexOf(' HTTP/1.'));
-      unread = unread.slice(end + 4);
-      socket.write(answerTo(target));
+if (import.meta.main) await serve();
+
+async function serve(): Promise<void> {
+  const blocks = blocksBody();
+  /** Whole answers by the size of their bodies in KB. */
+  const answers = new Map<number, Buffer>();
+  let requests = 0;
+  const answerTo = (target: string): Buffer => {
+    if (target === '/requests') return answer(String(requests));
+    if (target.includes('masterchainInfo')) {
+      return answer(JSON.stringify({ last: { seqno: HEAD_SEQNO, gen_utime: String(Math.floor(Date.now() / 1000)) } }));
     }
+    requests++;
+    const seqno = parameter(target, 'seqno');
+    if (seqno !== undefined) return answer(blocks.join(seqno));
+    const hash = decodeURIComponent(parameter(target, 'hash') ?? '');
+    const sizeKb = Buffer.from(hash, hash.length === 64 ? 'hex' : 'base64').readUInt8(0);
+    const made = answers.get(sizeKb) ?? answer(transactionsBody(sizeKb));
+    answers.set(sizeKb, made);
+    return made;
+  };
+  const server = createServer({ noDelay: true }, (socket) => {
+    let unread = '';
+    socket.on('data', (bytes) => {
+      unread += bytes.toString('latin1');
+      for (let end = unread.indexOf('\r\n\r\n'); end >= 0; end = unread.indexOf('\r\n\r\n')) {
+        const target = unread.slice(unread.indexOf(' ') + 1, unread.indexOf(' HTTP/1.'));
+        unread = unread.slice(end + 4);
+        socket.write(answerTo(target));
+      }
+    });
+    socket.on('error', () => socket.destroy());
   });
-  socket.on('error', () => socket.destroy());
-});
-server.listen(Number(process.argv[2]), '127.0.0.1');
-
-function answerTo(target: string): Buffer {
-  if (target === '/requests') return answer(JSON.stringify({ requests }));
-  if (target.includes('masterchainInfo')) {
-    return answer(JSON.stringify({ last: { seqno: HEAD_SEQNO, gen_utime: String(Math.floor(Date.now() / 1000)) } }));
-  }
-  requests++;
-  const seqno = parameter(target, 'seqno');
-  if (seqno !== undefined) return answer(blocks.join(seqno));
-  const hash = decodeURIComponent(parameter(target, 'hash') ?? '');
-  const sizeKb = Buffer.from(hash, hash.length === 64 ? 'hex' : 'base64').readUInt8(0);
-  const made = answers.get(sizeKb) ?? answer(transactionsBody(sizeKb));
-  answers.set(sizeKb, made);
-  return made;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }));
 }
 
 function parameter(target: string, name: string): string | undefined {

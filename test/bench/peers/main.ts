@@ -1,75 +1,67 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { exitOnSignals } from '../../support/launch.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { listed, numberUpTo } from '../arguments.ts';
-import { describeMachine } from '../machine.ts';
-import { casesOf, KINDS, SIZES_KB } from './cases.ts';
+import { listed, numberUpTo } from '../support/arguments.ts';
+import { describeMachine } from '../support/report.ts';
+import { casesOf, KINDS } from './cases.ts';
+import { startFakeIndexer } from './fake-indexer.ts';
 import { type Measured, measureCase, tableOf } from './measure.ts';
-import { startNginx } from './nginx.ts';
-import type { Peer } from './peer.ts';
-import { startFakeIndexer } from './start-fake-indexer.ts';
-import { nameOfToncache, startToncachePeer } from './toncache.ts';
-import { startVarnish } from './varnish.ts';
+import { nginxPeer, type Peer, toncachePeer, varnishPeer } from './peer.ts';
 
 // `npm run bench:peers`: CPU time per request of toncache, nginx and Varnish in front of one indexer, all pinned to the same
-// core and measured in turn. All cases take ten minutes. Needs Linux and 2 cores. `--only hits,misses` and `--sizes 2,20`
-// select cases; `--toncache <folder>`, given once for each, compares versions of toncache in one run.
+// core and measured in turn. All cases take ten minutes. Needs Linux and 2 cores. `--only hits,misses` selects cases;
+// `--toncache <folder>`, given once for each, compares versions of toncache in one run.
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SERVER_CORE = 0;
 const GENERATOR_CORE = 1;
 /** Core of the indexer and of Redis, which are not measured. */
-const REST_CORE = availableParallelism() > 2 ? 2 : GENERATOR_CORE;
+const REST_CORE = String(availableParallelism() > 2 ? 2 : GENERATOR_CORE);
+/** With these, every hit asks Redis, with a budget that is never exceeded: memory holds next to nothing. */
+const REDIS_SETTINGS = { redis: { budget: '1s' }, memory: { maxEntries: 1 } };
 
 exitOnSignals();
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
-    sizes: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
     toncache: { type: 'string', multiple: true, default: [ROOT] },
   },
 });
 const kinds = listed('--only', values.only, KINDS);
-const sizesKb = listed('--sizes', values.sizes, SIZES_KB.map(String)).map(Number);
 const rounds = numberUpTo('--rounds', values.rounds, 100);
 const seconds = numberUpTo('--seconds', values.seconds, 100);
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'toncache-peers-'));
-// Varnish reads its configuration as another user.
-await chmod(folder.path, 0o755);
+const configFile = join(folder.path, 'config.json');
+await writeFile(configFile, JSON.stringify(REDIS_SETTINGS));
 await using stack = new AsyncDisposableStack();
-const indexer = stack.use(await startFakeIndexer(String(REST_CORE), folder.path));
+const indexer = stack.use(await startFakeIndexer(REST_CORE));
+const setting = { cores: String(SERVER_CORE), indexerUrl: indexer.url };
 const peers: Peer[] = [];
-for (const [place, source] of values.toncache.entries()) {
-  const own = { source, name: nameOfToncache(source, values.toncache) };
-  peers.push(stack.use(await startToncachePeer({ ...(await setting(`toncache-${place}`)), ...own })));
+for (const source of values.toncache) {
+  const name = values.toncache.length === 1 ? 'toncache' : `toncache ${basename(resolve(source))}`;
+  peers.push(stack.use(await toncachePeer(setting, { name, source })));
   if (kinds.includes('redis')) {
     const { url, pid } = stack.use(await startRedis());
-    await promisify(execFile)('taskset', ['-a', '-p', '-c', String(REST_CORE), String(pid)]);
-    peers.push(stack.use(await startToncachePeer({ ...(await setting(`redis-${place}`)), ...own, redisUrl: url })));
+    await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);
+    const redis = { REDIS_URL: url, CONFIG_FILE: configFile };
+    peers.push(stack.use(await toncachePeer(setting, { name, source, redis })));
   }
 }
-peers.push(stack.use(await startNginx(await setting('nginx'))));
-peers.push(stack.use(await startVarnish(await setting('varnish'))));
+peers.push(stack.use(await nginxPeer(setting)), stack.use(await varnishPeer(setting)));
 
-const bench = { generatorCore: GENERATOR_CORE, indexerPort: indexer.port, folder: folder.path, rounds, seconds };
+const bench = { generatorCore: GENERATOR_CORE, indexer, folder: folder.path, rounds, seconds };
 const measured: Measured[] = [];
-for (const compared of casesOf(kinds, sizesKb)) {
+for (const compared of casesOf(kinds)) {
   console.error(`... ${compared.title}, ${compared.sizeKb} KB`);
   measured.push(...(await measureCase(bench, compared, peers)));
 }
 console.log(`${describeMachine()}, ${rounds} rounds of ${seconds} s\n\n${tableOf(measured)}`);
-
-async function setting(name: string) {
-  const own = join(folder.path, name);
-  await mkdir(own);
-  return { cores: String(SERVER_CORE), indexerPort: indexer.port, folder: own };
-}

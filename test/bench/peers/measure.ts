@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markdownTable } from '../markdown-table.ts';
+import { markdownTable, quantilesOf } from '../support/report.ts';
 import type { Case } from './cases.ts';
 import { cpuMicrosOf } from './cpu-time.ts';
+import type { FakeIndexer } from './fake-indexer.ts';
 import type { Peer } from './peer.ts';
 import { hitTarget, missPattern } from './targets.ts';
 import { runWrk } from './wrk.ts';
@@ -17,7 +18,7 @@ export interface Measured {
 /** What all cases share. */
 export interface Bench {
   readonly generatorCore: number;
-  readonly indexerPort: number;
+  readonly indexer: FakeIndexer;
   readonly folder: string;
   readonly rounds: number;
   readonly seconds: number;
@@ -36,8 +37,8 @@ let misses = 0;
 /** Runs one case on every server that takes part, in turn, once a round. Rejects when a load was not what the case says. */
 export async function measureCase(bench: Bench, compared: Case, peers: readonly Peer[]): Promise<Measured[]> {
   const taking = peers.flatMap((peer) => {
-    const origin = peer.originFor(compared);
-    return origin === undefined ? [] : [{ peer, origin, rounds: [] as number[] }];
+    const port = peer.portFor(compared);
+    return port === undefined ? [] : [{ peer, origin: `http://127.0.0.1:${port}`, rounds: [] as number[] }];
   });
   const targets = Array.from({ length: compared.urls }, (_, number) => hitTarget(compared.sizeKb, number));
   await writeFile(hitsFileIn(bench), `${targets.join('\n')}\n`);
@@ -48,7 +49,11 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
   for (let round = 0; round < bench.rounds; round++) {
     for (const { peer, origin, rounds } of taking) rounds.push(await load(bench, compared, peer, origin));
   }
-  return taking.map(({ peer, rounds }) => ({ compared, peer: peer.name, cpuMicros: median(rounds) }));
+  return taking.map(({ peer, rounds }) => ({
+    compared,
+    peer: peer.name,
+    cpuMicros: Number(quantilesOf(rounds, 2)(0.5)),
+  }));
 }
 
 /**
@@ -73,7 +78,7 @@ export function tableOf(measured: readonly Measured[]): string {
 
 async function load(bench: Bench, compared: Case, peer: Peer, origin: string): Promise<number> {
   const { kind, sizeKb, gzip, title } = compared;
-  const askedBefore = await indexerRequests(bench.indexerPort);
+  const askedBefore = await bench.indexer.requests();
   const cpuBefore = await cpuMicrosOf(peer.pid);
   const { requests, failed } = await runWrk({
     core: bench.generatorCore,
@@ -86,7 +91,7 @@ async function load(bench: Bench, compared: Case, peer: Peer, origin: string): P
     gzip,
   });
   const cpuMicros = (await cpuMicrosOf(peer.pid)) - cpuBefore;
-  const asked = (await indexerRequests(bench.indexerPort)) - askedBefore;
+  const asked = (await bench.indexer.requests()) - askedBefore;
   misses += requests + CONNECTIONS;
   const tolerated = requests * TOLERATED_SHARE;
   const expected = kind === 'misses' ? requests : 0;
@@ -98,12 +103,6 @@ async function load(bench: Bench, compared: Case, peer: Peer, origin: string): P
   return cpuMicros / requests;
 }
 
-/** Requests that the fake indexer has had. */
-export async function indexerRequests(port: number): Promise<number> {
-  const told = (await (await fetch(`http://127.0.0.1:${port}/requests`)).json()) as { readonly requests: number };
-  return told.requests;
-}
-
 function hitsFileIn({ folder }: Bench): string {
   return join(folder, 'hits.txt');
 }
@@ -112,9 +111,4 @@ async function ask(url: string, gzip: boolean): Promise<void> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': gzip ? 'gzip' : 'identity' } });
   await response.arrayBuffer();
   if (response.status !== 200) throw new Error(`${url} was answered with status ${response.status}`);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return ((sorted[(sorted.length - 1) >> 1] ?? Number.NaN) + (sorted[sorted.length >> 1] ?? Number.NaN)) / 2;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findProgram } from './required-programs.ts';
+import { findProgram } from '../support/required-programs.ts';
 import { FIRST_MISS_SEQNO } from './targets.ts';
 
 const run = promisify(execFile);

@@ -1,84 +1,117 @@
 import { parseArgs } from 'node:util';
+import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { exitOnSignals } from '../../support/launch.ts';
-import { numberUpTo } from '../arguments.ts';
-import { describeMachine } from '../machine.ts';
-import { markdownTable } from '../markdown-table.ts';
-import { quantilesOf } from '../quantiles.ts';
-import { startToncache } from '../toncache-process.ts';
+import { Calls, NO_RATES } from '../overload/calls.ts';
+import { numberUpTo } from '../support/arguments.ts';
+import { Connections } from '../support/connections.ts';
+import { evenly, openLoop } from '../support/open-loop.ts';
+import { startNginx } from '../support/other-caches.ts';
+import { startToncache } from '../support/processes.ts';
+import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { CASES, type Case } from './cases.ts';
-import { closedLoop, type Heard, offerMisses } from './offer-misses.ts';
-import { type Member, startBalancer, startMembers } from './pair.ts';
+import { startMembers } from './members.ts';
 
 // `npm run bench:replicas`: 100 misses a second to several indexers of 20 workers, of which one fails in many ways; with
-// toncache choosing, and with nginx between. Five minutes. `--case hangs` runs those whose name holds the word.
+// toncache choosing, and with nginx between. Five minutes. `--seconds 6` runs each shorter.
 
 /** How long the load of a case lasts. */
 const SECONDS = 11;
 const WARM_UP_SECONDS = 2;
+const PER_SECOND = 100;
 const CLOSED_LOOP = { clients: 100, seconds: 5 };
+const RATES = { ...NO_RATES, adjacentTransactions: 1, masterchainBlockShards: 1 };
+/** So old, in blocks, that every indexer has it until the end, unless it is a minute behind. */
+const AGES = { oldest: 100, youngest: 12 };
 
 type Between = 'toncache' | 'nginx';
+
+/** `past`: it says that there is nothing where there is something. */
+type Said = 'right' | 'past' | 'failed';
 
 const urlAt = (port: number) => `http://127.0.0.1:${port}`;
 
 exitOnSignals();
 
-const { values } = parseArgs({
-  options: { case: { type: 'string', default: '' }, seconds: { type: 'string', default: String(SECONDS) } },
-});
-const seconds = numberUpTo('--seconds', values.seconds, 60);
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: String(SECONDS) } } });
+const seconds = numberUpTo('--seconds', values.seconds, SECONDS);
 console.log(`${describeMachine()}\n`);
 const rows: string[][] = [];
-for (const one of CASES.filter(({ name }) => name.includes(values.case))) {
+for (const one of CASES) {
   const balanced: readonly Between[] = one.hasBackup ? ['toncache'] : ['toncache', 'nginx'];
   for (const between of balanced) rows.push(await run(one, between));
 }
-if (rows.length > 0)
-  console.log(markdownTable(['Case', 'chosen by', 'right', 'past', 'failed', 'p50 ms', 'p99 ms', 'at each'], rows));
-if ('a closed loop'.includes(values.case)) {
-  const [both, alone] = [await goodput(2), await goodput(1)];
-  console.log(
-    `\nA closed loop of ${CLOSED_LOOP.clients} clients: ${both.toFixed(0)} answers a second from two indexers, `,
-  );
-  console.log(`${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
-}
+console.log(markdownTable(['Case', 'chosen by', 'right', 'past', 'failed', 'p50 ms', 'p99 ms', 'at each'], rows));
+const [both, alone] = [await goodput(2), await goodput(1)];
+console.log(`
+A closed loop of ${CLOSED_LOOP.clients} clients: ${both.toFixed(0)} answers a second from two indexers,
+${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
 
-async function run(
-  { name, members: count = 2, hasBackup, prepare, events = [] }: Case,
-  between: Between,
-): Promise<string[]> {
+async function run({ name, members: count = 2, hasBackup, prepare, events = [] }: Case, between: Between) {
   await using started = await startMembers(count);
-  const { members, chain } = started;
+  const { members } = started;
   await using stack = new AsyncDisposableStack();
   prepare?.(members);
-  const ports = members.map(({ port }) => port);
-  const urls = ports.map(urlAt);
+  const urls = members.map(({ port }) => urlAt(port));
   const settings: Record<string, string> = hasBackup
     ? { UPSTREAM_URL: urls[0] ?? '', UPSTREAM_BACKUP_URL: urls[1] ?? '', UPSTREAM_BACKUP_API_KEY: 'backup-key' }
-    : { UPSTREAM_URL: between === 'nginx' ? urlAt(stack.use(await startBalancer(ports)).port) : urls.join() };
-  const toncache = stack.use(await startToncache(settings));
-  const { port } = toncache;
-  await offerMisses(port, chain, WARM_UP_SECONDS);
+    : { UPSTREAM_URL: between === 'nginx' ? urlAt(stack.use(await startBalancer(members)).port) : urls.join() };
+  const ask = asking(stack.use(await startToncache(settings)).port, started.chain);
+  await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
   for (const member of members) member.asked = 0;
   const timers = events.map(([second, happens]) => setTimeout(() => void happens(members), second * 1000));
-  const heard = await offerMisses(port, chain, seconds);
+  const heard = await openLoop(evenly(PER_SECOND, seconds), async ({ dueMs }, startedAt) => {
+    const said = await ask();
+    return { ms: performance.now() - startedAt - dueMs, said };
+  });
   for (const timer of timers) clearTimeout(timer);
-  return rowOf(name, between, heard, members);
+  const quantile = quantilesOf(heard.map(({ ms }) => ms));
+  const saids = (['right', 'past', 'failed'] as const).map((what) => heard.filter(({ said }) => said === what).length);
+  return [
+    name,
+    between,
+    ...saids.map(String),
+    quantile(0.5),
+    quantile(0.99),
+    members.map(({ asked }) => asked).join(' + '),
+  ];
 }
 
+/** Clients that each ask again once they are answered: right answers a second. */
 async function goodput(count: number): Promise<number> {
   await using started = await startMembers(count);
-  const url = started.members.map(({ port }) => urlAt(port)).join();
-  await using toncache = await startToncache({ UPSTREAM_URL: url });
-  const { port } = toncache;
-  await offerMisses(port, started.chain, WARM_UP_SECONDS);
-  return await closedLoop(port, started.chain, CLOSED_LOOP.clients, CLOSED_LOOP.seconds);
+  await using toncache = await startToncache({ UPSTREAM_URL: started.members.map(({ port }) => urlAt(port)).join() });
+  const ask = asking(toncache.port, started.chain);
+  await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
+  const endsAt = performance.now() + CLOSED_LOOP.seconds * 1000;
+  let right = 0;
+  const client = async () => {
+    while (performance.now() < endsAt) if ((await ask()) === 'right' && performance.now() < endsAt) right++;
+  };
+  await Promise.all(Array.from({ length: CLOSED_LOOP.clients }, client));
+  return right / CLOSED_LOOP.seconds;
 }
 
-function rowOf(name: string, between: Between, heard: readonly Heard[], members: readonly Member[]): string[] {
-  const quantile = quantilesOf(heard.map(({ ms }) => ms));
-  const at = (share: number) => quantile(share)?.toFixed(0) ?? '-';
-  const said = (what: Heard['said']) => `${heard.filter((each) => each.said === what).length}`;
-  const split = members.map(({ asked }) => `${asked}`).join(' + ');
-  return [name, between, said('right'), said('past'), said('failed'), at(0.5), at(0.99), split];
+/** Asks for neighbours of transactions and for pages of blocks of the last minute, each once. */
+function asking(port: number, chain: Chain): () => Promise<Said> {
+  chain.advanceTo(Date.now());
+  const connections = new Connections(port);
+  const calls = new Calls(chain, new SeededRandom('replicas'), { ages: AGES });
+  return async () => {
+    const call = calls.next(RATES);
+    const { status, body } = await connections.ask(call.target);
+    if (status !== 200 && status !== 404) return 'failed';
+    return body.includes(call.says) ? 'right' : 'past';
+  };
+}
+
+/** nginx as operators put it between: `least_conn`, and the next one after a failure. */
+function startBalancer(members: readonly { readonly port: number }[]) {
+  const servers = members.map((each) => `server 127.0.0.1:${each.port};`).join(' ');
+  return startNginx(
+    (port) => `  proxy_connect_timeout 1s; proxy_read_timeout 5s;
+  proxy_next_upstream error timeout http_500 http_502 http_503 http_504 http_429;
+  upstream indexers { least_conn; ${servers} keepalive 64; }
+  server { listen 127.0.0.1:${port}; location / { proxy_pass http://indexers; } }`,
+  );
 }

@@ -15,7 +15,7 @@ export interface Verdict {
   /** How long before the request the answer had stopped being true, ms; 0 when it had not, and for failures. */
   readonly staleMs: number;
   /** When the answer became true, epoch ms; undefined when it never did, and for failures. */
-  readonly trueFrom: number | undefined;
+  readonly trueFrom?: number;
 }
 
 /** Added to every window: a request that joins a load gets an answer from when the load began. */
@@ -66,11 +66,11 @@ function canonical(call: ClientCall): Call {
 
 function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
   const { call, status, sentAt, receivedAt, text } = answer;
-  if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0, trueFrom: undefined };
+  if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0 };
   const state = states.findLast(({ fromAt, said }) => {
     return fromAt <= receivedAt && said().status === status && said().text === text;
   });
-  if (state === undefined) return { answer, kind: 'lie', staleMs: 0, trueFrom: undefined };
+  if (state === undefined) return { answer, kind: 'lie', staleMs: 0 };
   const staleMs = Math.max(0, sentAt - state.untilAt);
   const { lifetime, staleWhileRevalidate } = windowOf(canonical(call), answer, state.untilAt);
   const mayAgeMs = lifetime + Math.min(lifetime, staleWhileRevalidate);

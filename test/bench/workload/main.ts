@@ -1,33 +1,42 @@
-import { chmod, mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { ClientAnswer } from '../../../src/tools/demo/client.ts';
 import { exitOnSignals } from '../../support/launch.ts';
-import { numberUpTo } from '../arguments.ts';
-import { describeMachine } from '../machine.ts';
-import { markdownTable } from '../markdown-table.ts';
-import { findProgram } from '../peers/required-programs.ts';
-import { chainOfHour, HOUR_MS } from './hour.ts';
-import { keyOf } from './judge.ts';
-import { HEAD, rowOf } from './report.ts';
-import { runServer } from './run-server.ts';
-import { startNginx, startToncache, startVarnish } from './servers.ts';
+import { numberUpTo } from '../support/arguments.ts';
+import { Connections } from '../support/connections.ts';
+import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
+import { findProgram } from '../support/required-programs.ts';
+import { play } from './clients.ts';
+import { chainOfHour, HOUR_MS, SLICE_AT_MS, startIndexerOfHour } from './hour.ts';
+import { changesSeen, judge, keyOf, type Verdict } from './judge.ts';
+import { SERVERS, type StartServer } from './servers.ts';
 import { sessionsOfHour } from './sessions.ts';
 
 // `npm run bench:workload`: plays the same clients directly, through nginx, Varnish and toncache, in front of a simulated
 // indexer. Five minutes, everything on 127.0.0.1. Needs Linux. An hour is generated, and `--seconds 40` of it run in real
 // time: run faster, it would be asked more often within a lifetime than in truth.
 
-const SERVERS = {
-  direct: undefined,
-  nginx: startNginx,
-  Varnish: startVarnish,
-  toncache: startToncache([]),
-  'toncache, stream': startToncache(['STREAM_URL']),
-};
 /** Less than what is left of the hour after the slice begins. */
 const MOST_SECONDS = 1500;
 const SHOWN_LIES = 3;
+/** From the start of the first process to the slice. The clients begin as soon as all processes run; this is the warm-up. */
+const BEFORE_SLICE_MS = 18_000;
+/** A shorter warm-up is refused: caches fill and Node compiles hot code during it. */
+const SHORTEST_WARM_UP_MS = 6000;
+
+const HEAD = [
+  'through',
+  'requests',
+  'at the indexer',
+  'pending, adjacent, shards',
+  'hit ratio',
+  'p50, p99 ms',
+  'lies',
+  'failed',
+  'stale p99 ms',
+  'trace change seen p50, p95 ms',
+  'block seen p50, p95 ms',
+];
 
 exitOnSignals();
 
@@ -38,17 +47,66 @@ const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
 const sessions = sessionsOfHour(hour);
 console.log(`${describeMachine()}; ${seconds} s of an hour of ${sessions.length} clients\n`);
-
-await using folder = await mkdtempDisposable(join(tmpdir(), 'toncache-workload-'));
-// Varnish reads its configuration as another user.
-await chmod(folder.path, 0o755);
 const rows: string[][] = [];
-for (const [name, start] of Object.entries(SERVERS)) {
-  const measured = await runServer(start, sessions, seconds, join(folder.path, name.replaceAll(/\W+/g, '-')));
-  rows.push(rowOf(name, measured));
-  for (const { answer, kind, staleMs } of measured.verdicts.filter((it) => it.kind !== 'right').slice(0, SHOWN_LIES)) {
+for (const [name, start] of Object.entries(SERVERS)) rows.push([name, ...(await runServer(name, start))]);
+console.log(markdownTable(HEAD, rows));
+
+/** Runs the slice of the hour through one server, or directly, before an indexer of its own; gives its cells. */
+async function runServer(name: string, start: StartServer | undefined): Promise<string[]> {
+  const countedAt = Date.now() + BEFORE_SLICE_MS;
+  const untilAt = countedAt + seconds * 1000;
+  const startAt = countedAt - SLICE_AT_MS;
+  await using indexer = await startIndexerOfHour(startAt);
+  await using server = await start?.(indexer.port);
+  const connections = new Connections(server?.port ?? indexer.port);
+  const chain = chainOfHour(startAt);
+  const present = () => {
+    chain.advanceTo(Date.now());
+    return chain;
+  };
+  present();
+  const fromAt = Date.now();
+  if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too late');
+
+  const answers: ClientAnswer[] = [];
+  const texts = new Map<string, string>();
+  const heard = (answer: ClientAnswer) => {
+    // Keep equal texts once: most answers are equal, and some are 100 KB.
+    const text = texts.get(answer.text) ?? answer.text;
+    texts.set(text, text);
+    answers.push({ ...answer, text });
+  };
+  const playing = play(sessions, { connections, chain: present, startAt, fromAt, untilAt, heard });
+  await delay(countedAt - Date.now());
+  const before = await indexer.counts();
+  await delay(untilAt - Date.now());
+  const after = await indexer.counts();
+  await playing;
+  connections.close();
+
+  const judging = chainOfHour(startAt);
+  judging.advanceTo(fromAt);
+  const verdicts = judge(answers, judging).filter(({ answer: { sentAt } }) => sentAt >= countedAt && sentAt < untilAt);
+  for (const { answer, kind, staleMs } of verdicts.filter((it) => it.kind !== 'right').slice(0, SHOWN_LIES)) {
     const { call, status, text } = answer;
     console.error(`${name}: ${kind}: ${keyOf(call)}: ${status}, untrue for ${staleMs} ms: ${text.slice(0, 80)}`);
   }
+  const [total = 0, ...operations] = after.map((count, place) => count - (before[place] ?? 0));
+  const count = (kind: Verdict['kind']) => String(verdicts.filter((verdict) => verdict.kind === kind).length);
+  const took = quantilesOf(verdicts.map(({ answer }) => answer.receivedAt - answer.sentAt));
+  const [traces, blocks] = (['message', 'block'] as const).map((about) =>
+    quantilesOf(changesSeen(verdicts, judging, about)),
+  );
+  return [
+    String(verdicts.length),
+    String(total),
+    operations.join(', '),
+    `${(100 * Math.max(0, 1 - total / verdicts.length)).toFixed(1)} %`,
+    `${took(0.5)}, ${took(0.99)}`,
+    count('lie'),
+    count('failed'),
+    quantilesOf(verdicts.map(({ staleMs }) => staleMs))(0.99),
+    `${traces?.(0.5)}, ${traces?.(0.95)}`,
+    `${blocks?.(0.5)}, ${blocks?.(0.95)}`,
+  ];
 }
-console.log(markdownTable(HEAD, rows));

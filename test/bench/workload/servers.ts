@@ -1,51 +1,26 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { EVERY_CORE, freePort, PinnedProcess } from '../peers/pinned-process.ts';
-import { findProgram } from '../peers/required-programs.ts';
-import { startNginxServer } from '../peers/run-nginx.ts';
-import { startToncache as startToncacheProcess } from '../toncache-process.ts';
+import { startNginx, startVarnish } from '../support/other-caches.ts';
+import { type Server, startToncache } from '../support/processes.ts';
 
 // nginx and Varnish as an expert would configure them for this indexer: lifetimes for each operation, one load for all who
 // wait for the same URL, stale answers during a refresh. They cannot read the finality of an answer, and cannot see that
 // two URLs ask for the same thing.
 
-/** A server that accepts requests at a port of 127.0.0.1. */
-export interface Server extends AsyncDisposable {
-  readonly port: number;
-}
+/** Starts a server before the indexer at a port. */
+export type StartServer = (indexerPort: number) => Promise<Server>;
 
-/** Starts a server, given a folder that does not exist yet. Rejects with its log when it does not start. */
-export type StartServer = (folder: string, indexerPort: number) => Promise<Server>;
-
-/** nginx, whose shortest lifetime is one second. */
-export const startNginx: StartServer = (_, indexerPort) =>
-  startNginxServer((port, folder) => nginxConfiguration(folder, indexerPort, port));
-
-/** Varnish, with its cache in memory. */
-export const startVarnish: StartServer = async (folder, indexerPort) => {
-  await mkdir(folder);
-  const port = await freePort();
-  const file = join(folder, 'default.vcl');
-  await writeFile(file, varnishConfiguration(indexerPort));
-  const place = ['-n', join(folder, 'varnish'), '-a', `127.0.0.1:${port}`, '-T', 'none'];
-  const started = await PinnedProcess.start({
-    ...{ program: await findProgram('varnishd'), args: ['-F', ...place, '-f', file, '-s', 'malloc,256m'] },
-    // Varnish runs a C compiler to load its configuration.
-    ...{ cwd: folder, port, cores: EVERY_CORE, environment: { PATH: process.env['PATH'] } },
-    logFile: join(folder, 'log'),
-  });
-  return { port, [Symbol.asyncDispose]: () => started[Symbol.asyncDispose]() };
+/** By their names in the table; toncache with its defaults, and with the streaming API of the indexer. */
+export const SERVERS: Readonly<Record<string, StartServer | undefined>> = {
+  direct: undefined,
+  nginx: (indexerPort) => startNginx((port, folder) => nginxConfiguration(folder, indexerPort, port)),
+  Varnish: (indexerPort) => startVarnish(varnishConfiguration(indexerPort)),
+  toncache: (indexerPort) => startToncache({ UPSTREAM_URL: `http://127.0.0.1:${indexerPort}` }),
+  'toncache, stream': (indexerPort) => {
+    const at = `127.0.0.1:${indexerPort}`;
+    return startToncache({ UPSTREAM_URL: `http://${at}`, STREAM_URL: `ws://${at}` });
+  },
 };
 
-/** toncache with its defaults, and with the streaming API of the indexer where it is asked for. */
-export function startToncache(streams: readonly 'STREAM_URL'[]): StartServer {
-  return (_, indexerPort) => {
-    const stream = Object.fromEntries(streams.map((name) => [name, `ws://127.0.0.1:${indexerPort}`]));
-    return startToncacheProcess({ UPSTREAM_URL: `http://127.0.0.1:${indexerPort}`, ...stream });
-  };
-}
-
-/** The `http` block of nginx. */
+/** The `http` block of nginx, whose shortest lifetime is one second. */
 function nginxConfiguration(folder: string, indexerPort: number, port: number): string {
   return `  sendfile on; tcp_nopush on; keepalive_requests 1000000;
   proxy_cache_path ${folder}/cache levels=1:2 keys_zone=answers:64m max_size=256m inactive=1h use_temp_path=off;

@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 /** The Debian package that holds each program. */
@@ -11,7 +11,7 @@ const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '
 export async function findProgram(name: keyof typeof PACKAGES): Promise<string> {
   for (const folder of FOLDERS) {
     const path = join(folder, name);
-    const isThere = await access(path, constants.X_OK).then(
+    const isThere = await access(path).then(
       () => true,
       () => false,
     );

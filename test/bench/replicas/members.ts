@@ -1,6 +1,5 @@
 import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
-import { startNginxServer } from '../peers/run-nginx.ts';
 
 const WORKERS = 20;
 const SERVICE_MS = 100;
@@ -68,15 +67,4 @@ export async function startMembers(count: number): Promise<AsyncDisposable & { m
   const members = await Promise.all(Array.from({ length: count }, () => Member.start(startAt)));
   const end = async () => void (await Promise.all(members.map((member) => member.kill())));
   return { members, chain: chainOf(startAt), [Symbol.asyncDispose]: end };
-}
-
-/** nginx as operators put it between: `least_conn`, and the next one after a failure. */
-export function startBalancer(ports: readonly number[]): Promise<AsyncDisposable & { readonly port: number }> {
-  const servers = ports.map((each) => `server 127.0.0.1:${each};`).join(' ');
-  return startNginxServer(
-    (port) => `  proxy_connect_timeout 1s; proxy_read_timeout 5s;
-  proxy_next_upstream error timeout http_500 http_502 http_503 http_504 http_429;
-  upstream indexers { least_conn; ${servers} keepalive 64; }
-  server { listen 127.0.0.1:${port}; location / { proxy_pass http://indexers; } }`,
-  );
 }

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { delimiter, dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Launched } from '../../support/launch.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const EVERY_CORE = `0-${availableParallelism() - 1}`;
+const READY_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 50;
+
+/** A server that accepts requests at a port of 127.0.0.1. */
+export interface Server extends AsyncDisposable {
+  readonly port: number;
+  /** The root of its process tree. */
+  readonly pid: number;
+}
+
+/** How a program is started. */
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** In the syntax of `taskset -c`: `0`, `0-3`; default all. */
+  readonly cores?: string | undefined;
+  readonly cwd?: string;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Starts a program, pinned to cores as are the processes that it starts; its errors go where ours go. */
+export function launchPinned({ program, args, cores = EVERY_CORE, cwd, environment = {} }: Command): Launched {
+  const options = { cwd, env: environment, stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
+  // SIGTERM, because the workers of nginx survive a SIGKILL of their master.
+  return new Launched(spawn('taskset', ['-c', cores, program, ...args], options), 'SIGTERM');
+}
+
+/** Starts a server; resolves when it accepts connections at this port. Rejects when it does not in time. */
+export async function startServer(command: Command, port: number): Promise<Server> {
+  const launched = launchPinned(command);
+  for (const lateAt = performance.now() + READY_WITHIN_MS; !(await accepts(port)); await delay(LOOK_EVERY_MS)) {
+    if (performance.now() < lateAt && !launched.hasEnded) continue;
+    await launched[Symbol.asyncDispose]();
+    throw new Error(`${command.program} does not listen: what it said is above`);
+  }
+  return { port, pid: launched.pid, [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const { promise, resolve: settle } = Promise.withResolvers<boolean>();
+  socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  const accepted = await promise;
+  socket.destroy();
+  return accepted;
+}
+
+/** toncache as `npm start` starts it. */
+export interface Toncache extends Server {
+  /** Requests to the indexer since it was started, by its own metrics. */
+  upstreamRequests(): Promise<number>;
+}
+
+/** Starts toncache with these environment settings on free ports; `source`: a folder with toncache in it, default this one. */
+export async function startToncache(
+  settings: Readonly<Record<string, string>>,
+  { source = ROOT, cores }: { readonly source?: string; readonly cores?: string } = {},
+): Promise<Toncache> {
+  const { scripts } = JSON.parse(await readFile(resolve(source, 'package.json'), 'utf8'));
+  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  const environment = { PATH: path, PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...settings };
+  const server = launchPinned({ program: 'sh', args: ['-c', scripts.start], cores, cwd: source, environment });
+  const { publicUrl, adminUrl } = await server.next((line) => {
+    if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
+    return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };
+  });
+  return {
+    port: Number(new URL(publicUrl).port),
+    pid: server.pid,
+    upstreamRequests: async () => {
+      const page = await (await fetch(`${adminUrl}/metrics`)).text();
+      const counts = page.matchAll(/^toncache_upstream_requests_total\{.*\} (\S+)$/gm);
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
