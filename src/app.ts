@@ -125,11 +125,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       push?.onClockJump();
     }
   });
-  const bans = push?.applyTo(purges) ?? purges;
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
-    purges: bans,
+    purges: push?.applyTo(purges) ?? purges,
     now,
     retryRedisMs: settings.redis.retryAfter,
   });
@@ -148,7 +147,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       ? undefined
       : new AccessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample });
   const { server: publicServer, explain } = openProxy(context, {
-    ...{ cache, gzip, redis, bans, indexers, push },
+    ...{ cache, gzip, redis, indexers, push },
     onAsked: topKeys.onAsked,
     onClient: askingClients.onAsked,
     onAnswered: accessLog?.onAnswered,

@@ -63,8 +63,8 @@ export function openIndexer(
   const { settings, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
-  const name = new URL(indexer.url).host;
   const client = openClient(context, indexer);
+  const { name } = client;
   const pause = new Pause({
     now: monotonic,
     wallNow: now,
@@ -85,12 +85,10 @@ export function openIndexer(
   });
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
-    name,
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
     onRateLimited: (retryAfter) => pause.admit()?.('rate-limited', retryAfter),
     now,
-    report,
   });
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
@@ -107,18 +105,23 @@ export function openIndexer(
   return { name, client, apiKey: indexer.apiKey, head, route, pause };
 }
 
-function openClient({ now, settings }: AppContext, { url, apiKey, maxConcurrency }: IndexerSettings): UpstreamClient {
+function openClient(
+  { now, settings, events }: AppContext,
+  { url, apiKey, maxConcurrency }: IndexerSettings,
+): UpstreamClient {
   const { upstream, passThrough } = settings;
   return new UpstreamClient({
     now,
     baseUrl: new URL(url),
     apiKey,
-    timeoutMs: upstream.timeout, // One for each slot, and one for the question for the head, which takes none.
+    timeoutMs: upstream.timeout,
+    // One for each slot, and one for the question for the head, which takes none.
     maxConnections: maxConcurrency + 1,
     maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
     maxBodyBytes: upstream.maxBodySize,
     keepAliveMs: KEEP_ALIVE_MS,
     connectionLifetimeMs: CONNECTION_LIFETIME_MS,
+    report: events.report,
   });
 }
 

@@ -7,7 +7,7 @@ import { refreshStaleWith } from './answer/refresh-stale.ts';
 import { refuseWith } from './answer/refuse.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
-import type { AppliedBans, TieredCache } from './cache/tiered-cache.ts';
+import type { TieredCache } from './cache/tiered-cache.ts';
 import { ClientAddresses } from './clients/client-addresses.ts';
 import { ClientLimits } from './clients/client-limits.ts';
 import { BodyReader } from './http/body-reader.ts';
@@ -34,8 +34,6 @@ export interface OpenProxyDependencies {
   readonly gzip: Gzip;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
-  /** Applies bans, and the events of the stream, to an entry. */
-  readonly bans: AppliedBans;
   readonly indexers: OpenIndexers;
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;
@@ -57,27 +55,25 @@ export interface OpenProxy {
 /** Builds the way of a request from the public port to its answer: server, handler, flights, loader, fetcher. */
 export function openProxy(context: AppContext, parts: OpenProxyDependencies): OpenProxy {
   const { settings, events, now, monotonic, random } = context;
-  const { cache, gzip, redis, bans, indexers, push } = parts;
+  const { cache, gzip, redis, indexers, push } = parts;
   const { upstream, coalescing, network } = settings;
   const { admission, heads } = indexers;
   const { report } = events;
   const refuse = refuseWith(random, report);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
-  const asker = new IndexerAsker(
-    {
-      indexers: indexers.all,
-      heads,
-      hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
-      admission,
-      refuse,
-      bodies: indexers.answerBodies,
-      retries: new RetryBudget({ now: monotonic }, RETRIES),
-      random,
-      monotonic,
-      report,
-    },
-    settings.lifetimes,
-  );
+  const asker = new IndexerAsker({
+    indexers: indexers.all,
+    heads,
+    hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
+    admission,
+    refuse,
+    bodies: indexers.answerBodies,
+    retries: new RetryBudget({ now: monotonic }, RETRIES),
+    random,
+    monotonic,
+    report,
+    policies: settings.lifetimes,
+  });
   const fetcher = new EntryFetcher({ asker, cache, pushed: push?.effects, report });
   const loader = new EntryLoader({
     cache,
@@ -118,7 +114,6 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     refreshStale,
     missLimit: limits,
     isMemoryFull: indexers.isMemoryFull,
-    applyBans: (entry) => bans.applyBans(entry),
     onAsked: (call, key) => {
       parts.onAsked(key);
       push?.onAsked(call, key);
@@ -174,7 +169,7 @@ function openServer(
 }
 
 function openPassThrough(
-  { settings, events, monotonic, random }: AppContext,
+  { settings, events, random }: AppContext,
   indexers: OpenIndexers,
   missLimit: ClientLimits,
 ): PassThrough {
@@ -186,7 +181,6 @@ function openPassThrough(
     bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
     refuse: refuseWith(random, events.report),
     random,
-    monotonic,
     report: events.report,
     maxTransfers: passThrough.maxTransfers,
     hasOurKey: upstream.apiKey !== undefined,

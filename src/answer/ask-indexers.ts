@@ -43,6 +43,7 @@ export interface IndexerAskerDependencies {
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
+  readonly policies: LifetimePolicies;
 }
 
 /** One question, by a flight that has its ticket. */
@@ -78,18 +79,16 @@ type SendResult = Obtained | ProxyError;
  */
 export class IndexerAsker {
   readonly #dependencies: IndexerAskerDependencies;
-  readonly #policies: LifetimePolicies;
 
-  constructor(dependencies: IndexerAskerDependencies, policies: LifetimePolicies) {
+  constructor(dependencies: IndexerAskerDependencies) {
     this.#dependencies = dependencies;
-    this.#policies = policies;
   }
 
   /** Ends every ticket but that of an answer. A throw is a bug. */
   async ask(question: IndexerQuestion): Promise<SendResult> {
     const { hedging, retries } = this.#dependencies;
     retries.countCall();
-    hedging?.countCall();
+    hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
     const isHedged = hedging !== undefined && question.request.neverWaits !== true;
     if (isHedged && (await hedging.isLate(question.call.operation.name, asked))) {
@@ -127,7 +126,7 @@ export class IndexerAsker {
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
   async #enterHedge(request: EntryRequest): Promise<Ticket | undefined> {
     const { admission, hedging } = this.#dependencies;
-    if (admission.refusal(request) !== undefined || hedging?.tryTake() !== true) return undefined;
+    if (admission.refusal(request) !== undefined || hedging?.budget.tryTake() !== true) return undefined;
     const ticket = await admission.enter(request);
     return 'reason' in ticket ? undefined : ticket;
   }
@@ -140,7 +139,7 @@ export class IndexerAsker {
 
   /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
-    const { indexers, heads, hedging, bodies, refuse, monotonic, report } = this.#dependencies;
+    const { indexers, heads, hedging, bodies, refuse, monotonic } = this.#dependencies;
     const operation = call.operation.name;
     const indexer = indexers[ticket.route.index] as AskedIndexer;
     try {
@@ -152,9 +151,7 @@ export class IndexerAsker {
       try {
         const { query, headers } = call.request;
         const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
-        const ms = monotonic() - startedAt;
-        hedging?.answered(operation, ms);
-        report({ name: 'upstream-answered', indexer: indexer.name, operation, status: answer.status, ms });
+        hedging?.answered(operation, monotonic() - startedAt);
         const read = await bodies.read(call, answer);
         const entry = this.#classify(call, request.key, read, indexer);
         if (entry instanceof ProxyError) {
@@ -167,8 +164,6 @@ export class IndexerAsker {
         return { entry, answer: read, endTicket: () => ticket.end('answered') };
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
-        const { code, cause } = error;
-        report({ name: 'upstream-failed', indexer: indexer.name, operation, code, ms: monotonic() - startedAt, cause });
         ticket.end(outcomeOf(error));
         return error;
       }
@@ -180,15 +175,14 @@ export class IndexerAsker {
 
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
   #classify(call: Call, key: string, answer: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
-    const { indexers, random, report } = this.#dependencies;
+    const { indexers, random, report, policies } = this.#dependencies;
     const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: () => head.chainTime() };
-    const classified = classifyAnswer(key, answer, by, this.#policies);
+    const classified = classifyAnswer(key, answer, by, policies);
     if (!(classified instanceof ProxyError)) {
       head.learn(answer.facts.chainPoint);
       return classified;
     }
     const { code } = classified;
-    if (code === 'upstream-refused-key') report({ name: 'key-refused', indexer, status: answer.status });
     if (code === 'upstream-invalid' || code === 'upstream-redirect') {
       report({ name: 'upstream-useless', indexer, operation: call.operation.name, code });
     }

@@ -1,6 +1,6 @@
 import type { RefusalReason } from '../admission/guard.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { HeadEvent } from '../indexer/indexer-head.ts';
+import type { UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operations.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
@@ -29,22 +29,7 @@ export type ProxyEvent =
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
   | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason | 'client-limit' }
-  | {
-      readonly name: 'upstream-answered';
-      /** The host and port of the indexer that was asked; so in all events. */
-      readonly indexer: string;
-      readonly operation: UpstreamOperation;
-      readonly status: number;
-      readonly ms: number;
-    }
-  | {
-      readonly name: 'upstream-failed';
-      readonly indexer: string;
-      readonly operation: UpstreamOperation;
-      readonly code: ErrorCode;
-      readonly ms: number;
-      readonly cause: unknown;
-    }
+  | UpstreamEvent
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
@@ -61,7 +46,6 @@ export type ProxyEvent =
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
     }
-  | HeadEvent
   /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }

@@ -48,8 +48,6 @@ export interface RequestHandlerDependencies {
   readonly missLimit: MissLimit;
   /** Whether this process is nearly out of memory: then no request may follow a flight. */
   readonly isMemoryFull: () => boolean;
-  /** The entry after all bans; `undefined` if it is purged. */
-  readonly applyBans: (entry: Entry) => Entry | undefined;
   /** Called with each request that can be answered. */
   readonly onAsked: (call: Call, key: string) => void;
   readonly now: () => EpochMs;
@@ -187,11 +185,11 @@ export class RequestHandler implements MemoryHits {
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
-    const { tier } = fallback;
+    const { entry, tier } = fallback;
+    const { cache, now } = this.#dependencies;
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
-    const entry = this.#dependencies.applyBans(fallback.entry);
-    if (entry === undefined || freshnessOf(entry, this.#dependencies.now()) === 'expired') return undefined;
-    const ttl = ttlOf(entry.freshUntil, this.#dependencies.now());
+    if (cache.isPurged(entry) || freshnessOf(entry, now()) === 'expired') return undefined;
+    const ttl = ttlOf(entry.freshUntil, now());
     return this.#answer(
       call,
       entry,

@@ -1,7 +1,6 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import { usableUntil } from '../freshness.ts';
-import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
-import { NodeLost } from '../redis/connect.ts';
+import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
 import { type Budget, withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
@@ -38,7 +37,7 @@ export type RedisTierEvent =
 
 /** What a `RedisTier` is built from. */
 export interface RedisTierDependencies {
-  readonly connection: RedisConnection & RedisScripting;
+  readonly connection: Pick<ConnectedRedis, 'getBuffer' | 'getStart' | 'runScript'>;
   /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */

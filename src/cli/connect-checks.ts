@@ -52,6 +52,7 @@ async function checkIndexer(
     maxBodyBytes: upstream.maxBodySize,
     keepAliveMs: 1000,
     connectionLifetimeMs: 1000,
+    report: () => {},
   });
   try {
     const { status, body } = await client.fetch({ operation: 'masterchainInfo', query: [], headers: [] });

@@ -11,7 +11,6 @@ const QUANTILE = 0.95;
 const SHORTEST_MS: Ms = 50;
 
 export interface HedgingDependencies {
-  /** Pays for the second requests. */
   readonly budget: RetryBudget;
   /** After this time a request is hedged while it is not known how long answers take. */
   readonly unknownMs: Ms;
@@ -25,11 +24,14 @@ interface AnswerTimes {
 
 /** Decides when a request has taken so long that another indexer is asked as well: longer than 95 % of the answers. */
 export class Hedging {
-  readonly #dependencies: HedgingDependencies;
+  /** Pays for the second requests. */
+  readonly budget: RetryBudget;
+  readonly #unknownMs: Ms;
   readonly #times = new Map<string, AnswerTimes>();
 
-  constructor(dependencies: HedgingDependencies) {
-    this.#dependencies = dependencies;
+  constructor({ budget, unknownMs }: HedgingDependencies) {
+    this.budget = budget;
+    this.#unknownMs = unknownMs;
   }
 
   /** Remembers how long an answer took. */
@@ -52,20 +54,10 @@ export class Hedging {
     return isLate;
   }
 
-  /** To be called once for every request, not for its second one. */
-  countCall(): void {
-    this.#dependencies.budget.countCall();
-  }
-
-  /** Whether a second request may be sent; `true` uses it up. */
-  tryTake(): boolean {
-    return this.#dependencies.budget.tryTake();
-  }
-
   #timesOf(operation: string): AnswerTimes {
     const known = this.#times.get(operation);
     if (known !== undefined) return known;
-    const times = { last: [], count: 0, hedgeAfterMs: this.#dependencies.unknownMs };
+    const times = { last: [], count: 0, hedgeAfterMs: this.#unknownMs };
     this.#times.set(operation, times);
     return times;
   }

@@ -3,8 +3,7 @@ import type { EpochMs } from '../time-units.ts';
 import { type ChainPoint, headIn } from '../ton/chain-point.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
-const OPERATION = 'masterchainInfo';
-const QUESTION = { operation: OPERATION, query: [], headers: [] } as const;
+const QUESTION = { operation: 'masterchainInfo', query: [], headers: [] } as const;
 
 /** On a big database the question can take 40 s, and such questions must not pile up. */
 const TIMEOUT_MS = 5000;
@@ -18,35 +17,13 @@ const SHOWN_HOLDS_MS = 60_000;
 /** A chain time further ahead of our clock is garbage. */
 const FURTHEST_AHEAD_MS = 60 * 60_000;
 
-/** How a question for the head ended. */
-export type HeadEvent =
-  | { readonly name: 'key-refused'; readonly indexer: string; readonly status: number }
-  | {
-      readonly name: 'upstream-answered';
-      readonly indexer: string;
-      readonly operation: typeof OPERATION;
-      readonly status: number;
-      readonly ms: number;
-    }
-  | {
-      readonly name: 'upstream-failed';
-      readonly indexer: string;
-      readonly operation: typeof OPERATION;
-      readonly code: ProxyError['code'];
-      readonly ms: number;
-      readonly cause: unknown;
-    };
-
 export interface IndexerHeadDependencies {
-  /** The indexer, for events. */
-  readonly name: string;
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
   /** Called with the `Retry-After` of a 429. */
   readonly onRateLimited: (retryAfter: string | undefined) => void;
   readonly now: () => EpochMs;
-  readonly report: (event: HeadEvent) => void;
 }
 
 /**
@@ -86,23 +63,18 @@ export class IndexerHead {
 
   /** Asks for the head now. Resolves with the seqno of the answer; `undefined` if there was none. Never rejects. */
   async ask(): Promise<number | undefined> {
-    const { name: indexer, upstream, maySend, onRateLimited, now, report } = this.#dependencies;
-    const startedAt = now();
-    this.#askedAt = startedAt;
+    const { upstream, maySend, onRateLimited, now } = this.#dependencies;
+    this.#askedAt = now();
     if (!(await maySend())) return undefined;
     try {
       const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
-      report({ name: 'upstream-answered', indexer, operation: OPERATION, status, ms: now() - startedAt });
       if (status === 429) onRateLimited(retryAfter);
-      if (status === 401 || status === 403) report({ name: 'key-refused', indexer, status });
       if (status !== 200) return undefined;
       const head = headIn(body);
       this.#learn(head, true);
       return head.seqno;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      const { code, cause } = error;
-      report({ name: 'upstream-failed', indexer, operation: OPERATION, code, ms: now() - startedAt, cause });
       return undefined;
     }
   }

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import { ProxyError } from '../errors.ts';
 import type { Ms } from '../time-units.ts';
@@ -163,6 +165,39 @@ function onTimeout(reader: AnswerReader): void {
   reader.giveUp(timedOut());
 }
 
+/**
+ * A body that decompresses to more than this many times its size is a bomb: JSON shrinks 3 to 7 times, a list of equal
+ * rows 20 times.
+ */
+const LARGEST_RATIO = 100;
+
+/** A body up to this many bytes may have any ratio. */
+const RATIO_FROM_BYTES = 1024 * 1024;
+
+const unpack = promisify(gunzip);
+
+/** A body without its content coding. Rejects with a {@link ProxyError} if that is not gzip, or a bomb. */
+export async function decoded(body: Buffer, encoding: string, maxBodyBytes: number): Promise<Buffer> {
+  // An empty body, as that of a 429, is not compressed.
+  if (body.length === 0) return body;
+  const name = encoding.trim().toLowerCase();
+  if (name === 'identity' || name === '') return body;
+  if (name !== 'gzip') {
+    throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
+  }
+  const mostBytes = Math.min(maxBodyBytes, Math.max(RATIO_FROM_BYTES, LARGEST_RATIO * body.length));
+  try {
+    return await unpack(body, { maxOutputLength: mostBytes });
+  } catch (cause) {
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
+    throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 /** There was no complete answer within the time. */
 export function timedOut(cause?: unknown): ProxyError {
   return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
@@ -174,7 +209,7 @@ export function shuttingDown(cause: unknown): ProxyError {
 }
 
 /** The answer is larger than the limit. */
-export function tooLarge(maxBodyBytes: number): ProxyError {
+function tooLarge(maxBodyBytes: number): ProxyError {
   return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);
 }
 

@@ -1,12 +1,10 @@
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { errors, Pool } from 'undici';
-import { ProxyError } from '../errors.ts';
-import type { EpochMs, Ms } from '../time-units.ts';
+import { type ErrorCode, ProxyError } from '../errors.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
-import { type RawAnswer, readAnswer, shuttingDown, timedOut, tooLarge, unanswered } from './read-answer.ts';
+import { decoded, type RawAnswer, readAnswer, shuttingDown, timedOut, unanswered } from './read-answer.ts';
 
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
@@ -27,6 +25,8 @@ export interface UpstreamClientDependencies {
   readonly keepAliveMs: Ms;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: Ms;
+  /** Called with each request that was sent, or could not be. */
+  readonly report: (event: UpstreamEvent) => void;
 }
 
 /** One request to the indexer, parameters in canonical form and not yet encoded. */
@@ -67,24 +67,29 @@ export interface ForwardedAnswer {
   readonly body: Readable;
 }
 
-/**
- * A body that decompresses to more than this many times its size is a bomb: JSON shrinks 3 to 7 times, a list of equal
- * rows 20 times.
- */
-const LARGEST_RATIO = 100;
+/** A request was answered, or failed. */
+export type UpstreamEvent = {
+  /** The host and port of the indexer. */
+  readonly indexer: string;
+  readonly operation: string;
+  readonly ms: Ms;
+} & (
+  | { readonly name: 'upstream-answered'; readonly status: number }
+  | { readonly name: 'upstream-failed'; readonly code: ErrorCode; readonly cause: unknown }
+);
 
-/** A body up to this many bytes may have any ratio. */
-const RATIO_FROM_BYTES = 1024 * 1024;
+/** Its requests are reported as one operation. */
+const PASS_THROUGH = 'passThrough';
 
 const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', `toncache/${VERSION}`];
-
-const unpack = promisify(gunzip);
 
 /**
  * The indexer's API over two pools of persistent connections, one for the operations and one for pass-through. Does not
  * follow redirects and keeps no cookies.
  */
 export class UpstreamClient {
+  /** Host and port. */
+  readonly name: string;
   readonly #dependencies: UpstreamClientDependencies;
   readonly #pool: Pool;
   readonly #forwardPool: Pool;
@@ -95,6 +100,7 @@ export class UpstreamClient {
 
   constructor(dependencies: UpstreamClientDependencies) {
     this.#dependencies = dependencies;
+    this.name = dependencies.baseUrl.host;
     this.#basePath = dependencies.baseUrl.pathname.replace(/\/$/, '');
     const ourKey = dependencies.apiKey === undefined ? [] : ['x-api-key', dependencies.apiKey];
     this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
@@ -113,32 +119,32 @@ export class UpstreamClient {
    * decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
-    const askedAt = this.#dependencies.now();
+    const { now, maxBodyBytes } = this.#dependencies;
+    const askedAt = now();
+    const startedAt = performance.now();
     const timeoutMs = Math.min(this.#dependencies.timeoutMs, atMostMs);
-    const endsAt = performance.now() + timeoutMs;
-    let answer: RawAnswer;
     try {
-      answer = await this.#send(request, timeoutMs);
+      const answer = await this.#send(request, timeoutMs);
+      const encoding = header(answer, 'content-encoding');
+      const body = encoding === undefined ? answer.body : await decoded(answer.body, encoding, maxBodyBytes);
+      // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
+      if (performance.now() - startedAt > timeoutMs) throw timedOut();
+      const receivedAt = now();
+      this.#answered(request.operation, startedAt, answer.status);
+      return {
+        status: answer.status,
+        contentType: header(answer, 'content-type'),
+        apiVersion: header(answer, 'x-api-version'),
+        retryAfter: header(answer, 'retry-after'),
+        body,
+        // The clock may have been set back between the two.
+        askedAt: Math.min(askedAt, receivedAt),
+        receivedAt,
+      };
     } catch (error) {
-      if (!this.#closed || (error instanceof ProxyError && error.code === 'upstream-timeout')) throw error;
-      throw shuttingDown(error);
+      const isOwn = this.#closed && !(error instanceof ProxyError && error.code === 'upstream-timeout');
+      throw this.#failed(request.operation, startedAt, isOwn ? shuttingDown(error) : error);
     }
-    const encoding = header(answer, 'content-encoding');
-    const body =
-      encoding === undefined ? answer.body : await decode(answer.body, encoding, this.#dependencies.maxBodyBytes);
-    // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
-    if (performance.now() > endsAt) throw timedOut();
-    const receivedAt = this.#dependencies.now();
-    return {
-      status: answer.status,
-      contentType: header(answer, 'content-type'),
-      apiVersion: header(answer, 'x-api-version'),
-      retryAfter: header(answer, 'retry-after'),
-      body,
-      // The clock may have been set back between the two.
-      askedAt: Math.min(askedAt, receivedAt),
-      receivedAt,
-    };
   }
 
   /**
@@ -147,6 +153,7 @@ export class UpstreamClient {
    */
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
     const { timeoutMs } = this.#dependencies;
+    const startedAt = performance.now();
     try {
       const response = await this.#forwardPool.request({
         method,
@@ -157,11 +164,13 @@ export class UpstreamClient {
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       });
+      this.#answered(PASS_THROUGH, startedAt, response.statusCode);
       return { status: response.statusCode, headers: response.headers, body: response.body };
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      if (cause instanceof errors.HeadersTimeoutError) throw timedOut(cause);
-      throw this.#closed ? shuttingDown(cause) : unanswered(cause);
+      const isLate = cause instanceof errors.HeadersTimeoutError;
+      const own = this.#closed ? shuttingDown(cause) : unanswered(cause);
+      throw this.#failed(PASS_THROUGH, startedAt, isLate ? timedOut(cause) : own);
     }
   }
 
@@ -169,6 +178,19 @@ export class UpstreamClient {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
+  }
+
+  #answered(operation: string, startedAt: MonotonicMs, status: number): void {
+    const ms = performance.now() - startedAt;
+    this.#dependencies.report({ name: 'upstream-answered', indexer: this.name, operation, status, ms });
+  }
+
+  #failed(operation: string, startedAt: MonotonicMs, error: unknown): unknown {
+    if (!(error instanceof ProxyError)) return error;
+    const { code, cause } = error;
+    const ms = performance.now() - startedAt;
+    this.#dependencies.report({ name: 'upstream-failed', indexer: this.name, operation, code, ms, cause });
+    return error;
   }
 
   #openPool(connections: number): Pool {
@@ -209,28 +231,7 @@ export class UpstreamClient {
   }
 }
 
-async function decode(body: Buffer, encoding: string, maxBodyBytes: number): Promise<Buffer> {
-  // An empty body, as that of a 429, is not compressed.
-  if (body.length === 0) return body;
-  const name = encoding.trim().toLowerCase();
-  if (name === 'identity' || name === '') return body;
-  if (name !== 'gzip') {
-    throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
-  }
-  const mostBytes = Math.min(maxBodyBytes, Math.max(RATIO_FROM_BYTES, LARGEST_RATIO * body.length));
-  try {
-    return await unpack(body, { maxOutputLength: mostBytes });
-  } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
-    throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
-  }
-}
-
 function header({ headers }: RawAnswer, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHANGE_LEASE } from '../cache/redis-store.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { RedisConnection, RedisScripting } from '../redis/connect.ts';
+import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
@@ -36,7 +36,7 @@ export type Acquisition =
   | Exclude<Landing, { state: 'over' }>;
 
 export interface LeasesDependencies {
-  readonly redis: Pick<RedisConnection & RedisScripting, 'getBuffer' | 'runScript'>;
+  readonly redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>;
   readonly cache: Pick<TieredCache, 'acquire'>;
   /** The Redis key of a lease, by the key of its entry. */
   readonly leaseKey: (key: string) => string;

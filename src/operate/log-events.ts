@@ -37,6 +37,13 @@ const indexerFails = (
   cause: `${operation} ${cause}`,
 });
 
+const keyRefused = ({ indexer, status }: { indexer: string; status: number }): Line => ({
+  level: 'error',
+  message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
+  fields: { indexer, status },
+  topic: topicOf(indexer),
+});
+
 const STATES = {
   failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
   well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
@@ -48,17 +55,12 @@ const LINES: Lines = {
   'upstream-answered': (event) => {
     const { indexer, status } = event;
     if (status >= 500) return indexerFails(event, status, { status });
-    if (status === 401 || status === 403) return undefined;
+    // A client's own key may be refused: that is between the two.
+    if (status === 401 || status === 403) return event.operation === 'passThrough' ? undefined : keyRefused(event);
     return { ...about(topicOf(indexer), info('the indexer answers again', { indexer })), isGood: true };
   },
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
   'upstream-useless': (event) => indexerFails(event, event.code, { code: event.code }),
-  'key-refused': ({ indexer, status }) => ({
-    level: 'error',
-    message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
-    fields: { indexer, status },
-    topic: topicOf(indexer),
-  }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   breaker: ({ indexer, operation, state }) =>
     about(

@@ -6,6 +6,8 @@ export interface MetricSample {
   readonly value: number;
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 /** The metrics of this process at one instant, asked for by their names without the prefix `toncache_`. */
 export class Samples {
   readonly at: MonotonicMs;
@@ -17,35 +19,65 @@ export class Samples {
   }
 
   /** All samples of a series that have all of these labels. */
-  of(name: string, labels: Readonly<Record<string, string>> = {}): readonly MetricSample[] {
+  of(name: string, labels: Labels = {}): readonly MetricSample[] {
     const wanted = Object.entries(labels);
     const all = this.#samples.get(`toncache_${name}`) ?? [];
     return all.filter((sample) => wanted.every(([label, value]) => String(sample.labels[label]) === value));
   }
 
   /** The sum over these samples; 0 where there are none. */
-  sum(name: string, labels?: Readonly<Record<string, string>>): number {
+  sum(name: string, labels?: Labels): number {
     return this.of(name, labels).reduce((sum, { value }) => sum + value, 0);
   }
 }
 
-/**
- * A quantile (0 to 1) of what a histogram counted between two instants, in its own unit; `undefined` when it counted
- * nothing. Linear within a bucket, as Prometheus' `histogram_quantile` is.
- */
-export function quantileBetween(before: Samples, after: Samples, name: string, quantile: number): number | undefined {
-  const bucket = `${name}_bucket`;
-  const bounds = [...new Set(after.of(bucket).map(({ labels }) => String(labels['le'])))];
-  const buckets = bounds
-    .map((le) => ({
-      upTo: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le),
-      count: after.sum(bucket, { le }) - before.sum(bucket, { le }),
-    }))
-    .sort((a, b) => a.upTo - b.upTo);
-  const rank = quantile * (buckets.at(-1)?.count ?? 0);
-  if (rank <= 0) return undefined;
-  const index = buckets.findIndex(({ count }) => count >= rank);
-  const { upTo: from, count: below } = buckets[index - 1] ?? { upTo: 0, count: 0 };
-  const { upTo, count } = buckets[index] ?? { upTo: from, count: below };
-  return Number.isFinite(upTo) ? from + ((upTo - from) * (rank - below)) / (count - below) : from;
+/** What was counted between two instants. */
+export class Growth {
+  readonly before: Samples;
+  readonly after: Samples;
+  readonly seconds: number;
+
+  constructor(before: Samples, after: Samples) {
+    this.before = before;
+    this.after = after;
+    this.seconds = Math.max(0.001, (after.at - before.at) / 1000);
+  }
+
+  of(name: string, labels: Labels = {}): number {
+    return this.after.sum(name, labels) - this.before.sum(name, labels);
+  }
+
+  perSecond(name: string, labels: Labels = {}): number {
+    return this.of(name, labels) / this.seconds;
+  }
+
+  /** Requests to indexers, by one of the two metrics of them, that were answered well: 200, or a true 404. */
+  good(name: string, labels: Labels = {}): number {
+    return this.of(name, { ...labels, result: '200' }) + this.of(name, { ...labels, result: '404' });
+  }
+
+  /** The value of a label that grew most; empty if none did. */
+  most(name: string, label: string, isMeant: (value: string) => boolean = () => true): string {
+    const values = [...new Set(this.after.of(name).map(({ labels }) => String(labels[label])))].filter(isMeant);
+    const counts = values.map((value) => ({ value, count: this.of(name, { [label]: value }) }));
+    return counts.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count)[0]?.value ?? '';
+  }
+
+  /**
+   * A quantile (0 to 1) of what a histogram counted, in its own unit; `undefined` when it counted nothing. Linear within
+   * a bucket, as Prometheus' `histogram_quantile` is.
+   */
+  quantile(name: string, quantile: number): number | undefined {
+    const bucket = `${name}_bucket`;
+    const bounds = [...new Set(this.after.of(bucket).map(({ labels }) => String(labels['le'])))];
+    const buckets = bounds
+      .map((le) => ({ upTo: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le), count: this.of(bucket, { le }) }))
+      .sort((a, b) => a.upTo - b.upTo);
+    const rank = quantile * (buckets.at(-1)?.count ?? 0);
+    if (rank <= 0) return undefined;
+    const index = buckets.findIndex(({ count }) => count >= rank);
+    const { upTo: from, count: below } = buckets[index - 1] ?? { upTo: 0, count: 0 };
+    const { upTo, count } = buckets[index] ?? { upTo: from, count: below };
+    return Number.isFinite(upTo) ? from + ((upTo - from) * (rank - below)) / (count - below) : from;
+  }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type Bannable, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
 import { exchangeBans, type RunScript } from './exchange-bans.ts';
@@ -154,7 +155,7 @@ export class Purges {
   /** Sends a new ban. Returns why Redis did not accept it, if it did not. Never rejects. */
   #send(runScript: RunScript, tag: string): Promise<string | undefined> {
     this.#unsent.add(tag);
-    return this.#exchange(runScript, 'new', [tag]).catch(reasonOf);
+    return this.#exchange(runScript, 'new', [tag]).catch((error: unknown) => reasonOf(error) ?? 'Redis failed');
   }
 
   /** Returns why Redis did not accept the sent bans, if it did not. */
@@ -183,8 +184,4 @@ export class Purges {
     this.#isAvailable = available;
     this.#dependencies.report({ name: 'purges-available', available, reason });
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

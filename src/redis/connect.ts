@@ -7,32 +7,27 @@ import { openClient } from './open-client.ts';
 import { runScript } from './run-script.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
-/** Reads values. Every call settles within the command timeout, and at once while there is no connection. */
-export interface RedisConnection {
+/**
+ * A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. Every call settles within the
+ * command timeout, and at once while there is no connection.
+ */
+export interface ConnectedRedis {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
-  /**
-   * The first `length` bytes under a key, or all if there are fewer; an empty buffer if there is no such key. A slice,
-   * as in `getBuffer`.
-   */
+  /** The first `length` bytes under a key, or all if there are fewer; empty if there is no such key. A slice, as well. */
   getStart(key: string, length: number): Promise<Buffer>;
-  /** Closes all connections for good; unanswered calls are rejected. */
-  close(): Promise<void>;
-}
-
-/** Runs scripts. Calls settle like those of {@link RedisConnection}. */
-export interface RedisScripting {
   /**
    * Runs Lua code of this program and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
    * arrays of them, nil as null. All keys must lie in one slot.
    */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
-}
-
-export interface RedisReadiness {
   /** Resolves once Redis is connected, cannot be reached, or the connect timeout has passed. Never rejects. */
   ready(): Promise<void>;
+  /** Closes all connections for good; unanswered calls are rejected. */
+  close(): Promise<void>;
 }
+
+export type RedisScripting = Pick<ConnectedRedis, 'runScript'>;
 
 export interface ConnectRedisDependencies {
   /** See {@link parseRedisUrl}. */
@@ -48,9 +43,6 @@ export interface ConnectRedisDependencies {
   /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
-
-/** A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. */
-export type ConnectedRedis = RedisConnection & RedisScripting & RedisReadiness;
 
 /**
  * Starts connecting and returns at once; reconnects for ever when the connection is lost. No command is queued while

@@ -44,6 +44,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 4000,
     connectionLifetimeMs: 300_000,
+    report: () => {},
   });
   connections.defer(() => client.close());
   const keepAsking = async () => {

@@ -19,6 +19,7 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 10_000,
     connectionLifetimeMs: 600_000,
+    report: () => {},
     ...options,
   });
   return {

@@ -21,7 +21,6 @@ const OPERATION = 'passThrough';
 
 /** An indexer that requests are passed to. */
 interface PassedTo {
-  readonly name: string;
   readonly client: Pick<UpstreamClient, 'forward'>;
   /** Of requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
@@ -36,7 +35,6 @@ export interface PassThroughDependencies {
   readonly refuse: Refuse;
   readonly bodies: BodyReader;
   readonly random: () => number;
-  readonly monotonic: () => number;
   readonly report: Report;
   /** The most answers that may be on their way to clients at once. */
   readonly maxTransfers: number;
@@ -110,27 +108,19 @@ export class PassThrough {
 
   async #forward(
     request: ForwardRequest,
-    { client, name: indexer }: PassedTo,
+    { client }: PassedTo,
     ticket: { end(outcome: Outcome, retryAfter?: string): void },
   ): Promise<ForwardedAnswer> {
-    const { monotonic, report } = this.#dependencies;
-    const startedAt = monotonic();
     let outcome: Outcome = 'unknown';
     let retryAfter: string | undefined;
     try {
       const answer = await client.forward(request);
-      const { status, headers } = answer;
-      report({ name: 'upstream-answered', indexer, operation: OPERATION, status, ms: monotonic() - startedAt });
-      retryAfter = [headers['retry-after']].flat()[0];
-      outcome = outcomeOfStatus(status);
+      retryAfter = [answer.headers['retry-after']].flat()[0];
+      outcome = outcomeOfStatus(answer.status);
       return answer;
     } catch (error) {
       // A client that leaves says nothing about the indexer, which is still working on its request.
-      if (error instanceof ProxyError && !request.signal.aborted) {
-        outcome = outcomeOf(error);
-        const { code, cause } = error;
-        report({ name: 'upstream-failed', indexer, operation: OPERATION, code, ms: monotonic() - startedAt, cause });
-      }
+      if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
       throw error;
     } finally {
       ticket.end(outcome, retryAfter);

@@ -1,5 +1,5 @@
 import type { RequestOutcome } from '../../answer/events.ts';
-import { quantileBetween, type Samples } from '../samples.ts';
+import { Growth, type Samples } from '../samples.ts';
 
 /** How requests are answered: the outcomes of `requests_total`, the failed ones without those that were refused. */
 const OUTCOMES = [
@@ -64,15 +64,18 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
   const [oldest] = samples;
   const newest = samples.at(-1) ?? oldest;
   const before = samples.at(-2);
-  const window = ratesBetween(oldest, newest);
+  const growth = new Growth(oldest, newest);
+  const window = ratesOf(growth);
   const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
   const answered = valid - window.refused - window.failed;
   const hits = window['hit-memory'] + window['hit-redis'] + window.stale;
-  const sent = (sentBy(newest) - sentBy(oldest)) / secondsBetween(oldest, newest);
-  const [p50, p99] = [0.5, 0.99].map((each) => quantileBetween(oldest, newest, 'upstream_request_seconds', each));
+  // With refreshes, retries and questions for the head.
+  const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
+  const sent = growth.perSecond('upstream_requests_total') - passed;
+  const [p50, p99] = [0.5, 0.99].map((each) => growth.quantile('upstream_request_seconds', each));
   const newestSeqno = newest.sum('newest_masterchain_seqno');
   return {
-    ...(before && { rates: ratesBetween(before, newest) }),
+    ...(before && { rates: ratesOf(new Growth(before, newest)) }),
     ...(valid > 0 && { hitRatio: hits / valid }),
     ...(answered > 0 && { savedRatio: Math.min(1, Math.max(0, 1 - sent / answered)) }),
     upstream: {
@@ -102,30 +105,26 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     ...(newestSeqno > 0 && { newestSeqno }),
-    indexers: indexersBetween(oldest, newest),
+    indexers: indexersIn(growth),
   };
 }
 
-function indexersBetween(before: Samples, after: Samples): IndexerNumbers[] {
+function indexersIn(growth: Growth): IndexerNumbers[] {
+  const { after } = growth;
   const names = after.of('indexer_head_seqno').map(({ labels }) => String(labels['indexer']));
   if (names.length < 2) return [];
   return names.map((indexer) => {
     const is = { indexer };
-    const rate = (samples: Samples, results: Readonly<Record<string, string>> = {}) =>
-      samples.sum('indexer_requests_total', { ...is, ...results });
-    const seconds = secondsBetween(before, after);
-    const all = rate(after) - rate(before);
-    const good = ['200', '404'].reduce((sum, result) => sum + rate(after, { result }) - rate(before, { result }), 0);
-    const lagBlocks = after.sum('indexer_lag_blocks', is);
+    const all = growth.of('indexer_requests_total', is);
     return {
       indexer,
       state: stateOfIndexer(after, is),
       seqno: after.sum('indexer_head_seqno', is),
-      lagBlocks,
+      lagBlocks: after.sum('indexer_lag_blocks', is),
       slotsInUse: after.sum('indexer_slots_in_use', is),
       peakSeconds: after.sum('indexer_peak_seconds', is),
-      perSecond: all / seconds,
-      failedPerSecond: (all - good) / seconds,
+      perSecond: all / growth.seconds,
+      failedPerSecond: (all - growth.good('indexer_requests_total', is)) / growth.seconds,
     };
   });
 }
@@ -136,26 +135,14 @@ function stateOfIndexer(samples: Samples, is: { readonly indexer: string }): Ind
   return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
 }
 
-function ratesBetween(before: Samples, after: Samples): Counts {
-  const rate = (name: string, labels: Readonly<Record<string, string>>) =>
-    (after.sum(name, labels) - before.sum(name, labels)) / secondsBetween(before, after);
-  const refusedLoads = REFUSALS.reduce((sum, code) => sum + rate('request_failures_total', { code }), 0);
-  const refused = refusedLoads + rate('refused_requests_total', { code: 'too-many-requests' });
-  const rates = OUTCOMES.map((outcome) => [outcome, rate('requests_total', { outcome })]);
+function ratesOf(growth: Growth): Counts {
+  const refusedLoads = REFUSALS.reduce((sum, code) => sum + growth.perSecond('request_failures_total', { code }), 0);
+  const rates = OUTCOMES.map((outcome) => [outcome, growth.perSecond('requests_total', { outcome })]);
   return {
     ...Object.fromEntries(rates),
-    refused,
-    failed: rate('requests_total', { outcome: 'failed' }) - refusedLoads,
+    refused: refusedLoads + growth.perSecond('refused_requests_total', { code: 'too-many-requests' }),
+    failed: growth.perSecond('requests_total', { outcome: 'failed' }) - refusedLoads,
   };
-}
-
-function secondsBetween(before: Samples, after: Samples): number {
-  return Math.max(0.001, (after.at - before.at) / 1000);
-}
-
-/** All requests to the indexer except pass-through, including refreshes, retries and questions for the head. */
-function sentBy(samples: Samples): number {
-  return samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' });
 }
 
 function valuesOf(samples: Samples, name: string): number[] {

@@ -1,4 +1,4 @@
-import { type MetricSample, quantileBetween, type Samples } from '../samples.ts';
+import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** How well clients are served: as always; with what is left; or some not at all. */
 export type VerdictLevel = 'serving' | 'stale' | 'refusing';
@@ -72,28 +72,6 @@ export function verdictOf(before: Samples, after: Samples): Verdict {
   return { level: 'stale', says: isStale ? 'stale answers' : 'serving what is cached', why };
 }
 
-/** What was counted between two instants. */
-class Growth {
-  readonly before: Samples;
-  readonly after: Samples;
-
-  constructor(before: Samples, after: Samples) {
-    this.before = before;
-    this.after = after;
-  }
-
-  of(name: string, labels: Readonly<Record<string, string>> = {}): number {
-    return this.after.sum(name, labels) - this.before.sum(name, labels);
-  }
-
-  /** The value of a label that grew most; empty if none did. */
-  most(name: string, label: string, isMeant: (value: string) => boolean = () => true): string {
-    const values = [...new Set(this.after.of(name).map(({ labels }) => String(labels[label])))].filter(isMeant);
-    const counts = values.map((value) => ({ value, count: this.of(name, { [label]: value }) }));
-    return counts.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count)[0]?.value ?? '';
-  }
-}
-
 function whyShed(reason: string): string {
   return WHY_SHED[reason] ?? 'there are more requests than the indexer can answer';
 }
@@ -109,19 +87,19 @@ function whyFailed(code: string, growth: Growth): string {
 
 /** What is wrong while everybody still gets an answer; empty if nothing is. Of several indexers, all must have it. */
 function troubleIn(growth: Growth): string {
-  const { before, after } = growth;
+  const { after } = growth;
   const isEach = (samples: readonly MetricSample[]) => samples.length > 0 && samples.every(({ value }) => value > 0);
   if (isEach(after.of('upstream_paused'))) return whyShed('paused');
   const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
   if ([...breakers.values()].some(isEach)) return whyShed('breaker-open');
   const sent = growth.of('upstream_requests_total');
-  const good = ['200', '404'].reduce((sum, result) => sum + growth.of('upstream_requests_total', { result }), 0);
-  if (sent - good >= FEWEST && sent - good > FAILING_PART * sent) {
+  const failed = sent - growth.good('upstream_requests_total');
+  if (failed >= FEWEST && failed > FAILING_PART * sent) {
     return whyFailed(
       growth.most('upstream_requests_total', 'result', (result) => result in WHY_FAILED),
       growth,
     );
   }
-  const p99 = quantileBetween(before, after, 'upstream_request_seconds', 0.99) ?? 0;
+  const p99 = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
   return sent >= FEWEST && p99 > SLOW_SECONDS ? `the indexer is slow (p99 ${p99.toFixed(1)} s)` : '';
 }

@@ -48,9 +48,9 @@ test('one that ends, well or not, is not late, and leaves no timer', async () =>
 
 test('twenty at once are hedged, then one in twenty', () => {
   const taken = (calls: number) => {
-    for (let call = 0; call < calls; call++) hedging.countCall();
+    for (let call = 0; call < calls; call++) hedging.budget.countCall();
     let count = 0;
-    while (hedging.tryTake()) count++;
+    while (hedging.budget.tryTake()) count++;
     return count;
   };
   expect(taken(0)).toBe(20);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { quantileBetween, Samples } from '../../../../src/operate/samples.ts';
+import { Growth, Samples } from '../../../../src/operate/samples.ts';
 import { readNumbers } from '../../../../src/operate/status/numbers.ts';
 import { sample } from './read-sample.ts';
 
@@ -72,10 +72,10 @@ describe('the numbers of the status page', () => {
       'h_bucket le=0.2 operation=b 0',
       'h_bucket le=+Inf operation=b 10',
     );
-    expect(quantileBetween(NOTHING, after, 'h', 0.25)).toBeCloseTo(0.05);
-    expect(quantileBetween(NOTHING, after, 'h', 0.7)).toBeCloseTo(0.15);
+    expect(new Growth(NOTHING, after).quantile('h', 0.25)).toBeCloseTo(0.05);
+    expect(new Growth(NOTHING, after).quantile('h', 0.7)).toBeCloseTo(0.15);
     // Above the last bound nothing more is known.
-    expect(quantileBetween(NOTHING, after, 'h', 0.99)).toBe(0.2);
-    expect(quantileBetween(after, after, 'h', 0.5)).toBeUndefined();
+    expect(new Growth(NOTHING, after).quantile('h', 0.99)).toBe(0.2);
+    expect(new Growth(after, after).quantile('h', 0.5)).toBeUndefined();
   });
 });
