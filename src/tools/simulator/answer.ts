@@ -1,9 +1,13 @@
-import { answerAdjacent } from './answer-adjacent.ts';
-import { answerBlockTransactions, answerMasterchainInfo, answerShards } from './answer-blocks.ts';
-import { answerPendingTraces } from './answer-traces.ts';
+import type { Account } from './accounts.ts';
+import { expandActionTypes } from './action-types.ts';
+import { IndexerRefusal } from './query.ts';
 import type { Question } from './question.ts';
-import { IndexerRefusal } from './refusal.ts';
-import { digest } from './seeded-random.ts';
+import { readWrappedInt32 } from './read-values.ts';
+import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
+import { renderBlock } from './render-block.ts';
+import { renderTrace } from './render-trace.ts';
+import { renderTransaction } from './render-transaction.ts';
+import { type BlockSet, knownTransactions, type Trace, type Transaction } from './trace.ts';
 
 /** An answer without the headers that every answer has. */
 export interface SimulatedAnswer {
@@ -13,28 +17,21 @@ export interface SimulatedAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function bocOf(body: Buffer): string | undefined {
+/** The answer of an indexer of the question's dialect at the question's instant. Refusals are answers too. */
+export function answer(question: Question): SimulatedAnswer {
   try {
-    const parsed: unknown = JSON.parse(body.toString());
-    const boc = typeof parsed === 'object' && parsed !== null && 'boc' in parsed ? parsed.boc : undefined;
-    return typeof boc === 'string' && boc !== '' ? boc : undefined;
-  } catch {
-    return undefined;
+    return { status: 200, body: JSON.stringify(answerTruly(question)) };
+  } catch (error) {
+    if (!(error instanceof IndexerRefusal)) throw error;
+    return { status: error.status, body: JSON.stringify({ error: error.message }) };
   }
 }
 
-function answerMessage(question: Question): object {
-  if (question.method !== 'POST') throw new IndexerRefusal(405, 'Method Not Allowed');
-  const boc = bocOf(question.body);
-  if (boc === undefined) throw new IndexerRefusal(422, 'boc should be specified');
-  const hash = question.chain.send(undefined, digest('boc', boc));
-  return { message_hash: hash, message_hash_norm: hash };
-}
-
 function answerTruly(question: Question): object {
-  if (question.operation === 'message') return answerMessage(question);
-  if (question.method !== 'GET' && question.method !== 'HEAD') throw new IndexerRefusal(405, 'Method Not Allowed');
-  switch (question.operation) {
+  const { method, operation, chain } = question;
+  const methods = operation === 'message' ? ['POST'] : ['GET', 'HEAD'];
+  if (!methods.includes(method)) throw new IndexerRefusal(405, 'Method Not Allowed');
+  switch (operation) {
     case 'pendingTraces':
       return answerPendingTraces(question);
     case 'adjacentTransactions':
@@ -45,17 +42,106 @@ function answerTruly(question: Question): object {
       return answerMasterchainInfo(question);
     case 'transactionsByMasterchainBlock':
       return answerBlockTransactions(question);
+    case 'message':
+      return { message_hash: chain.send() };
     case 'other':
       throw new IndexerRefusal(404, 'Cannot find this path');
   }
 }
 
-/** The answer of an indexer of the question's dialect at the chain's present. Refusals are answers too. */
-export function answer(question: Question): SimulatedAnswer {
-  try {
-    return { status: 200, body: JSON.stringify(answerTruly(question)) };
-  } catch (error) {
-    if (!(error instanceof IndexerRefusal)) throw error;
-    return { status: error.status, body: JSON.stringify({ error: error.message }) };
-  }
+/** Those of the account or, where none is given, of the external messages; in the chain's order. */
+function askedTraces(question: Question): readonly Trace[] {
+  const { chain, instant } = question;
+  const account = question.address('account');
+  const hashes = question.hashes('ext_msg_hash');
+  if (account !== undefined) return chain.pendingTracesOf(account, instant);
+  if (hashes.length > 0) return chain.pendingTraces(instant).filter((trace) => hashes.includes(trace.externalHash));
+  throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
+}
+
+function answerPendingTraces(question: Question): object {
+  const { dialect, instant, query, traits } = question;
+  const asked = askedTraces(question);
+  const version = question.header('X-Actions-Version');
+  // An empty header counts as given. No value is split at its commas.
+  const actionTypes = expandActionTypes(version === undefined ? query.values('supported_action_types') : [version]);
+  const accounts = accountsIn(asked.flatMap((trace) => knownTransactions(trace, instant)));
+  // The book and the metadata are read from the database, which is asked only where there are accounts to look up.
+  const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
+    question.flag(flag) || accounts.length === 0 ? {} : render(question.selectAll(accounts));
+  const traces = asked.map((trace) => renderTrace(trace, { dialect, instant, actionTypes }));
+  return {
+    traces: traces.length === 0 ? traits.nothingPending : traces,
+    address_book: rendered('X-No-Address-Book', renderAddressBook),
+    metadata: rendered('X-No-Metadata', renderMetadata),
+  };
+}
+
+function answerAdjacent(question: Question): object {
+  const { chain, instant } = question;
+  const hash = question.hash('hash');
+  if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
+  // The indexer reads every other word as both, as if none were given.
+  const direction = question.scalar('direction');
+  const parent = direction === 'out' ? undefined : chain.parent(hash, instant);
+  const children = direction === 'in' ? [] : chain.children(hash, instant);
+  const adjacent = selectSome(
+    question,
+    parent === undefined ? children : [parent, ...children],
+    'adjacent transactions',
+  );
+  return renderTransactions(adjacent, question);
+}
+
+/** The masterchain block and its shard blocks, or in the specification's shape its transactions. */
+function answerShards(question: Question): object {
+  const { traits, query } = question;
+  const seqno =
+    traits.seqno === 'byItself' ? readWrappedInt32(query.first('seqno') ?? '') : (question.integer('seqno') ?? 0);
+  const page = question.page();
+  const sort = traits.sorts ? question.scalar('sort')?.toLowerCase() : undefined;
+  // The error itself is a 422, but the indexer turns every error of building the statement into a 500.
+  if (sort !== undefined && !['asc', 'a', 'desc', 'd'].includes(sort))
+    throw new IndexerRefusal(500, 'wrong value for sort parameter');
+  const blockSet = question.chain.block(seqno, question.instant);
+  const { blocks, transactions } = blockSet ?? { blocks: [], transactions: [] };
+  if (traits.shards === 'transactions')
+    return renderTransactions(selectSome(question, transactions.slice(...page), 'blocks'), question);
+  const sorted = sort?.startsWith('a') ? blocks.toReversed() : blocks;
+  const rows = selectSome(question, sorted.slice(...page), 'blocks');
+  return { blocks: rows.flatMap((block) => (blockSet === undefined ? [] : [renderBlock(block, blockSet)])) };
+}
+
+/** An empty list where there are none. */
+function answerBlockTransactions(question: Question): object {
+  const page = question.page();
+  const blockSet = question.chain.block(question.integer('seqno') ?? 0);
+  return renderTransactions(question.selectAll(blockSet?.transactions.slice(...page) ?? []), question);
+}
+
+/** The newest indexed masterchain block and the history floor. */
+function answerMasterchainInfo(question: Question): object {
+  const { chain } = question;
+  const blockOf = (seqno: number) => {
+    const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);
+    const block = blockSet?.blocks[0];
+    if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
+    return renderBlock(block, blockSet);
+  };
+  return { last: blockOf(chain.headSeqno), first: blockOf(chain.floorSeqno) };
+}
+
+/** Some rows, or a 404. The indexer does not notice a timeout, and takes the rows read until then for all rows. */
+function selectSome<Row>(question: Question, rows: readonly Row[], what: string): readonly Row[] {
+  const selected = question.select(rows);
+  if (selected.length === 0) throw new IndexerRefusal(404, `${what} not found`);
+  return selected;
+}
+
+/** A list of committed transactions with its address book, as several operations have it. */
+function renderTransactions(transactions: readonly Transaction[], question: Question): object {
+  return {
+    transactions: transactions.map((transaction) => renderTransaction(transaction, 'finalized', question.dialect)),
+    address_book: question.flag('X-No-Address-Book') ? {} : renderAddressBook(accountsIn(transactions)),
+  };
 }

@@ -26,9 +26,12 @@ export interface ChainOptions {
   readonly classifierDelayMs?: number;
 }
 
+/** Pending traces are among so many newest ones: a trace lives for seconds, and some five a second begin. */
+const TRACES_BACK = 400;
+
 /**
  * A simulated chain, as far as `advanceTo` has advanced its time. It is a pure function of its options and of the sent
- * messages. Its methods tell the truth at `now`, which an indexer's answers are checked against.
+ * messages. Its methods tell the truth at its present, or at an instant before that (epoch ms).
  */
 export class Chain {
   readonly accounts: Accounts;
@@ -86,42 +89,39 @@ export class Chain {
   }
 
   /**
-   * A wallet sends an external message now.
-   * @param sender Default: a wallet that the seed draws.
-   * @param externalHash Canonical hash of the message. Default: one that the seed draws. One that was sent before is not sent again.
-   * @returns The canonical hash to ask `pendingTraces` for.
+   * A wallet, by default one that the seed draws, sends an external message now. Returns the canonical hash to ask
+   * `pendingTraces` for.
    */
-  send(sender?: Account, externalHash?: string): string {
+  send(sender?: Account): string {
     const number = this.#sent++;
-    const hash = externalHash ?? digest(this.#seed, 'sent', number);
-    if (this.#traces.has(hash)) return hash;
+    const hash = digest(this.#seed, 'sent', number);
     const random = new SeededRandom(this.#seed, 'sent', number);
-    const from = sender ?? random.pick(this.accounts.wallets);
-    this.#plan(from, hash, this.#now, random, false);
+    this.#plan(sender ?? random.pick(this.accounts.wallets), hash, this.#now, random, false);
     return hash;
   }
 
   /** An indexed masterchain block of the window; undefined when not indexed yet or below the floor. */
-  block(seqno: number): BlockSet | undefined {
-    return seqno <= this.#begun ? this.#blockSets.get(seqno) : undefined;
+  block(seqno: number, instant = this.#now): BlockSet | undefined {
+    const isIndexed = seqno <= this.#begun && this.clock.committedAt(seqno) <= instant;
+    return isIndexed ? this.#blockSets.get(seqno) : undefined;
   }
 
   /** An executed transaction of an indexed masterchain block, by its canonical hash. */
-  transaction(hash: string): Transaction | undefined {
+  transaction(hash: string, instant?: number): Transaction | undefined {
     const transaction = this.#transactions.get(hash);
-    return transaction !== undefined && transaction.seqno <= this.#begun ? transaction : undefined;
+    return transaction !== undefined && this.block(transaction.seqno, instant) !== undefined ? transaction : undefined;
   }
 
   /** The executed transaction that sent the one of this hash a message. */
-  parent(hash: string): Transaction | undefined {
-    const parent = this.transaction(hash)?.parent;
-    return parent === undefined ? undefined : this.transaction(parent.hash);
+  parent(hash: string, instant?: number): Transaction | undefined {
+    const parent = this.transaction(hash, instant)?.parent;
+    return parent === undefined ? undefined : this.transaction(parent.hash, instant);
   }
 
-  /** The transactions that messages of the one of this hash have set off up to now; grows. */
-  children(hash: string): readonly Transaction[] {
-    const children = this.transaction(hash)?.children ?? [];
-    return children.filter((child) => this.transaction(child.hash) !== undefined);
+  /** The transactions that messages of the one of this hash have set off up to then; grows. */
+  children(hash: string, instant?: number): readonly Transaction[] {
+    const children = this.transaction(hash, instant)?.children ?? [];
+    return children.filter((child) => this.transaction(child.hash, instant) !== undefined);
   }
 
   /** A trace by the canonical hash of its external message, including its transactions still to come. */
@@ -137,15 +137,17 @@ export class Chain {
   }
 
   /** Traces that are emulated and not gone, oldest first. */
-  pendingTraces(): readonly Trace[] {
-    const known = [...this.#live].filter((trace) => trace.emulatedAt <= this.#now);
-    return known.sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
+  pendingTraces(instant = this.#now): readonly Trace[] {
+    const traces = instant < this.#now ? this.recentTraces(TRACES_BACK) : [...this.#live];
+    return traces
+      .filter(({ emulatedAt, goneAt }) => emulatedAt <= Math.min(instant, this.#now) && instant < goneAt)
+      .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   }
 
   /** Pending traces in which an account takes part, as far as they are known. */
-  pendingTracesOf(address: string): readonly Trace[] {
-    return this.pendingTraces().filter((trace) =>
-      knownTransactions(trace, this.#now).some(({ account }) => account.address === address),
+  pendingTracesOf(address: string, instant = this.#now): readonly Trace[] {
+    return this.pendingTraces(instant).filter((trace) =>
+      knownTransactions(trace, instant).some(({ account }) => account.address === address),
     );
   }
 

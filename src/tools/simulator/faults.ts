@@ -1,5 +1,5 @@
 import type { SimulatedAnswer } from './answer.ts';
-import type { IndexerOperation } from './operation.ts';
+import type { IndexerOperation } from './question.ts';
 
 /** One way to go wrong instead of, or while, sending the true answer. */
 export type Fault =

@@ -6,8 +6,7 @@ import { Chain } from './chain.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { Faults } from './faults.ts';
 import { Gate } from './gate.ts';
-import { type IndexerOperation, operationOf } from './operation.ts';
-import { Question } from './question.ts';
+import { type IndexerOperation, operationOf, Question } from './question.ts';
 import { Replica } from './replica.ts';
 import { RequestLog } from './request-log.ts';
 import { sendAnswer } from './send-answer.ts';
@@ -157,11 +156,8 @@ export class Indexer {
       if (fault?.kind === 'hang') return void (await left);
       if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
-      const question = new Question(
-        { method, target, headers: request.headersDistinct, body },
-        this.#replicaFor(operation, number).chain,
-        this.dialect,
-      );
+      const asked = { method, target, headers: request.headersDistinct };
+      const question = new Question(asked, { chain: this.#replicaFor(operation, number).chain, dialect: this.dialect });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);

@@ -1,6 +1,5 @@
 import { answer, type SimulatedAnswer } from './answer.ts';
 import type { Chain } from './chain.ts';
-import { chainAsOf } from './chain-as-of.ts';
 import type { Dialect } from './dialect.ts';
 import { type AskedRequest, Question } from './question.ts';
 import { changesOf, type Trace } from './trace.ts';
@@ -21,12 +20,12 @@ const TRACES_BACK = 400;
  * gaps, and with those that are to come as far as the chain knows them.
  */
 export function pastAnswers(request: AskedRequest, chain: Chain, dialect: Dialect): readonly PastAnswer[] {
-  const changes = [...new Set(changesFor(new Question(request, chain, dialect), chain))].filter(Number.isFinite);
+  const changes = [...new Set(changesFor(new Question(request, { chain, dialect }), chain))].filter(Number.isFinite);
   changes.sort((a, b) => a - b);
   return [Number.NEGATIVE_INFINITY, ...changes].map((fromAt, place) => ({
     fromAt,
     untilAt: changes[place] ?? Number.POSITIVE_INFINITY,
-    said: () => answer(new Question(request, chainAsOf(chain, fromAt), dialect)),
+    said: () => answer(new Question(request, { chain, dialect, instant: fromAt })),
   }));
 }
 

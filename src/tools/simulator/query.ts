@@ -1,8 +1,12 @@
-import { IndexerRefusal } from './refusal.ts';
+/** A refusal by the indexer itself, sent as `{"error": message}`. */
+export class IndexerRefusal extends Error {
+  override readonly name = 'IndexerRefusal';
+  readonly status: 404 | 405 | 422 | 500;
 
-interface Parameter {
-  readonly name: string;
-  readonly value: string;
+  constructor(status: IndexerRefusal['status'], message: string) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /**
@@ -10,14 +14,12 @@ interface Parameter {
  * ways: `first` and `last` under one exact name, and `values` through the decoder that fills Go structs.
  */
 export class Query {
-  readonly #parameters: readonly Parameter[];
+  readonly #parameters: readonly { readonly name: string; readonly value: string }[];
 
   constructor(raw: string) {
     this.#parameters = raw.split('&').map((piece) => {
-      const equals = piece.indexOf('=');
-      return equals < 0
-        ? { name: decode(piece), value: '' }
-        : { name: decode(piece.slice(0, equals)), value: decode(piece.slice(equals + 1)) };
+      const [name = '', ...value] = piece.split('=');
+      return { name: decode(name), value: decode(value.join('=')) };
     });
   }
 

@@ -1,9 +1,30 @@
 import type { Chain } from './chain.ts';
 import { DIALECTS, type Dialect, type DialectTraits } from './dialect.ts';
-import { type IndexerOperation, operationOf } from './operation.ts';
-import { Query } from './query.ts';
+import { IndexerRefusal, Query } from './query.ts';
 import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
-import { IndexerRefusal } from './refusal.ts';
+
+const OPERATIONS = [
+  'pendingTraces',
+  'adjacentTransactions',
+  'masterchainBlockShards',
+  'masterchainInfo',
+  'transactionsByMasterchainBlock',
+  'message',
+] as const;
+
+/** The operations of the simulated indexer; `other` for unknown paths. */
+export type IndexerOperation = (typeof OPERATIONS)[number] | 'other';
+
+const BY_PATH = new Map(OPERATIONS.map((operation) => [`/api/v3/${operation}`.toLowerCase(), operation]));
+
+/** Which operation a raw request target (path and query) names: in any case, with up to two slashes at its end. */
+export function operationOf(target: string): IndexerOperation {
+  const [path = ''] = target.split('?');
+  return BY_PATH.get(path.toLowerCase().replace(/\/{1,2}$/, '')) ?? 'other';
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
 
 /** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
@@ -15,44 +36,39 @@ export interface AskedRequest {
   readonly target: string;
   /** By lower-case name; of several values the first counts. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: Buffer;
 }
 
-/** What answers are made from: a chain at its present, or at another instant. */
-export type AnsweringChain = Pick<
-  Chain,
-  | 'now'
-  | 'headSeqno'
-  | 'floorSeqno'
-  | 'block'
-  | 'transaction'
-  | 'parent'
-  | 'children'
-  | 'pendingTraces'
-  | 'pendingTracesOf'
-  | 'send'
->;
+/** What a question is put to. */
+export interface AnsweringIndexer {
+  readonly chain: Chain;
+  readonly dialect: Dialect;
+  /** When it is asked, epoch ms: the chain's present, or before. Default: the present. */
+  readonly instant?: number;
+}
 
-/** One request as the answering functions see it: parameters read as the dialect's indexer reads them. */
+/**
+ * One request as the answering functions see it: parameters read as the dialect's indexer reads them. Whatever reads one
+ * throws a {@link IndexerRefusal}, 422, for a value that the indexer cannot convert.
+ */
 export class Question {
   readonly method: string;
   readonly operation: IndexerOperation;
-  readonly chain: AnsweringChain;
+  readonly chain: Chain;
   readonly dialect: Dialect;
+  readonly instant: number;
   readonly traits: DialectTraits;
-  readonly body: Buffer;
   readonly query: Query;
   readonly #headers: AskedRequest['headers'];
 
-  constructor(request: AskedRequest, chain: AnsweringChain, dialect: Dialect) {
-    this.method = request.method;
-    this.operation = operationOf(request.target);
+  constructor({ method, target, headers }: AskedRequest, { chain, dialect, instant = chain.now }: AnsweringIndexer) {
+    this.method = method;
+    this.operation = operationOf(target);
     this.chain = chain;
     this.dialect = dialect;
+    this.instant = instant;
     this.traits = DIALECTS[dialect];
-    this.body = request.body;
-    this.query = new Query(request.target.split('?').slice(1).join('?'));
-    this.#headers = request.headers;
+    this.query = new Query(target.split('?').slice(1).join('?'));
+    this.#headers = headers;
   }
 
   /**
@@ -75,15 +91,14 @@ export class Question {
     return this.query.values(name).at(-1);
   }
 
-  /** A header; where it is not sent, empty included, its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
-  setting(header: string): string | undefined {
-    const [value] = [this.#headers[header.toLowerCase()]].flat();
-    return value ?? this.query.last(header.toLowerCase().replaceAll('-', '_'));
-  }
-
-  /** The first value of a header that has no spelling in the query. */
+  /** The first value of a header. */
   header(name: string): string | undefined {
     return [this.#headers[name.toLowerCase()]].flat()[0];
+  }
+
+  /** A header; where it is not sent, empty included, its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
+  setting(header: string): string | undefined {
+    return this.header(header) ?? this.query.last(header.toLowerCase().replaceAll('-', '_'));
   }
 
   /** A flag; a value that is not boolean is ignored. */
@@ -91,42 +106,45 @@ export class Question {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
 
-  /** An integer parameter; an empty one is 0. Throws a {@link IndexerRefusal}, 422. */
+  /** An integer parameter; an empty one is 0. */
   integer(name: string): number | undefined {
-    const text = this.scalar(name);
-    if (text === undefined) return undefined;
-    if (text === '') return 0;
-    return readInt32(text) ?? notConvertible(`"${name}"`);
+    return this.#converted(name, (text) => (text === '' ? 0 : readInt32(text)));
   }
 
-  /** The one hash of a parameter, canonical. Throws a {@link IndexerRefusal}, 422. */
+  /** The one hash of a parameter, canonical. */
   hash(name: string): string | undefined {
-    const text = this.scalar(name);
-    return text === undefined ? undefined : (readHash(text, this.dialect) ?? notConvertible(`"${name}"`));
+    return this.#converted(name, (text) => readHash(text, this.dialect));
   }
 
-  /**
-   * A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself.
-   * Throws a {@link IndexerRefusal}, 422.
-   */
+  /** The account of a parameter in its canonical form. */
+  address(name: string): string | undefined {
+    return this.#converted(name, (text) => readAddress(text, this.dialect));
+  }
+
+  /** A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself. */
   hashes(name: string): readonly string[] {
+    const hashOrEmpty = (text: string) => (text === '' ? '' : readHash(text, this.dialect));
     return this.query.values(name).flatMap((value, place) => {
-      const hash = this.#hashOrEmpty(value);
+      const hash = hashOrEmpty(value);
       if (hash !== undefined) return [hash];
-      const parts = value.split(',').map((part) => this.#hashOrEmpty(part));
+      const parts = value.split(',').map(hashOrEmpty);
       const known = parts.filter((part) => part !== undefined);
       return parts.length > 1 && known.length === parts.length ? known : notConvertible(`index ${place} of "${name}"`);
     });
   }
 
-  /** The account of a parameter in its canonical form: of several the last counts. Throws a {@link IndexerRefusal}, 422. */
-  address(name: string): string | undefined {
-    const text = this.scalar(name);
-    return text === undefined ? undefined : (readAddress(text, this.dialect) ?? notConvertible(`"${name}"`));
+  /** The places in a list that `limit` and `offset` ask for, from one up to and without another. */
+  page(): readonly [from: number, to: number] {
+    const limit = this.integer('limit') ?? DEFAULT_LIMIT;
+    const offset = Math.max(0, this.integer('offset') ?? 0);
+    if (limit > MAX_LIMIT)
+      throw new IndexerRefusal(this.traits.limitTooLargeStatus, `limit is not allowed: ${limit} > ${MAX_LIMIT}`);
+    return [offset, offset + Math.max(1, limit)];
   }
 
-  #hashOrEmpty(text: string): string | undefined {
-    return text === '' ? '' : readHash(text, this.dialect);
+  #converted<Value>(name: string, read: (text: string) => Value | undefined): Value | undefined {
+    const text = this.scalar(name);
+    return text === undefined ? undefined : (read(text) ?? notConvertible(`"${name}"`));
   }
 }
 
