@@ -1,8 +1,5 @@
-import { digest, SeededRandom } from './seeded-random.ts';
-import { friendlyAddress } from './spellings.ts';
-
-/** The kinds of accounts of the simulated chain. */
-type AccountKind = 'wallet' | 'jetton-wallet' | 'jetton-master' | 'contract' | 'elector' | 'validator-pool';
+import { digest } from './seeded-random.ts';
+import { addressSpellings } from './spellings.ts';
 
 /** An account of the simulated chain. */
 export interface Account {
@@ -10,20 +7,14 @@ export interface Account {
   readonly address: string;
   readonly workchain: number;
   readonly hash: Buffer;
-  readonly kind: AccountKind;
+  readonly kind: 'wallet' | 'jetton-wallet' | 'contract';
   /** As an address book writes it: non-bounceable for wallets, bounceable for the rest. */
   readonly friendly: string;
-  /** For a jetton wallet: its owner and its jetton. */
-  readonly owner: Account | undefined;
-  readonly jetton: Account | undefined;
 }
 
-type AccountOrigin = Partial<Pick<Account, 'workchain' | 'owner' | 'jetton'>>;
-
-function makeAccount(kind: AccountKind, hash: Buffer, { workchain = 0, owner, jetton }: AccountOrigin = {}): Account {
-  const address = `${workchain}:${hash.toString('hex').toUpperCase()}`;
-  const friendly = friendlyAddress({ workchain, hash }, kind !== 'wallet');
-  return { address, workchain, hash, kind, friendly, owner, jetton };
+function makeAccount(kind: Account['kind'], hash: Buffer, workchain = 0): Account {
+  const { raw: address, bounceableUrl, nonBounceableUrl } = addressSpellings({ workchain, hash });
+  return { address, workchain, hash, kind, friendly: kind === 'wallet' ? nonBounceableUrl : bounceableUrl };
 }
 
 /** The population of a simulated chain: the same for the same seed. */
@@ -33,23 +24,16 @@ export class Accounts {
   readonly contracts: readonly Account[];
   /** Accounts of workchain -1; the first is the elector. */
   readonly masterchain: readonly Account[];
-  readonly elector: Account;
+  readonly elector = makeAccount('contract', Buffer.alloc(32, 0x33), -1);
 
   constructor(seed: number) {
-    const random = new SeededRandom(seed, 'accounts');
-    const several = (kind: AccountKind, count: number, origin: () => AccountOrigin = () => ({})) =>
+    const several = (kind: Account['kind'], count: number, workchain = 0) =>
       Array.from({ length: count }, (_, n) =>
-        makeAccount(kind, Buffer.from(digest(seed, kind, n), 'base64'), origin()),
+        makeAccount(kind, Buffer.from(digest(seed, kind, n), 'base64'), workchain),
       );
-
     this.wallets = several('wallet', 120);
-    const jettons = several('jetton-master', 4);
-    this.jettonWallets = several('jetton-wallet', 180, () => ({
-      owner: random.pick(this.wallets),
-      jetton: random.pick(jettons),
-    }));
+    this.jettonWallets = several('jetton-wallet', 180);
     this.contracts = several('contract', 40);
-    this.elector = makeAccount('elector', Buffer.alloc(32, 0x33), { workchain: -1 });
-    this.masterchain = [this.elector, ...several('validator-pool', 3, () => ({ workchain: -1 }))];
+    this.masterchain = [this.elector, ...several('contract', 3, -1)];
   }
 }

@@ -4,9 +4,8 @@ import { IndexerRefusal } from './query.ts';
 import type { Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
-import { renderBlock } from './render-block.ts';
 import { renderTrace } from './render-trace.ts';
-import { renderTransaction } from './render-transaction.ts';
+import { renderBlock, renderTransaction } from './render-transaction.ts';
 import { type BlockSet, knownTransactions, type Trace, type Transaction } from './trace.ts';
 
 /** An answer without the headers that every answer has. */

@@ -1,6 +1,5 @@
 import { type Account, Accounts } from './accounts.ts';
-import { BlockClock } from './block-clock.ts';
-import { masterchainBlock, shardBlocks } from './blocks.ts';
+import { BlockClock, masterchainBlock, shardBlocks } from './blocks.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { type BlockSet, knownTransactions, logicalTime, planTrace, type Trace, type Transaction } from './trace.ts';
 

@@ -4,10 +4,7 @@ import type { Transaction } from './trace.ts';
 const INTERFACES: Readonly<Record<Account['kind'], readonly string[]>> = {
   wallet: ['wallet_v5r1'],
   'jetton-wallet': ['jetton_wallet'],
-  'jetton-master': ['jetton_master'],
   contract: ['dedust_pool'],
-  elector: [],
-  'validator-pool': ['nominator_pool'],
 };
 
 /** Every account that transactions name, each once, in the order of their addresses. */
@@ -24,29 +21,18 @@ export function accountsIn(transactions: Iterable<Transaction>): readonly Accoun
 
 /** `address_book`: how to show each account. */
 export function renderAddressBook(accounts: readonly Account[]): object {
-  const entry = ({ friendly, kind }: Account) => ({
-    user_friendly: friendly,
-    domain: null,
-    interfaces: INTERFACES[kind],
-  });
-  return Object.fromEntries(accounts.map((account) => [account.address, entry(account)]));
+  return Object.fromEntries(
+    accounts.map(({ address, friendly, kind }) => [
+      address,
+      { user_friendly: friendly, domain: null, interfaces: INTERFACES[kind] },
+    ]),
+  );
 }
 
-function tokenInfo({ kind, jetton, owner, friendly }: Account): object {
-  if (kind === 'jetton-wallet') {
-    const extra = { balance: '4100100', jetton: jetton?.address, owner: owner?.address };
-    return { valid: true, type: 'jetton_wallets', extra };
-  }
-  const extra = { decimals: '6', uri: `https://jettons.example/${friendly}.json` };
-  return { valid: true, type: 'jetton_masters', name: 'Simulated', symbol: 'SIM', extra };
-}
-
-/** `metadata`: what the indexer knows of the tokens among the accounts, and of the jettons that they hold. */
+/** `metadata`: what the indexer knows of the jetton wallets among the accounts. */
 export function renderMetadata(accounts: readonly Account[]): object {
-  const jettons = accounts.flatMap(({ jetton }) => (jetton === undefined ? [] : [jetton]));
-  const tokens = [...new Set([...accounts, ...jettons])]
-    .filter(({ kind }) => kind === 'jetton-wallet' || kind === 'jetton-master')
-    .sort((a, b) => (a.address < b.address ? -1 : 1));
-  const entry = (account: Account) => ({ is_indexed: true, token_info: [tokenInfo(account)] });
-  return Object.fromEntries(tokens.map((account) => [account.address, entry(account)]));
+  const wallets = accounts.filter(({ kind }) => kind === 'jetton-wallet');
+  const extra = { balance: '4100100', decimals: '6', uri: 'https://jettons.example/sim.json' };
+  const token = { valid: true, type: 'jetton_wallets', name: 'Simulated', symbol: 'SIM', extra };
+  return Object.fromEntries(wallets.map(({ address }) => [address, { is_indexed: true, token_info: [token] }]));
 }

@@ -29,7 +29,8 @@ function crc16Xmodem(bytes: Buffer): number {
   return crc;
 }
 
-function friendlyBytes(tag: number, { workchain, hash }: AccountId): Buffer {
+/** The bytes of a friendly address with that tag byte, which base64 encodes in 48 characters. */
+export function friendlyBytes(tag: number, { workchain, hash }: AccountId): Buffer {
   const bytes = Buffer.alloc(36);
   bytes.writeUInt8(tag, 0);
   bytes.writeInt8(workchain, 1);
@@ -38,54 +39,37 @@ function friendlyBytes(tag: number, { workchain, hash }: AccountId): Buffer {
   return bytes;
 }
 
-function toBase64url(base64: string): string {
-  return base64.replaceAll('+', '-').replaceAll('/', '_');
-}
-
-/** Writes an account as an address book does: URL-safe, for mainnet. */
-export function friendlyAddress(account: AccountId, isBounceable: boolean): string {
-  return toBase64url(friendlyBytes(isBounceable ? BOUNCEABLE : NON_BOUNCEABLE, account).toString('base64'));
-}
-
 /**
  * Writes an account in every form of the TON address standard; `hash` must hold 32 bytes. `raw`, in upper case, is the
  * canonical one.
  */
 export function addressSpellings(account: AccountId) {
-  const friendly = (tag: number) => friendlyBytes(tag, account).toString('base64');
+  const friendly = (tag: number, encoding: 'base64' | 'base64url') => friendlyBytes(tag, account).toString(encoding);
   const hex = account.hash.toString('hex');
-  const bounceable = friendly(BOUNCEABLE);
-  const nonBounceable = friendly(NON_BOUNCEABLE);
-  const testnetBounceable = friendly(BOUNCEABLE | TESTNET_ONLY);
-  const testnetNonBounceable = friendly(NON_BOUNCEABLE | TESTNET_ONLY);
   return {
     raw: `${account.workchain}:${hex.toUpperCase()}`,
     rawLower: `${account.workchain}:${hex}`,
-    bounceable,
-    bounceableUrl: toBase64url(bounceable),
-    nonBounceable,
-    nonBounceableUrl: toBase64url(nonBounceable),
-    testnetBounceable,
-    testnetBounceableUrl: toBase64url(testnetBounceable),
-    testnetNonBounceable,
-    testnetNonBounceableUrl: toBase64url(testnetNonBounceable),
+    bounceable: friendly(BOUNCEABLE, 'base64'),
+    bounceableUrl: friendly(BOUNCEABLE, 'base64url'),
+    nonBounceable: friendly(NON_BOUNCEABLE, 'base64'),
+    nonBounceableUrl: friendly(NON_BOUNCEABLE, 'base64url'),
+    testnetBounceable: friendly(BOUNCEABLE | TESTNET_ONLY, 'base64'),
+    testnetBounceableUrl: friendly(BOUNCEABLE | TESTNET_ONLY, 'base64url'),
+    testnetNonBounceable: friendly(NON_BOUNCEABLE | TESTNET_ONLY, 'base64'),
+    testnetNonBounceableUrl: friendly(NON_BOUNCEABLE | TESTNET_ONLY, 'base64url'),
   };
-}
-
-/** Writes an account in 48 characters with a tag byte that the standard does not know. */
-export function withUnknownTag(account: AccountId): string {
-  return toBase64url(friendlyBytes(0x22, account).toString('base64'));
 }
 
 /** Writes a hash of 32 bytes in every form that clients send. `base64` is the canonical one. */
 export function hashSpellings(hash: Buffer) {
   const base64 = hash.toString('base64');
+  const base64urlUnpadded = hash.toString('base64url');
   const hex = hash.toString('hex');
   return {
     base64,
     base64Unpadded: base64.replaceAll('=', ''),
-    base64url: toBase64url(base64),
-    base64urlUnpadded: toBase64url(base64).replaceAll('=', ''),
+    base64url: `${base64urlUnpadded}=`,
+    base64urlUnpadded,
     hex,
     hexUpper: hex.toUpperCase(),
     hexPrefixed: `0x${hex}`,

@@ -1,10 +1,12 @@
 import type { Account, Accounts } from './accounts.ts';
-import type { BlockClock } from './block-clock.ts';
-import { type BlockId, blockOf } from './blocks.ts';
+import { type BlockClock, type BlockId, blockOf } from './blocks.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
-/** How sure a transaction is, in the indexer's own words. */
-export type SimulatedFinality = 'pending' | 'confirmed' | 'finalized';
+/** How sure a transaction can be, in the indexer's own words, the least sure first. */
+export const FINALITIES = ['pending', 'confirmed', 'finalized'] as const;
+
+/** How sure a transaction is. */
+export type SimulatedFinality = (typeof FINALITIES)[number];
 
 /** A message between two accounts; an external one has no source. */
 export interface Message {
@@ -15,9 +17,6 @@ export interface Message {
   readonly createdLt: number;
   readonly createdAt: number;
 }
-
-/** The least final first. */
-const FINALITIES: readonly SimulatedFinality[] = ['pending', 'confirmed', 'finalized'];
 
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
@@ -80,19 +79,14 @@ export interface TraceSeed {
   readonly classifierDelayMs?: number | undefined;
 }
 
-// The parent (by its place) of each transaction after the first: a plain transfer, a jetton transfer with its
-// notification and excesses, and an external message that starts nothing.
-const ALONE: readonly number[] = [];
-const TRANSFER: readonly number[] = [0];
-const JETTON_TRANSFER: readonly number[] = [0, 1, 2, 2];
-const MAX_TRANSACTIONS = 12;
-
+/** The parent (by its place) of each transaction after the first. */
 function parentsOf(random: SeededRandom): readonly number[] {
   const drawn = random.next();
-  if (drawn < 0.08) return ALONE;
-  if (drawn < 0.3) return TRANSFER;
-  if (drawn < 0.6) return JETTON_TRANSFER;
-  const size = random.int(6, MAX_TRANSACTIONS);
+  // An external message that starts nothing, a transfer, and a jetton transfer with its notification and excesses.
+  if (drawn < 0.08) return [];
+  if (drawn < 0.3) return [0];
+  if (drawn < 0.6) return [0, 1, 2, 2];
+  const size = random.int(6, 12);
   return Array.from({ length: size - 1 }, (_, before) => random.int(Math.max(0, before - 2), before));
 }
 
@@ -159,7 +153,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     transactions: transactions.toSorted((a, b) => a.lt - b.lt),
     emulatedAt,
     // Longer than a masterchain block can be late in the database, so that a trace is always pending or in a block.
-    goneAt: seed.invalidated ? emulatedAt + 3 * blockMs : lastCommittedAt + 3 * blockMs,
+    goneAt: (seed.invalidated ? emulatedAt : lastCommittedAt) + 3 * blockMs,
     invalidated: seed.invalidated,
     classifierDelayMs: seed.classifierDelayMs,
   };

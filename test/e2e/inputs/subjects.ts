@@ -1,6 +1,9 @@
-import { addressSpellings, hashSpellings, withUnknownTag } from '../../../src/tools/simulator/spellings.ts';
+import { addressSpellings, friendlyBytes, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import type { Trace } from '../../../src/tools/simulator/trace.ts';
 import type { World } from '../world.ts';
+
+/** The tag byte of a friendly address that the standard does not know. */
+const UNKNOWN_TAG = 0x22;
 
 /** What the rows of the table ask for: values by the placeholders that stand for them, such as `{hash.hex}`. */
 export class Subjects {
@@ -24,7 +27,7 @@ export class Subjects {
       ...named('message', hashSpellings(Buffer.from(large.externalHash, 'base64'))),
       ...named('second', hashSpellings(Buffer.from(other.externalHash, 'base64'))),
       ...named('account', addressSpellings(senderOf(large))),
-      ['account.unknownTag', withUnknownTag(senderOf(large))],
+      ['account.unknownTag', friendlyBytes(UNKNOWN_TAG, senderOf(large)).toString('base64url')],
       ...named('stranger', addressSpellings(senderOf(other))),
       ['seqno', String(seqno)],
       ['earlier', String(seqno - 1)],
