@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   childrenOfSettled,
@@ -56,7 +57,8 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
   it('come out plain when the indexer compresses them', async () => {
     const target = finalizedTrace(world);
     const direct = await world.askIndexer(target);
-    world.indexer.faults.gzips = true;
+    const zipped = { headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(direct.bytes) };
+    world.indexer.faults.inject({ kind: 'answer', status: 200, ...zipped });
     for (const headers of [{}, { 'Accept-Encoding': 'gzip, br' }]) {
       const reply = await world.ask(target, { headers });
       expect([reply.status, reply.digest]).toEqual([200, direct.digest]);

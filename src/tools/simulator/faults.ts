@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SimulatedAnswer } from './answer.ts';
 import type { IndexerOperation } from './question.ts';
 
@@ -7,8 +8,6 @@ export type Fault =
   | ({ readonly kind: 'answer' } & SimulatedAnswer)
   /** No answer, ever; the connection stays open. */
   | { readonly kind: 'hang' }
-  /** The true answer, that much later, ms. */
-  | { readonly kind: 'late'; readonly ms: number }
   /** The connection is reset (RST) before the first byte of an answer. */
   | { readonly kind: 'reset' }
   /** The true answer, and the connection closed after half of its body. */
@@ -39,11 +38,14 @@ export class Faults {
   latencyMs = 0;
   /** And at random up to that much longer, ms. */
   jitterMs = 0;
-  /** So many workers serve the requests, first come, first served. A query continues after its client has left. */
+  /**
+   * A database's workers: each takes the request that has waited longest and is busy with it for the service time. No
+   * request leaves the queue before it is served, even if its client has left, which is how overload harms the real one.
+   */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
-  /** Whether answers are compressed for clients that accept gzip, unlike the real ones. */
-  gzips = false;
   readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
+  readonly #queue: (() => void)[] = [];
+  #busy = 0;
 
   /**
    * Injects a fault, which affects requests from the next one on. If several apply to a request, the first injected one
@@ -60,7 +62,7 @@ export class Faults {
     };
   }
 
-  /** Ends all injected faults; latency, workers and compression stay. */
+  /** Ends all injected faults; latency and workers stay. */
   clear(): void {
     this.#injected.clear();
   }
@@ -76,29 +78,70 @@ export class Faults {
     }
     return undefined;
   }
+
+  /** Waits as long as a request takes before its answer is made: for its latency, a worker, and the worker's work. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const latencyMs = this.latencyMs + Math.random() * this.jitterMs;
+    if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
+    if (this.workers === undefined) return;
+    const { count, serviceMs } = this.workers;
+    if (this.#busy < count) this.#busy++;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+    try {
+      await delay(serviceMs, undefined, { signal });
+    } finally {
+      // Hand the place to the next in the queue, so that no newcomer can take it.
+      const next = this.#queue.shift();
+      if (next === undefined) this.#busy--;
+      else next();
+    }
+  }
 }
 
-/** In the indexer's own form, or as plain text. */
-function answered(status: number, form: 'json' | 'text', error: object, retryAfter: string | undefined): Fault {
-  const retry = retryAfter === undefined ? {} : { 'Retry-After': retryAfter };
-  return form === 'json'
-    ? { kind: 'answer', status, body: JSON.stringify(error), headers: retry }
-    : { kind: 'answer', status, body: 'failure', headers: { 'Content-Type': 'text/plain; charset=utf-8', ...retry } };
+/** How the simulated Streaming API fails: read for each connection, message and event, so that all may change while it runs. */
+export class StreamFaults {
+  /** Handshakes are ended by TCP: the server restarts. */
+  refusesConnections = false;
+  /** More addresses in a subscription are refused. Hashes never count. */
+  maxAddresses = Number.POSITIVE_INFINITY;
+  /** The key that a handshake must bring as `X-API-Key`, else 401. */
+  apiKey: string | undefined;
+  /** Types of events that are refused, beside those that no server knows. */
+  readonly refusedTypes = new Set<string>();
+  /** Whether subscriptions are answered; pings are in any case. */
+  answersSubscriptions = true;
+  /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the traces that are left do. */
+  stalled = false;
+  /** Share (0..1) of events that are lost without a sign. */
+  lostShare = 0;
+  /** Share (0..1) of events that are sent twice. */
+  duplicatedShare = 0;
+  /** How long after a step of a trace it is classified, ms; `undefined` for never: no `trace` and no `actions` then. */
+  classifierDelayMs: number | undefined = 100;
 }
 
 /** An answer with that status, in the indexer's own form or as plain text. */
-export function failed(status: number, form: 'json' | 'text' = 'json', retryAfter?: string): Fault {
-  return answered(status, form, { error: `simulated failure ${status}` }, retryAfter);
+export function failed(
+  status: number,
+  form: 'json' | 'text' = 'json',
+  retryAfter?: string,
+  error: object = { error: `simulated failure ${status}` },
+): Fault {
+  const headers = {
+    ...(form === 'json' ? {} : { 'Content-Type': 'text/plain; charset=utf-8' }),
+    ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }),
+  };
+  return { kind: 'answer', status, body: form === 'json' ? JSON.stringify(error) : 'failure', headers };
 }
 
 /** 429 as providers in front of the indexer send it. */
 export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
-  return answered(429, form, { ok: false, result: 'Ratelimit exceed', code: 429 }, retryAfter);
+  return failed(429, form, retryAfter, { ok: false, result: 'Ratelimit exceed', code: 429 });
 }
 
 /** A provider that refuses the API key. */
 export function refusedKey(status: 401 | 403): Fault {
-  return { kind: 'answer', status, body: `{"ok":false,"error":"API key does not exist","code":${status}}` };
+  return failed(status, 'json', undefined, { ok: false, error: 'API key does not exist', code: status });
 }
 
 /** Status 200 with a body that is not JSON. */
@@ -106,11 +149,6 @@ export function garbage(form: 'html' | 'not-json' | 'empty'): Fault {
   const bodies = { html: '<!doctype html><title>welcome</title>', 'not-json': '{"traces":[', empty: '' };
   const headers = form === 'html' ? { 'Content-Type': 'text/html' } : {};
   return { kind: 'answer', status: 200, body: bodies[form], headers };
-}
-
-/** A redirect, 302. */
-export function redirect(location: string): Fault {
-  return { kind: 'answer', status: 302, body: '', headers: { Location: location } };
 }
 
 /** Status 200 with JSON that lacks the operation's list. */

@@ -2,41 +2,33 @@ import { EventEmitter, once } from 'node:events';
 
 /** Holds requests until a test lets them through, for tests of what happens while an upstream request is under way. */
 export class Gate {
+  /** How many requests have come to the gate, including those let through. */
+  arrivals = 0;
+  /** Whether all requests are let through. */
+  isOpen = false;
   readonly #waiting: (() => void)[] = [];
   readonly #events = new EventEmitter<{ arrival: [] }>().setMaxListeners(0);
-  #arrivals = 0;
-  #open = false;
 
   /** How many requests wait now. */
   get held(): number {
     return this.#waiting.length;
   }
 
-  /** Whether all requests are let through. */
-  get isOpen(): boolean {
-    return this.#open;
-  }
-
-  /** How many requests have come to the gate, including those let through. */
-  get arrivals(): number {
-    return this.#arrivals;
-  }
-
   /** Resolves as soon as that many requests, in all, have come to the gate. */
   async arrived(count: number): Promise<void> {
-    while (this.#arrivals < count) await once(this.#events, 'arrival');
+    while (this.arrivals < count) await once(this.#events, 'arrival');
   }
 
   /** Lets the first so many requests through, in order of arrival; without a number all of them, and all later ones. */
   release(count?: number): void {
-    this.#open ||= count === undefined;
+    this.isOpen ||= count === undefined;
     for (const goOn of this.#waiting.splice(0, count ?? this.#waiting.length)) goOn();
   }
 
   /** Waits at the gate. */
   async pass(): Promise<void> {
-    this.#arrivals++;
+    this.arrivals++;
     this.#events.emit('arrival');
-    if (!this.#open) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    if (!this.isOpen) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
   }
 }

@@ -1,17 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { buffer } from 'node:stream/consumers';
 import { answer } from './answer.ts';
 import { Chain } from './chain.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { Faults } from './faults.ts';
 import { Gate } from './gate.ts';
 import { type IndexerOperation, operationOf, Question } from './question.ts';
-import { Replica } from './replica.ts';
 import { RequestLog } from './request-log.ts';
 import { sendAnswer } from './send-answer.ts';
 import { Streaming } from './streaming.ts';
-import { Workers } from './workers.ts';
 
 /** How to start a simulated indexer. */
 export interface IndexerOptions {
@@ -34,23 +32,37 @@ const HISTORY_BLOCKS = 60;
 
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
-const MAX_BODY_BYTES = 1024 * 1024;
 
-async function bodyOf(request: AsyncIterable<Buffer>): Promise<Buffer | 'too large'> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+/** One indexer with a database of its own. Blocks that it commits late keep the times that they were made at. */
+export class Replica {
+  readonly #chain: Chain;
+  readonly #now: () => number;
+  #lagMs = 0;
+
+  /** @param now The present, epoch ms. */
+  constructor(chain: Chain, now: () => number) {
+    this.#chain = chain;
+    this.#now = now;
   }
-  return bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks) : 'too large';
+
+  /** The chain as this replica has indexed it. */
+  get chain(): Chain {
+    this.#chain.advanceTo(this.#now() - this.#lagMs);
+    return this.#chain;
+  }
+
+  /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
+  lag(ms: number): void {
+    this.#lagMs = ms;
+  }
 }
 
 /** A running simulated indexer: a real HTTP server on 127.0.0.1 that answers from its chain, or fails as configured. */
 export class Indexer {
   readonly dialect: Dialect;
   readonly faults = new Faults();
-  readonly requests = new RequestLog();
+  // Any number of listeners may wait for a request.
+  readonly requests = new RequestLog().setMaxListeners(0);
   /** The replicas that answer requests in turn; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
   /** The Streaming API v2 on the same port. */
@@ -58,20 +70,23 @@ export class Indexer {
   readonly #now: () => number;
   readonly #server: Server;
   readonly #closing = new AbortController();
-  readonly #workers = new Workers(this.#closing.signal);
   readonly #gates: { gate: Gate; operation: IndexerOperation | undefined }[] = [];
 
   constructor(options: IndexerOptions) {
     this.dialect = options.dialect ?? '1.3';
     this.#now = options.now ?? Date.now;
-    const replica = (chain: Chain) => new Replica(chain, this.#now);
-    const first = replica(options.chain ?? new Chain({ startAt: this.#now() - HISTORY_BLOCKS * 400 }));
-    this.replicas = [first, ...(options.replicaChains ?? []).map(replica)];
-    this.#server = createServer(
-      { maxHeaderSize: MAX_HEADER_BYTES },
-      (request, response) => void this.#serve(request, response),
-    );
-    this.streaming = new Streaming({ chain: () => this.replicas[0].chain, dialect: this.dialect });
+    const first = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_BLOCKS * 400 });
+    const more = options.replicaChains ?? [];
+    this.replicas = [new Replica(first, this.#now), ...more.map((chain) => new Replica(chain, this.#now))];
+    this.streaming = new Streaming({ chain: () => this.chain, dialect: this.dialect });
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        // A client that left, or a closing indexer, ends requests under way; any other error is a bug of ours.
+        const ended = request.socket.destroyed || this.#closing.signal.aborted;
+        request.socket.destroy();
+        if (!ended) throw error;
+      });
+    });
     this.#server.on('upgrade', (request, socket) => this.streaming.accept(request, socket));
   }
 
@@ -94,11 +109,6 @@ export class Indexer {
   /** Where its Streaming API is, as a setting names it: without a path. */
   get streamUrl(): string {
     return `ws://127.0.0.1:${this.port}`;
-  }
-
-  /** Requests that wait for a worker. */
-  get queued(): number {
-    return this.#workers.queued;
   }
 
   /** Listens; rejects when the port is taken. Called once, by `startIndexer`. */
@@ -127,63 +137,41 @@ export class Indexer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      const body = await bodyOf(request);
-      if (body === 'too large')
-        response.writeHead(413, { Connection: 'close' }).end('{"error":"Request Entity Too Large"}');
-      else await this.#answer(request, response, body);
-    } catch (error) {
-      // A client that left, or a closing indexer, ends requests under way; any other error is a bug of ours.
-      const ended = request.socket.destroyed || this.#closing.signal.aborted;
-      request.socket.destroy();
-      if (!ended) throw error;
-    }
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
     const { method = 'GET', url: target = '/', headers } = request;
     const operation = operationOf(target);
-    const signal = this.#closing.signal;
+    const { signal } = this.#closing;
+    const body = await buffer(request);
     const left = new Promise<void>((resolve) => void response.once('close', resolve));
     // Ignore errors of writing to a client that has left.
     response.on('error', () => {});
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
-    const number = this.requests.total;
+    const replica = this.#replicaFor(operation);
     try {
       const fault = this.faults.take(operation);
       await this.#gateOf(operation)?.pass();
-      await this.#work(signal);
-      if (fault?.kind === 'hang') return void (await left);
-      if (fault?.kind === 'late') await delay(fault.ms, undefined, { signal });
+      await this.faults.wait(signal);
+      if (fault?.kind === 'hang') return await left;
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
       const asked = { method, target, headers: request.headersDistinct };
-      const question = new Question(asked, { chain: this.#replicaFor(operation, number).chain, dialect: this.dialect });
+      const question = new Question(asked, { chain: replica.chain, dialect: this.dialect });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
-      const said = fault?.kind === 'answer' ? fault : answer(question);
-      await sendAnswer(request, response, said, { fault, gzips: this.faults.gzips, signal });
+      await sendAnswer(response, fault?.kind === 'answer' ? fault : answer(question), fault, signal);
       await left;
     } finally {
       done();
     }
   }
 
-  #replicaFor(operation: IndexerOperation, number: number): Replica {
+  #replicaFor(operation: IndexerOperation): Replica {
     const [first] = this.replicas;
-    return operation === 'message' ? first : (this.replicas[number % this.replicas.length] ?? first);
+    return operation === 'message' ? first : (this.replicas[this.requests.total % this.replicas.length] ?? first);
   }
 
   #gateOf(operation: IndexerOperation): Gate | undefined {
-    return this.#gates.find(({ gate, operation: only }) => !gate.isOpen && (only === undefined || only === operation))
-      ?.gate;
-  }
-
-  async #work(signal: AbortSignal): Promise<void> {
-    const { latencyMs, jitterMs, workers } = this.faults;
-    const waitMs = latencyMs + Math.random() * jitterMs;
-    if (waitMs > 0) await delay(waitMs, undefined, { signal });
-    if (workers !== undefined) await this.#workers.work(workers);
+    const applies = (only: IndexerOperation | undefined) => only === undefined || only === operation;
+    return this.#gates.find(({ gate, operation: only }) => !gate.isOpen && applies(only))?.gate;
   }
 }
 

@@ -19,37 +19,15 @@ const KEPT = 1_000;
 
 /** The requests that have arrived at the simulated indexer. Emits `request` for each, before it is answered. */
 export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
-  #total = 0;
-  #byOperation = new Map<IndexerOperation, number>();
-  #recent: LoggedRequest[] = [];
-  #inHand = 0;
-  #maxInHand = 0;
-
-  constructor() {
-    super();
-    // Any number of listeners may wait for a request.
-    this.setMaxListeners(0);
-  }
-
   /** Requests since the start or the last `reset`. */
-  get total(): number {
-    return this.#total;
-  }
-
+  total = 0;
   /** The last 1,000 of them, oldest first. */
-  get recent(): readonly LoggedRequest[] {
-    return this.#recent;
-  }
-
+  recent: LoggedRequest[] = [];
   /** Requests that have come and not ended. One whose client has left counts until its query ends. */
-  get inHand(): number {
-    return this.#inHand;
-  }
-
+  inHand = 0;
   /** The most requests under way at once. */
-  get maxInHand(): number {
-    return this.#maxInHand;
-  }
+  maxInHand = 0;
+  readonly #byOperation = new Map<IndexerOperation, number>();
 
   /** The number of requests of an operation. */
   count(operation: IndexerOperation): number {
@@ -58,26 +36,26 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
 
   /** Resolves as soon as `total` has reached a number. */
   async arrived(total: number): Promise<void> {
-    while (this.#total < total) await once(this, 'request');
+    while (this.total < total) await once(this, 'request');
   }
 
   /** Counts from zero again. Requests under way stay under way. */
   reset(): void {
-    this.#total = 0;
+    this.total = 0;
     this.#byOperation.clear();
-    this.#recent = [];
-    this.#maxInHand = this.#inHand;
+    this.recent = [];
+    this.maxInHand = this.inHand;
   }
 
   /** Adds a request; the returned function marks it as ended. */
   begin(request: LoggedRequest): () => void {
-    this.#total++;
+    this.total++;
     this.#byOperation.set(request.operation, this.count(request.operation) + 1);
-    this.#recent.push(request);
-    if (this.#recent.length > KEPT) this.#recent.shift();
-    this.#inHand++;
-    this.#maxInHand = Math.max(this.#maxInHand, this.#inHand);
+    this.recent.push(request);
+    if (this.recent.length > KEPT) this.recent.shift();
+    this.inHand++;
+    this.maxInHand = Math.max(this.maxInHand, this.inHand);
     this.emit('request', request);
-    return () => void this.#inHand--;
+    return () => void this.inHand--;
   }
 }

@@ -1,8 +1,8 @@
 import { expandActionTypes } from './action-types.ts';
 import type { Dialect } from './dialect.ts';
+import type { StreamFaults } from './faults.ts';
 import { renderActions, renderTrace } from './render-trace.ts';
 import { renderTransaction } from './render-transaction.ts';
-import type { StreamFaults } from './stream-faults.ts';
 import type { StreamSubscription } from './stream-subscription.ts';
 import {
   classifiedOf,
@@ -11,7 +11,6 @@ import {
   leastFinality,
   type SimulatedFinality,
   type Trace,
-  type Transaction,
 } from './trace.ts';
 
 /**
@@ -30,22 +29,22 @@ const INVALIDATION_LEAD_MS = 400;
 
 const EVERY_TYPE = expandActionTypes(['latest']);
 
-/** The steps of a trace after `from`, up to `to` (epoch ms), in their order. */
+/** The steps of a trace after `from`, up to `to` (epoch ms), in no order. */
 export function stepsBetween(trace: Trace, from: number, to: number, faults: StreamFaults): StreamStep[] {
-  const instants = (read: (transaction: Transaction) => number) => [...new Set(trace.transactions.map(read))];
-  const emulated = instants(({ emulatedAt }) => emulatedAt);
-  const executed = [...new Set([...instants((it) => it.confirmedAt), ...instants((it) => it.finalizedAt)])];
+  const { transactions, emulatedAt, goneAt, invalidated } = trace;
+  const steps = (kind: StreamStep['kind'], instants: readonly number[]) =>
+    [...new Set(instants)].map((at) => ({ kind, trace, at }));
+  const emulated = transactions.map((it) => it.emulatedAt);
+  const executed = transactions.flatMap((it) => [it.confirmedAt, it.finalizedAt]);
   const { classifierDelayMs } = faults;
-  const step = (kind: StreamStep['kind']) => (at: number) => ({ kind, trace, at });
-  const steps = [...executed.map(step('executed')), ...emulated.map(step('emulated'))];
-  if (classifierDelayMs !== undefined) {
-    const delayMs = trace.classifierDelayMs ?? classifierDelayMs;
-    steps.push(...[...new Set([...emulated, ...executed])].map((at) => step('classified')(at + delayMs)));
-  }
-  if (trace.invalidated) {
-    steps.push(step('invalidated')(Math.max(trace.emulatedAt, trace.goneAt - INVALIDATION_LEAD_MS)));
-  }
-  return steps.filter(({ at }) => from < at && at <= to && at <= trace.goneAt).sort((one, other) => one.at - other.at);
+  const changed = classifierDelayMs === undefined ? [] : [...emulated, ...executed];
+  const classified = changed.map((at) => at + (trace.classifierDelayMs ?? classifierDelayMs ?? 0));
+  return [
+    ...steps('executed', executed),
+    ...steps('emulated', emulated),
+    ...steps('classified', classified),
+    ...steps('invalidated', invalidated ? [Math.max(emulatedAt, goneAt - INVALIDATION_LEAD_MS)] : []),
+  ].filter(({ at }) => from < at && at <= Math.min(to, goneAt));
 }
 
 /** An event as it goes out. */
@@ -59,23 +58,26 @@ export interface SentEvent {
 export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription, dialect: Dialect): SentEvent[] {
   const known = knownTransactions(trace, at);
   const finality = leastFinality(known, at);
-  if (!to.wants(finality)) return [];
+  if (kind === 'invalidated' || !to.wants(finality)) return [];
   const event = (type: string, content: object): SentEvent => {
     return { type, finality, trace_external_hash_norm: trace.externalHash, ...content };
   };
-  if (kind === 'emulated' || kind === 'executed') {
+  if (kind !== 'classified') {
     if (!to.types.has('transactions')) return [];
-    const rows = known.filter(
-      (it) => to.addresses.has(it.account.address) && (kind === 'executed' || finalityAt(it, at) === 'pending'),
-    );
-    if (rows.length === 0) return [];
-    const transactions = rows.map((it) => renderTransaction(it, finalityAt(it, at) ?? 'pending', dialect));
-    return [event('transactions', { transactions })];
+    const transactions = known
+      .filter(({ account }) => to.addresses.has(account.address))
+      .map((transaction) => ({ transaction, sureness: finalityAt(transaction, at) ?? 'pending' }))
+      .filter(({ sureness }) => kind === 'executed' || sureness === 'pending')
+      .map(({ transaction, sureness }) => renderTransaction(transaction, sureness, dialect));
+    return transactions.length === 0 ? [] : [event('transactions', { transactions })];
   }
-  if (kind === 'invalidated') return [];
+  const accounts = [...new Set(known.map(({ account }) => account.address))];
+  const described = { trace_external_hash_norm: trace.externalHash, accounts };
+  const actions = renderActions(trace, classifiedOf(trace, at) ?? at, EVERY_TYPE).map((it) => ({
+    ...it,
+    ...described,
+  }));
   const events: SentEvent[] = [];
-  const actions = classifiedActions(trace, known, at);
-  const accounts = known.map(({ account }) => account.address);
   if (to.types.has('actions') && actions.length > 0 && accounts.some((address) => to.addresses.has(address))) {
     events.push(event('actions', { actions }));
   }
@@ -84,13 +86,4 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
     events.push(event('trace', { trace: tree, transactions, ...(actions.length > 0 ? { actions } : {}) }));
   }
   return events;
-}
-
-function classifiedActions(trace: Trace, known: readonly Transaction[], at: number): object[] {
-  const accounts = [...new Set(known.map(({ account }) => account.address))];
-  return renderActions(trace, classifiedOf(trace, at) ?? at, EVERY_TYPE).map((action) => ({
-    ...action,
-    trace_external_hash_norm: trace.externalHash,
-    accounts,
-  }));
 }

@@ -1,5 +1,5 @@
-import type { StreamFaults } from './stream-faults.ts';
-import type { SimulatedFinality } from './trace.ts';
+import type { StreamFaults } from './faults.ts';
+import { FINALITIES, type SimulatedFinality } from './trace.ts';
 
 /** The server's answer to one message of a client. */
 export interface Reply {
@@ -19,7 +19,6 @@ interface ClientOperation {
 }
 
 const TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'];
-const FINALITIES: readonly SimulatedFinality[] = ['pending', 'confirmed', 'finalized'];
 
 /** What a connection has subscribed to: the operations of the Streaming API v2, with the real server's errors. */
 export class StreamSubscription {
@@ -27,6 +26,8 @@ export class StreamSubscription {
   addresses: ReadonlySet<string> = new Set();
   /** As they were sent: the newest server compares bytes, so only padded standard base64 ever matches. */
   hashes: ReadonlySet<string> = new Set();
+  /** Traces of which it was sent something that was not final. */
+  readonly sentNonFinal = new Set<string>();
   #minFinality: SimulatedFinality = 'finalized';
   readonly #faults: StreamFaults;
 
@@ -52,24 +53,22 @@ export class StreamSubscription {
       return { ...id, status: 'unsubscribed' };
     }
     const types = new Set(message.types);
-    const error = this.#problemOf(types, addresses, hashes);
+    const error = this.#problemOf([...types], addresses.size, hashes.size);
     if (error !== undefined) return { ...id, error };
     this.#minFinality = message.min_finality ?? this.#minFinality;
     Object.assign(this, { types, addresses, hashes });
     return { ...id, status: 'subscribed' };
   }
 
-  #problemOf(
-    types: ReadonlySet<string>,
-    { size }: ReadonlySet<string>,
-    hashes: ReadonlySet<string>,
-  ): string | undefined {
+  #problemOf(types: readonly string[], addresses: number, hashes: number): string | undefined {
     const { refusedTypes, maxAddresses } = this.#faults;
-    const wrong = [...types].find((type) => !TYPES.includes(type) || refusedTypes.has(type));
+    const wrong = types.find((type) => !TYPES.includes(type) || refusedTypes.has(type));
     if (wrong !== undefined) return `invalid event type: ${wrong}`;
-    if (hashes.size > 0 && !types.has('trace')) return 'trace_external_hash_norms requires type "trace"';
-    if (hashes.size === 0 && types.has('trace')) return 'trace_external_hash_norms are required for trace subscription';
-    if (size === 0 && [...types].some((type) => type !== 'trace')) return 'addresses are required';
-    return size > maxAddresses ? `address limit exceeded: current 0 + new ${size} > max ${maxAddresses}` : undefined;
+    if (hashes > 0 !== types.includes('trace'))
+      return 'type "trace" requires trace_external_hash_norms, and they require it';
+    if (addresses === 0 && types.some((type) => type !== 'trace')) return 'addresses are required';
+    return addresses > maxAddresses
+      ? `address limit exceeded: current 0 + new ${addresses} > max ${maxAddresses}`
+      : undefined;
   }
 }

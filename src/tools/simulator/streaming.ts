@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Chain } from './chain.ts';
 import type { Dialect } from './dialect.ts';
+import { StreamFaults } from './faults.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { eventsOf, type StreamStep, stepsBetween } from './stream-events.ts';
-import { StreamFaults } from './stream-faults.ts';
 import { StreamSubscription } from './stream-subscription.ts';
 import type { Trace } from './trace.ts';
 import { WebSocketConnection } from './web-socket.ts';
@@ -14,13 +14,7 @@ const PATH = '/api/streaming/v2/ws';
 /** How often it looks whether the chain got on: events are as late, and never before the data. */
 const LOOK_EVERY_MS = 3;
 
-interface Subscriber {
-  readonly socket: WebSocketConnection;
-  readonly subscription: StreamSubscription;
-  /** Traces of which it was sent something that was not final. */
-  readonly sentNonFinal: Set<string>;
-}
-
+/** What the Streaming API is made from. */
 export interface StreamingOptions {
   /** The chain as far as it got by now. */
   readonly chain: () => Chain;
@@ -36,7 +30,7 @@ export class Streaming {
   /** Every message of every client, as it came. */
   readonly messages: string[] = [];
   readonly #options: StreamingOptions;
-  readonly #subscribers = new Set<Subscriber>();
+  readonly #subscriptions = new Map<WebSocketConnection, StreamSubscription>();
   readonly #random = new SeededRandom('streaming');
   #looking: NodeJS.Timeout | undefined;
   #lookedAt = 0;
@@ -48,37 +42,31 @@ export class Streaming {
 
   /** Connections that are open. */
   get connections(): number {
-    return this.#subscribers.size;
+    return this.#subscriptions.size;
   }
 
   /** All addresses and hashes that are subscribed to. */
   get subscribed(): ReadonlySet<string> {
-    return new Set([...this.#subscribers].flatMap(({ subscription: it }) => [...it.addresses, ...it.hashes]));
+    return new Set([...this.#subscriptions.values()].flatMap((it) => [...it.addresses, ...it.hashes]));
   }
 
   /** Takes the handshake of a client over. */
   accept(request: IncomingMessage, socket: Duplex): void {
     const { refusesConnections, apiKey } = this.faults;
-    if (refusesConnections) {
-      socket.destroy();
-      return;
-    }
     const isRefused = apiKey !== undefined && request.headers['x-api-key'] !== apiKey;
-    if (request.url !== PATH || isRefused) {
-      socket.end(`HTTP/1.1 ${isRefused ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
-      return;
-    }
-    this.#add(new WebSocketConnection(request, socket));
+    if (refusesConnections) socket.destroy();
+    else if (request.url === PATH && !isRefused) this.#add(new WebSocketConnection(request, socket));
+    else socket.end(`HTTP/1.1 ${isRefused ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
   }
 
   /** Ends all connections, as a restart does: without a close frame. */
   cut(): void {
-    for (const subscriber of this.#subscribers) this.#remove(subscriber);
+    for (const socket of this.#subscriptions.keys()) this.#remove(socket);
   }
 
   /** Sends a message as it is to every client. */
   sayToAll(text: string): void {
-    for (const { socket } of this.#subscribers) socket.send(text);
+    for (const socket of this.#subscriptions.keys()) socket.send(text);
   }
 
   /** Sends so many events at once that name an account: of traces that nobody has asked for. */
@@ -86,15 +74,36 @@ export class Streaming {
     for (let n = 0; n < count; n++) {
       const hash = Buffer.alloc(32, n % 251).toString('base64');
       const message = { type: 'transactions', finality: 'pending', trace_external_hash_norm: hash };
-      const text = JSON.stringify({ ...message, transactions: [{ account, hash, emulated: true }] });
-      for (const subscriber of this.#subscribers) {
-        if (subscriber.subscription.addresses.has(account)) this.#send(subscriber, text);
-      }
+      const event = { ...message, transactions: [{ account, hash, emulated: true }] };
+      for (const [socket, { addresses }] of this.#subscriptions) if (addresses.has(account)) this.#send(socket, event);
     }
   }
 
-  /** Publishes what the chain got on by since the last look. It happens by itself within milliseconds. */
-  look(): void {
+  #add(socket: WebSocketConnection): void {
+    const subscription = new StreamSubscription(this.faults);
+    if (this.#subscriptions.size === 0) {
+      const chain = this.#options.chain();
+      this.#lookedAt = chain.now;
+      this.#traces = new Set(chain.pendingTraces());
+      this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    }
+    this.#subscriptions.set(socket, subscription);
+    socket.onMessage = (text) => {
+      this.messages.push(text);
+      const reply = subscription.take(text);
+      if (this.faults.answersSubscriptions || reply.status === 'pong') socket.send(JSON.stringify(reply));
+    };
+    socket.onEnd = () => this.#remove(socket);
+  }
+
+  #remove(socket: WebSocketConnection): void {
+    socket.destroy();
+    this.#subscriptions.delete(socket);
+    if (this.#subscriptions.size === 0) clearInterval(this.#looking);
+  }
+
+  /** Publishes what the chain got on by since the last look. */
+  #look(): void {
     if (this.faults.stalled) return;
     const chain = this.#options.chain();
     const pending = new Set(chain.pendingTraces());
@@ -105,50 +114,24 @@ export class Streaming {
     this.#traces = pending;
   }
 
-  #add(socket: WebSocketConnection): void {
-    const subscription = new StreamSubscription(this.faults);
-    const subscriber: Subscriber = { socket, subscription, sentNonFinal: new Set() };
-    if (this.#subscribers.size === 0) this.#startLooking();
-    this.#subscribers.add(subscriber);
-    socket.onMessage = (text) => {
-      this.messages.push(text);
-      const reply = subscription.take(text);
-      if (this.faults.answersSubscriptions || reply.status === 'pong') socket.send(JSON.stringify(reply));
-    };
-    socket.onEnd = () => this.#remove(subscriber);
-  }
-
-  #remove(subscriber: Subscriber): void {
-    subscriber.socket.destroy();
-    this.#subscribers.delete(subscriber);
-    if (this.#subscribers.size === 0) clearInterval(this.#looking);
-  }
-
-  #startLooking(): void {
-    const chain = this.#options.chain();
-    this.#lookedAt = chain.now;
-    this.#traces = new Set(chain.pendingTraces());
-    this.#looking = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
-  }
-
   #publish(step: StreamStep): void {
     const { externalHash } = step.trace;
-    for (const subscriber of this.#subscribers) {
-      const { subscription, sentNonFinal } = subscriber;
+    for (const [socket, subscription] of this.#subscriptions) {
       for (const event of eventsOf(step, subscription, this.#options.dialect)) {
-        if (event.finality !== 'finalized') sentNonFinal.add(externalHash);
-        this.#send(subscriber, JSON.stringify(event));
+        if (event.finality !== 'finalized') subscription.sentNonFinal.add(externalHash);
+        this.#send(socket, event);
       }
-      if (step.kind === 'invalidated' && sentNonFinal.delete(externalHash)) {
-        this.#send(subscriber, JSON.stringify({ type: 'trace_invalidated', trace_external_hash_norm: externalHash }));
+      if (step.kind === 'invalidated' && subscription.sentNonFinal.delete(externalHash)) {
+        this.#send(socket, { type: 'trace_invalidated', trace_external_hash_norm: externalHash });
       }
     }
   }
 
-  #send(subscriber: Subscriber, text: string): void {
+  #send(socket: WebSocketConnection, event: object): void {
     const { lostShare, duplicatedShare } = this.faults;
     if (this.#random.chance(lostShare)) return;
-    subscriber.socket.send(text);
-    if (this.#random.chance(duplicatedShare)) subscriber.socket.send(text);
+    const text = JSON.stringify(event);
+    socket.send(text);
+    if (this.#random.chance(duplicatedShare)) socket.send(text);
   }
 }
