@@ -1,8 +1,45 @@
-import { HELP } from '../tools/verify/parse-arguments.ts';
+import { SettingsError } from '../config/load.ts';
+import { UnreachableError } from '../tools/verify/asker.ts';
 import { verify as runVerify } from '../tools/verify/verify.ts';
-import type { Command } from './command.ts';
+import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
+import { readOptions, wholeNumber } from './options.ts';
 
 export const verify: Command = {
-  help: HELP,
-  run: (args, { env, stdout, stderr }) => runVerify({ args, apiKey: env['UPSTREAM_API_KEY'], stdout, stderr }),
+  help: `usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]
+
+Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only
+reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a
+checkout: npm run verify -- <address>.
+
+  --rate     requests to the indexer per second, 0.01 to 1000 (1)
+  --samples  how many blocks, transactions and accounts are looked at, 1 to 100 (5)
+
+exit codes:
+  ${EXIT.ok}   all was checked, and is right
+  ${EXIT.failed}   an answer is wrong
+  ${EXIT.usage}  the command line is wrong
+  ${EXIT.unavailable}  the indexer cannot be reached, or refuses the key
+  ${EXIT.incomplete}  nothing is wrong, but not all could be checked: the last lines say what and why`,
+
+  async run(args, { env, stdout, stderr }) {
+    const { values, positionals } = readOptions(args, {
+      rate: { type: 'string', default: '1' },
+      samples: { type: 'string', default: '5' },
+    });
+    const [url, ...more] = positionals;
+    if (url === undefined || more.length > 0) throw new UsageError('one address of an indexer is expected');
+    const rate = /^[0-9.]+$/.test(values.rate) ? Number(values.rate) : Number.NaN;
+    if (!(rate >= 0.01 && rate <= 1000)) throw new UsageError('--rate is not valid; accepted: 0.01 to 1000');
+    const samples = wholeNumber('--samples', values.samples, 1, 100);
+    const apiKey = env['UPSTREAM_API_KEY'];
+    try {
+      const { violation, unclear } = await runVerify({ url, apiKey, rate, samples, stdout, stderr });
+      if (violation > 0) return EXIT.failed;
+      return unclear > 0 ? EXIT.incomplete : EXIT.ok;
+    } catch (error) {
+      if (error instanceof SettingsError) throw new UsageError(error.message);
+      if (error instanceof UnreachableError) throw new UnavailableError(`verify: ${error.message}`);
+      throw error;
+    }
+  },
 };

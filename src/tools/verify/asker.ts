@@ -25,11 +25,12 @@ export interface Answered extends HttpAnswer {
   readonly upstreamRequests: number;
 }
 
-/** There was no answer: the connection failed, or the time was over. */
+/** There was no answer, or none as an indexer gives it. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** What is asked, and how. */
 export interface AskerOptions {
   /** The server's address, without `/api/v3`. */
   readonly baseUrl: string;
@@ -55,12 +56,13 @@ export class Asker {
     for (let attempt = 1; ; attempt++) {
       await traffic.slot();
       const before = traffic.answersCount;
-      const answered = await this.#send(target);
-      const pauseMs = pauseAfter(answered);
-      if (pauseMs === undefined || attempt === MOST_ATTEMPTS) {
-        return { ...answered, upstreamRequests: traffic.answersCount - before };
+      const answer = await this.#send(target);
+      const isRefused = answer.status === 429 || answer.status === 503;
+      if (!isRefused || attempt === MOST_ATTEMPTS) {
+        return { ...answer, upstreamRequests: traffic.answersCount - before };
       }
-      traffic.pause(pauseMs);
+      const seconds = Number(answer.headers.get('retry-after') ?? 1);
+      traffic.pause(Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_PAUSE_MS) : 1000);
     }
   }
 
@@ -74,28 +76,21 @@ export class Asker {
   }
 
   async #send(target: string): Promise<HttpAnswer> {
-    const url = `${this.#options.baseUrl}/api/v3/${target}`;
+    const { baseUrl, headers } = this.#options;
     try {
       // Not `fetch`, which refuses some ports.
-      const response = await request(url, {
+      const response = await request(`${baseUrl}/api/v3/${target}`, {
         // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
-        headers: { 'Accept-Encoding': 'identity', ...this.#options.headers },
+        headers: { 'Accept-Encoding': 'identity', ...headers },
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       const bytes = Buffer.from(await response.body.arrayBuffer());
-      const headers = new Headers(response.headers as Record<string, string>);
-      return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes) };
+      const received = new Headers(response.headers as Record<string, string>);
+      return { target, status: response.statusCode, headers: received, bytes, body: parseJson(bytes) };
     } catch (cause) {
-      throw new UnreachableError(`cannot reach ${this.#options.baseUrl}: ${reasonOf(cause) ?? cause}`, { cause });
+      throw new UnreachableError(`cannot reach ${baseUrl}: ${reasonOf(cause) ?? cause}`, { cause });
     }
   }
-}
-
-/** How long to wait after a 429 or 503, in milliseconds: by `Retry-After`, or else a second. */
-function pauseAfter({ status, headers }: HttpAnswer): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
-  const seconds = Number(headers.get('retry-after') ?? 1);
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_PAUSE_MS) : 1000;
 }
 
 function parseJson(bytes: Buffer): unknown {

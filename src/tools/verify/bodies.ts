@@ -1,13 +1,5 @@
+import { isObject } from '../../json-object.ts';
 import type { OperationName } from '../../ton/operations.ts';
-
-type JsonMembers = Readonly<Record<string, unknown>>;
-
-/** The rows of an answer's list, with what is wrong with them. A missing list has no rows and a problem. */
-export interface Listing {
-  readonly name: string;
-  readonly rows: readonly unknown[];
-  readonly problems: readonly string[];
-}
 
 const LISTS: Readonly<Record<OperationName, readonly string[]>> = {
   pendingTraces: ['traces'],
@@ -15,29 +7,20 @@ const LISTS: Readonly<Record<OperationName, readonly string[]>> = {
   masterchainBlockShards: ['blocks', 'transactions'],
 };
 
-/** Finds the operation's list in a body. */
-export function listIn(operation: OperationName, body: unknown): Listing {
+/** Finds the operation's list in a body, with what is wrong with it. A missing list has no rows and a problem. */
+export function listIn(operation: OperationName, body: unknown) {
   const expected = LISTS[operation];
-  const name = isObject(body) ? expected.find((list) => list in body) : undefined;
-  if (name === undefined || !isObject(body)) return noList(expected.join(' or '), 'is missing');
-  const list = body[name];
-  if (list === null) return { name, rows: [], problems: [] };
-  if (!Array.isArray(list)) return noList(name, 'is no list');
-  return { name, rows: list, problems: list.every(isObject) ? [] : [`${name} holds more than objects`] };
+  const name = expected.find((list) => isObject(body) && list in body) ?? expected.join(' or ');
+  const list = isObject(body) ? body[name] : undefined;
+  const rows: readonly unknown[] = Array.isArray(list) ? list : [];
+  const isList = list === null || (Array.isArray(list) && rows.every(isObject));
+  return { name, rows, problems: isList ? [] : [`${name} is no list of objects`] };
 }
 
-/** Whether a body is the indexer's form of an error. */
-export function isErrorBody(body: unknown): boolean {
-  return isObject(body) && typeof body['error'] === 'string' && body['error'] !== '';
-}
-
-/** A JSON object, neither list nor null. */
-export function isObject(value: unknown): value is JsonMembers {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function noList(name: string, why: string): Listing {
-  return { name, rows: [], problems: [`${name} ${why}`] };
+/** What is wrong with a body that must be the indexer's form of an error. */
+export function errorBodyProblems(body: unknown): readonly string[] {
+  const isError = isObject(body) && typeof body['error'] === 'string' && body['error'] !== '';
+  return isError ? [] : ['the body is not {"error":"..."}'];
 }
 
 /** Members that can change even in a final answer: names and interfaces of accounts. */
@@ -45,14 +28,12 @@ const MUTABLE: readonly string[] = ['address_book', 'metadata'];
 
 /** Whether two answers agree in everything that must not change. */
 export function isUnchanged(before: unknown, after: unknown): boolean {
-  const [one, other] = [settledPart(before), settledPart(after)];
-  return one.length === other.length && one.every((text, at) => text === other[at]);
+  return settledPart(before).join('\n') === settledPart(after).join('\n');
 }
 
 /** Whether a later answer still holds everything that must not change; it may hold more. */
 export function hasOnlyGrown(before: unknown, after: unknown): boolean {
-  const present = new Set(settledPart(after));
-  return settledPart(before).every((text) => present.has(text));
+  return new Set(settledPart(before)).isSubsetOf(new Set(settledPart(after)));
 }
 
 /**

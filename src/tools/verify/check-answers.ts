@@ -1,7 +1,61 @@
-import type { Answered, HttpAnswer } from './asker.ts';
-import { cacheHeaders, promiseOf } from './cache-headers.ts';
+import { randomBytes } from 'node:crypto';
+import type { Answered } from './asker.ts';
+import { errorBodyProblems } from './bodies.ts';
+import { isHit, promiseOf } from './cache-headers.ts';
 import { examine, type Run, unkeepable } from './examine.ts';
 import { type ChainSample, lookBack, type SampledTransaction } from './learn-chain.ts';
+
+/** Requests that no indexer answers, each with the parameter that the error must name. */
+const BAD_INPUT: readonly (readonly [target: string, named: string])[] = [
+  ['pendingTraces', 'account'],
+  ['pendingTraces?account=', 'account'],
+  ['pendingTraces?account=EQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'account'],
+  ['pendingTraces?account=200:00', 'account'],
+  ['pendingTraces?ext_msg_hash=abc', 'ext_msg_hash'],
+  ['adjacentTransactions', 'hash'],
+  ['adjacentTransactions?hash=', 'hash'],
+  ['adjacentTransactions?hash=%ff%zz', 'hash'],
+  ['masterchainBlockShards', 'seqno'],
+  ['masterchainBlockShards?seqno=-1', 'seqno'],
+  ['masterchainBlockShards?seqno=2147483648', 'seqno'],
+  ['masterchainBlockShards?seqno=1&limit=1001', 'limit'],
+  ['masterchainBlockShards?seqno=1&offset=x', 'offset'],
+];
+
+/** Checks that bad parameters are refused by name, without asking the indexer, and that the indexer refuses them too. */
+export async function checkBadInput({ toncache, indexer, report }: Run): Promise<void> {
+  for (const [target, named] of BAD_INPUT) {
+    const { status, body, bytes, upstreamRequests } = await toncache.ask(target);
+    const direct = await indexer.ask(target);
+    const problems = [...errorBodyProblems(body)];
+    if (status !== 422) problems.push(`status ${status}, expected 422`);
+    if (!bytes.toString().includes(named)) problems.push(`the error does not name ${named}`);
+    if (upstreamRequests > 0) problems.push('the indexer was asked');
+    if (direct.status === 200) problems.push('the indexer answers it');
+    report.add({ check: 'bad input', asked: target, problems, detail: `${status}; the indexer: ${direct.status}` });
+  }
+}
+
+/** Checks that things that do not exist are absent, and that clients must not keep the answer. */
+export async function checkUnknown(run: Run): Promise<void> {
+  const hash = encodeURIComponent(randomBytes(32).toString('base64'));
+  for (const [operation, query] of [
+    ['adjacentTransactions', `hash=${hash}`],
+    ['masterchainBlockShards', 'seqno=2147483647'],
+    ['pendingTraces', `ext_msg_hash=${hash}`],
+  ] as const) {
+    await examine(run, {
+      check: 'unknown',
+      operation,
+      target: `${operation}?${query}`,
+      statuses: [200, 404],
+      problemsOf: (answered, rowCount) => [
+        ...(answered.status === 200 ? unkeepable(answered) : []),
+        ...(rowCount > 0 ? [`${rowCount} rows for what cannot be there`] : []),
+      ],
+    });
+  }
+}
 
 /**
  * Checks that the block sets of indexed masterchain blocks are answered, and that the indexer is asked for each only
@@ -34,7 +88,9 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
         operation: 'adjacentTransactions',
         target: `adjacentTransactions?hash=${encodeURIComponent(hash)}${query}`,
         statuses: [200, 404],
-        problemsOf: (answer) => (direction === 'in' ? [] : settledProblems(answer)),
+        // Another child can always come, so clients must not keep a list of children as if it were final.
+        problemsOf: ({ headers }) =>
+          direction !== 'in' && promiseOf(headers) === 'final' ? ['children are taken for final'] : [],
       });
       if (direction !== undefined && answered.status === 200) found[direction]++;
       await checkRepeat(run, answered);
@@ -43,11 +99,6 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
   const among = `${transactions.length} transactions of ${searched}`;
   if (found.in === 0) run.report.notAsked('adjacent', 'parents', `no parent among ${among}`);
   if (found.out === 0) run.report.notAsked('adjacent', 'children', `no children among ${among}`);
-}
-
-/** Another child can always come, so clients must not keep a list of children as if it were final. */
-function settledProblems({ headers }: HttpAnswer): readonly string[] {
-  return promiseOf(headers) === 'final' ? ['children are taken for final'] : [];
 }
 
 /**
@@ -59,13 +110,9 @@ export async function checkPending(run: Run, samples: number): Promise<void> {
   const accounts = accountsOf(transactions).slice(-samples);
   if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
   for (const account of accounts) {
-    await examine(run, {
-      check: 'pending',
-      operation: 'pendingTraces',
-      target: `pendingTraces?account=${account}`,
-      statuses: [200],
-      problemsOf: unkeepable,
-    });
+    const target = `pendingTraces?account=${account}`;
+    const question = { check: 'pending', operation: 'pendingTraces', target, statuses: [200] } as const;
+    await examine(run, { ...question, problemsOf: unkeepable });
   }
 }
 
@@ -76,11 +123,11 @@ export async function checkPending(run: Run, samples: number): Promise<void> {
 async function checkRepeat(run: Run, first: Answered, respelled = first.target): Promise<void> {
   if (first.status !== 200 || promiseOf(first.headers) !== 'final') return;
   const again = await run.toncache.ask(respelled);
-  const { hit, status } = cacheHeaders(again.headers);
+  const detail = again.headers.get('cache-status') ?? '';
   const problems = [
-    ...(hit ? [] : [`no hit the second time (${status})`]),
+    ...(isHit(detail) ? [] : [`no hit the second time (${detail})`]),
     ...(again.bytes.equals(first.bytes) ? [] : ['other bytes the second time']),
     ...(again.upstreamRequests === 0 ? [] : [`asking again cost ${again.upstreamRequests} requests at the indexer`]),
   ];
-  run.report.add({ check: 'asked again', asked: respelled, problems, detail: status });
+  run.report.add({ check: 'asked again', asked: respelled, problems, detail });
 }

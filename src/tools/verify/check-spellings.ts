@@ -12,19 +12,28 @@ const MOST_REPORTED = 3;
 export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
   // Choose one with a parent, so that there is an answer to compare.
   const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
-  if (chosen === undefined) {
+  const [hash, account] = [decodeHash(chosen?.hash ?? ''), decodeAddress(chosen?.account ?? '')];
+  if (hash === undefined || account === undefined) {
     run.report.notAsked('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
     return;
   }
-  const { hash, account } = chosen;
   await checkSet(run, 'adjacentTransactions', hashQueries(hash));
   await checkIndexerAgrees(run, hash);
-  await checkSet(run, 'pendingTraces', accountQueries(account));
-  await checkSet(run, 'pendingTraces', hashSetQueries(hash, randomBytes(32).toString('base64')));
+  await checkSet(
+    run,
+    'pendingTraces',
+    Object.values(addressSpellings(account)).map((spelling) => `account=${spelling}`),
+  );
+  const [a, b] = [hashSpellings(hash), hashSpellings(randomBytes(32))];
+  await checkSet(run, 'pendingTraces', [
+    `ext_msg_hash=${a.hex}&ext_msg_hash=${b.hexPrefixed}`,
+    `ext_msg_hash=${b.base64url},${a.base64urlUnpadded}`,
+    `ext_msg_hash[0]=${b.hexUpper}&ext_msg_hash[1]=${a.hex}&ext_msg_hash[2]=${b.hex}`,
+  ]);
 }
 
-function hashQueries(hash: string): string[] {
-  const { base64, ...others } = hashSpellings(bytesOf(hash));
+function hashQueries(hash: Buffer): string[] {
+  const { base64, ...others } = hashSpellings(hash);
   const encoded = encodeURIComponent(base64);
   // With an unencoded plus, and with a plus that a form decoder turned into a space.
   return [encoded, base64, encoded.replaceAll('%2B', '%20'), ...Object.values(others)].map(
@@ -32,25 +41,9 @@ function hashQueries(hash: string): string[] {
   );
 }
 
-function accountQueries(account: string): string[] {
-  const decoded = decodeAddress(account);
-  if (decoded === undefined) throw new RangeError(`${account} is no address`);
-  return Object.values(addressSpellings(decoded)).map((spelling) => `account=${spelling}`);
-}
-
-function hashSetQueries(one: string, other: string): string[] {
-  const [a, b] = [hashSpellings(bytesOf(one)), hashSpellings(bytesOf(other))];
-  return [
-    `ext_msg_hash=${a.hex}&ext_msg_hash=${b.hexPrefixed}`,
-    `ext_msg_hash=${b.base64url},${a.base64urlUnpadded}`,
-    `ext_msg_hash[0]=${b.hexUpper}&ext_msg_hash[1]=${a.hex}&ext_msg_hash[2]=${b.hex}`,
-  ];
-}
-
 async function checkSet(run: Run, operation: OperationName, queries: readonly string[]): Promise<void> {
   const statuses = [200, 404];
-  const targets = queries.map((query) => `${operation}?${query}`);
-  const { answers, upstreamRequests } = await run.toncache.askAtOnce(targets);
+  const { answers, upstreamRequests } = await run.toncache.askAtOnce(queries.map((query) => `${operation}?${query}`));
   const [first] = answers;
   if (first === undefined) return;
   const finding = { check: 'spellings', asked: first.target };
@@ -74,8 +67,8 @@ async function checkSet(run: Run, operation: OperationName, queries: readonly st
  * Checks that other spellings mean the same to the indexer as the canonical one, which is the only one that toncache
  * sends.
  */
-async function checkIndexerAgrees(run: Run, hash: string): Promise<void> {
-  const { base64, hex, base64url } = hashSpellings(bytesOf(hash));
+async function checkIndexerAgrees(run: Run, hash: Buffer): Promise<void> {
+  const { base64, hex, base64url } = hashSpellings(hash);
   const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;
   const answered = await run.toncache.ask(target(base64));
   const problems: string[] = [];
@@ -86,10 +79,4 @@ async function checkIndexerAgrees(run: Run, hash: string): Promise<void> {
     }
   }
   run.report.add({ check: 'canonical spelling', asked: target(base64), problems, detail: `${answered.status}` });
-}
-
-function bytesOf(hash: string): Buffer {
-  const bytes = decodeHash(hash);
-  if (bytes === undefined) throw new RangeError(`${hash} is no hash`);
-  return bytes;
 }

@@ -1,5 +1,6 @@
-import type { Asker } from './asker.ts';
-import { isObject, listIn } from './bodies.ts';
+import { isObject } from '../../json-object.ts';
+import { type Asker, UnreachableError } from './asker.ts';
+import { listIn } from './bodies.ts';
 
 /** The members of a transaction that are used to ask, in canonical form. */
 export interface SampledTransaction {
@@ -24,32 +25,26 @@ export interface ChainSample extends TransactionSample {
   readonly seqnos: readonly number[];
 }
 
-/** The server answers, but not as an indexer does. */
-export class NotAnIndexerError extends Error {
-  override readonly name = 'NotAnIndexerError';
-}
-
 /** The distance from the newest masterchain block at which most children of a transaction exist. */
 const SETTLED_DISTANCE = 7;
 const LONGEST_DISTANCE = 2 ** 20;
 const TRANSACTIONS_PER_BLOCK = 50;
 
-/** The seqnos of the oldest and the newest masterchain block that the indexer has. Throws a {@link NotAnIndexerError}. */
+/** The seqnos of the oldest and the newest masterchain block that the indexer has. Throws an {@link UnreachableError}. */
 export async function edges(indexer: Asker): Promise<{ readonly first: number; readonly last: number }> {
   const { status, body } = await indexer.ask('masterchainInfo');
-  const seqno = (name: string) => {
+  const [first, last] = ['first', 'last'].map((name) => {
     const block = isObject(body) ? body[name] : undefined;
-    return isObject(block) && typeof block['seqno'] === 'number' ? block['seqno'] : undefined;
-  };
-  const [first, last] = [seqno('first'), seqno('last')];
-  if (status === 200 && first !== undefined && last !== undefined) return { first, last };
+    return isObject(block) ? block['seqno'] : undefined;
+  });
+  if (status === 200 && typeof first === 'number' && typeof last === 'number') return { first, last };
   const why = status === 401 || status === 403 ? 'the API key is refused: check UPSTREAM_API_KEY' : `status ${status}`;
-  throw new NotAnIndexerError(`masterchainInfo gave no newest and oldest block (${why})`);
+  throw new UnreachableError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 
 /**
- * Chooses what to ask for, by asking the indexer: masterchain blocks further and further back, and transactions of the
- * older ones, among them one with a parent and one with children if there are any. Throws a {@link NotAnIndexerError}.
+ * Finds masterchain blocks close to the newest one and further and further back, and transactions of the older ones,
+ * among them one with a parent and one with children if there are any. Throws an {@link UnreachableError}.
  */
 export async function learnChain(indexer: Asker, samples: number): Promise<ChainSample> {
   const { first, last } = await edges(indexer);
@@ -57,16 +52,15 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
   const seqnos = new Set(Array.from({ length: samples }, (_, n) => Math.max(first, last - 2 - 2 ** n)));
   const informative = (found: readonly SampledTransaction[]) =>
     [found.find((it) => it.hasParent), found.find((it) => it.hasChildren)].filter((it) => it !== undefined);
-  const { transactions, searched } = await lookBack(indexer, SETTLED_DISTANCE, (found) => {
-    return found.length >= samples && informative(found).length === 2;
-  });
+  const isEnough = (found: readonly SampledTransaction[]) => found.length >= samples && informative(found).length === 2;
+  const { transactions, searched } = await lookBack(indexer, SETTLED_DISTANCE, isEnough);
   const chosen = [...new Set([...informative(transactions), ...transactions])].slice(0, Math.max(samples, 2));
   return { seqnos: [...seqnos], transactions: chosen, searched };
 }
 
 /**
  * Reads transactions of masterchain blocks at this distance before the newest, and further and further back, until there
- * are enough. Throws a {@link NotAnIndexerError}.
+ * are enough. Throws an {@link UnreachableError}.
  */
 export async function lookBack(
   indexer: Asker,
@@ -75,11 +69,11 @@ export async function lookBack(
 ): Promise<TransactionSample> {
   const { first, last } = await edges(indexer);
   const transactions: SampledTransaction[] = [];
-  for (let [distance, blocks] = [nearest, 1]; ; distance = 2 * distance + 1, blocks++) {
+  for (let distance = nearest; ; distance = 2 * distance + 1) {
     const seqno = Math.max(first, last - distance);
     transactions.push(...(await transactionsOf(indexer, seqno)));
     if (isEnough(transactions) || seqno === first || distance > LONGEST_DISTANCE) {
-      return { transactions, searched: `${blocks} masterchain blocks from ${last - nearest} back to ${seqno}` };
+      return { transactions, searched: `masterchain blocks from ${last - nearest} back to ${seqno}` };
     }
   }
 }

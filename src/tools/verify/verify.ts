@@ -1,105 +1,70 @@
 import { createApp } from '../../app.ts';
-import { loadSettings, SettingsError } from '../../config/load.ts';
+import { loadSettings } from '../../config/load.ts';
 import { createLogger } from '../../operate/logger.ts';
-import { Asker, UnreachableError } from './asker.ts';
-import { checkAdjacent, checkBlocks, checkPending } from './check-answers.ts';
-import { checkNextBlock, checkPromises, checkUnknown } from './check-changes.ts';
-import { checkBadInput } from './check-inputs.ts';
+import { Asker } from './asker.ts';
+import { checkAdjacent, checkBadInput, checkBlocks, checkPending, checkUnknown } from './check-answers.ts';
+import { checkNextBlock, checkPromises } from './check-changes.ts';
 import { checkSpellings } from './check-spellings.ts';
-import type { Run } from './examine.ts';
-import { learnChain, NotAnIndexerError } from './learn-chain.ts';
-import { EXIT_CODES, HELP, parseArguments, USAGE, type VerifyOptions, VerifyUsageError } from './parse-arguments.ts';
-import { FindingReport } from './report.ts';
+import { learnChain } from './learn-chain.ts';
+import { type FindingCounts, FindingReport } from './report.ts';
 import { UpstreamTraffic } from './upstream-traffic.ts';
 
-/** What the command gets from its process. */
-export interface Surroundings {
-  /** After the program's name. */
-  readonly args: readonly string[];
+/** How a run is made. */
+export interface VerifyOptions {
+  /** The indexer's address as it was given, not validated. */
+  readonly url: string;
   readonly apiKey: string | undefined;
+  /** Requests to the indexer per second. */
+  readonly rate: number;
+  /** How many blocks, transactions and accounts are asked for. */
+  readonly samples: number;
+  /** Where the findings go. */
   readonly stdout: Writer;
+  /** Where the proxy's warnings go. */
   readonly stderr: Writer;
 }
 
 interface Writer {
-  write(text: string): void;
+  write(text: string): unknown;
 }
 
 /** Longer than in service: a slow answer is not a wrong one. */
 const UPSTREAM_TIMEOUT = '30s';
 
-/** Runs the command and returns its exit code. Writes its findings, or one line that says why it cannot run. */
-export async function verify(surroundings: Surroundings): Promise<number> {
-  const { args, stdout, stderr } = surroundings;
-  try {
-    const options = parseArguments(args);
-    if (options !== 'help') return await run(options, surroundings);
-    stdout.write(`${HELP}\n`);
-    return EXIT_CODES.right;
-  } catch (error) {
-    if (error instanceof VerifyUsageError || error instanceof SettingsError) {
-      stderr.write(`${error.message}\n${USAGE}\n`);
-      return EXIT_CODES.usage;
-    }
-    if (error instanceof UnreachableError || error instanceof NotAnIndexerError) {
-      stderr.write(`verify: ${error.message}\n`);
-      return EXIT_CODES.unavailable;
-    }
-    throw error;
-  }
-}
-
-async function run(options: VerifyOptions, { apiKey, stdout, stderr }: Surroundings): Promise<number> {
-  const { url, rate } = options;
-  const { settings } = loadSettings({
-    UPSTREAM_URL: url,
-    UPSTREAM_API_KEY: apiKey,
-    UPSTREAM_TIMEOUT,
-    PORT: '0',
-    ADMIN_PORT: '0',
-  });
-  const {
-    apiKey: key,
-    url: [indexerUrl],
-  } = settings.upstream;
+/**
+ * Starts toncache in this process, before the indexer, and runs all checks. Throws an `UnreachableError`, and a
+ * `SettingsError` for an address that is none.
+ */
+export async function verify({ url, apiKey, rate, samples, stdout, stderr }: VerifyOptions): Promise<FindingCounts> {
+  const environment = { UPSTREAM_URL: url, UPSTREAM_API_KEY: apiKey, UPSTREAM_TIMEOUT, PORT: '0', ADMIN_PORT: '0' };
+  const { settings } = loadSettings(environment);
+  const { upstream } = settings;
+  const [indexerUrl] = upstream.url;
+  const headers = upstream.apiKey === undefined ? {} : { 'X-Api-Key': upstream.apiKey };
   const app = createApp({ logger: createLogger('warn', stderr) }, settings);
-  const traffic = new UpstreamTraffic({ origin: new URL(indexerUrl).origin, rate });
+  const traffic = new UpstreamTraffic(new URL(indexerUrl).origin, rate);
   try {
     const { publicUrl } = await app.listen();
+    const toncache = new Asker({ baseUrl: publicUrl, headers: {}, traffic });
+    const indexer = new Asker({ baseUrl: indexerUrl, headers, traffic });
     const report = new FindingReport((line) => void stdout.write(`${line}\n`));
+    const run = { toncache, indexer, report, given: [] };
     const startedAt = performance.now();
-    await check(
-      {
-        toncache: new Asker({ baseUrl: publicUrl, headers: {}, traffic }),
-        indexer: new Asker({ baseUrl: indexerUrl, headers: keyHeader(key), traffic }),
-        report,
-        given: [],
-      },
-      options,
-    );
-    report.end(indexerUrl, traffic.count, Math.round((performance.now() - startedAt) / 1000));
-    if (report.count('violation') > 0) return EXIT_CODES.violation;
-    return report.count('unclear') > 0 ? EXIT_CODES.incomplete : EXIT_CODES.right;
+    const sample = await learnChain(indexer, samples);
+    report.head();
+    await checkBadInput(run);
+    await checkUnknown(run);
+    await checkBlocks(run, sample);
+    // Must run before other checks cache these answers.
+    await checkSpellings(run, sample);
+    await checkAdjacent(run, sample);
+    await checkPending(run, samples);
+    await checkNextBlock(run, rate);
+    await checkPromises(run);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    return report.end(`${traffic.count} requests to ${indexerUrl} in ${seconds} s`);
   } finally {
     traffic.close();
     await app.close();
   }
-}
-
-async function check(run: Run, options: VerifyOptions): Promise<void> {
-  const sample = await learnChain(run.indexer, options.samples);
-  run.report.head();
-  await checkBadInput(run);
-  await checkUnknown(run);
-  await checkBlocks(run, sample);
-  // Must run before other checks cache these answers.
-  await checkSpellings(run, sample);
-  await checkAdjacent(run, sample);
-  await checkPending(run, options.samples);
-  await checkNextBlock(run, options);
-  await checkPromises(run);
-}
-
-function keyHeader(apiKey: string | undefined): Readonly<Record<string, string>> {
-  return apiKey === undefined ? {} : { 'X-Api-Key': apiKey };
 }
