@@ -1,7 +1,6 @@
-import type { Said } from '../../src/tools/demo/difference.ts';
 import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
-import { pastAnswers } from '../../src/tools/simulator/past-answers.ts';
+import { pastAnswers, type Said } from '../../src/tools/simulator/past-answers.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
 
 /** What the indexer says to a call from one change of the chain to the next. Instants are epoch ms. */
@@ -31,7 +30,7 @@ export class States {
     const name = nameOf(call);
     const { target, headers } = writeCanonically(call);
     const lowered = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]));
-    const asked = { method: 'GET', target, headers: lowered, body: Buffer.alloc(0) };
+    const asked = { method: 'GET', target, headers: lowered };
     return pastAnswers(asked, this.#chain, this.#dialect).map(({ fromAt, untilAt, said }) => ({
       fromAt,
       untilAt,
@@ -39,11 +38,10 @@ export class States {
     }));
   }
 
-  #remember(key: string, said: () => { readonly status: number; readonly body: string | Buffer }): Said {
+  #remember(key: string, said: () => Said): Said {
     const known = this.#said.get(key);
     if (known !== undefined) return known;
-    const { status, body } = said();
-    const remembered = { status, text: String(body) };
+    const remembered = said();
     if (this.#said.size >= MOST_KEPT) this.#said.clear();
     this.#said.set(key, remembered);
     return remembered;

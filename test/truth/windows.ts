@@ -1,5 +1,5 @@
 import type { LifetimePolicy } from '../../src/ton/lifetime.ts';
-import type { Said } from '../../src/tools/demo/difference.ts';
+import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 

@@ -6,8 +6,8 @@ import { type AddressSpellings, addressSpellings, type HashSpellings, hashSpelli
 export type ClientCall =
   /** Has my message been executed? */
   | { readonly about: 'message'; readonly externalHash: string }
-  /** What is under way at this account? The version decides which actions are listed. */
-  | { readonly about: 'account'; readonly account: Account; readonly actionsVersion?: string }
+  /** What is under way at this account? */
+  | { readonly about: 'account'; readonly account: Account }
   /** Which transactions come before (`in`), after (`out`), or both? */
   | { readonly about: 'transaction'; readonly hash: string; readonly direction?: 'in' | 'out' }
   /** Which shard blocks does this masterchain block commit? */
@@ -26,26 +26,24 @@ export interface Spelling {
 /** The spelling that every version of the indexer reads. */
 export const CANONICAL: Spelling = { address: 'raw', hash: 'hex', style: 'raw' };
 
-const EMPTY = Buffer.alloc(32);
-const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: EMPTY })) as (keyof AddressSpellings)[];
-const HASHES = Object.keys(hashSpellings(EMPTY)) as (keyof HashSpellings)[];
-const STYLES: readonly QueryStyle[] = ['encoded', 'raw', 'axios', 'loud'];
-
-/** The way of writing of the client of this number, another for each of the first 140. */
-export function spellingOf(number: number): Spelling {
-  const nth = <T>(list: readonly T[]) => list[number % list.length] as T;
-  return { address: nth(ADDRESSES), hash: nth(HASHES), style: nth(STYLES) };
-}
-
-type Write = (name: string, value: string) => string;
-
-const WRITE: Readonly<Record<QueryStyle, Write>> = {
+const WRITE: Readonly<Record<QueryStyle, (name: string, value: string) => string>> = {
   encoded: (name, value) => `${name}=${encodeURIComponent(value)}`,
   raw: (name, value) => `${name}=${value}`,
   // A library's lists, and a cache buster as many wallets send it.
   axios: (name, value) => `${name}[]=${encodeURIComponent(value)}&_=${Date.now()}`,
   loud: (name, value) => `${name.toUpperCase()}=${encodeURIComponent(value)}`,
 };
+
+const EMPTY = Buffer.alloc(32);
+const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: EMPTY })) as (keyof AddressSpellings)[];
+const HASHES = Object.keys(hashSpellings(EMPTY)) as (keyof HashSpellings)[];
+const STYLES = Object.keys(WRITE) as QueryStyle[];
+
+/** The way of writing of the client of this number, another for each of the first 140. */
+export function spellingOf(number: number): Spelling {
+  const nth = <T>(list: readonly T[]) => list[number % list.length] as T;
+  return { address: nth(ADDRESSES), hash: nth(HASHES), style: nth(STYLES) };
+}
 
 /** Path and query of a call as this client writes it. */
 export function targetOf(call: ClientCall, spelling: Spelling): string {
@@ -63,13 +61,6 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
     case 'block':
       return `/api/v3/masterchainBlockShards?${write('seqno', String(call.seqno))}`;
   }
-}
-
-/** The whole request of a call as this client writes it. */
-export function requestOf(call: ClientCall, spelling: Spelling) {
-  const version = call.about === 'account' ? call.actionsVersion : undefined;
-  const headers: Record<string, string> = version === undefined ? {} : { 'x-actions-version': version };
-  return { method: 'GET', target: targetOf(call, spelling), headers, body: Buffer.alloc(0) };
 }
 
 /** An answer as a client got it. Instants are epoch ms, by the chain's clock. */
@@ -91,11 +82,6 @@ export interface HeardAnswer extends ClientAnswer {
   readonly cacheStatus: string;
 }
 
-/** Whether the proxy answered without going forward, by its own word. */
-export function isHit({ cacheStatus }: HeardAnswer): boolean {
-  return /^toncache; hit\b/.test(cacheStatus);
-}
-
 /** What a client of the demo is made from. */
 export interface CrowdClientOptions {
   readonly name: string;
@@ -104,7 +90,7 @@ export interface CrowdClientOptions {
   readonly proxyUrl: string;
   /** Ends the client: whatever it waits for then rejects. */
   readonly signal: AbortSignal;
-  /** Told of every answer; says whether it was right. */
+  /** Called with every answer; says whether it was right. */
   readonly heard: (answer: HeardAnswer) => boolean;
 }
 
@@ -121,15 +107,14 @@ export class Client {
    * only at the client's end; that no answer came is an answer too, with status 0.
    */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
-    const { name, spelling, proxyUrl, signal, heard } = this.#options;
-    const { target, headers } = requestOf(call, spelling);
-    const url = proxyUrl + target;
+    const { name: client, spelling, proxyUrl, signal, heard } = this.#options;
+    const url = proxyUrl + targetOf(call, spelling);
     const sentAt = Date.now();
     const startedAt = performance.now();
-    const received = await fetchText(url, headers, signal);
+    const received = await fetchText(url, signal);
     signal.throwIfAborted();
     const tookMs = performance.now() - startedAt;
-    const answer = { client: name, call, url, sentAt, receivedAt: Date.now(), tookMs, ...received };
+    const answer = { client, call, url, sentAt, receivedAt: Date.now(), tookMs, ...received };
     return heard(answer) ? answer : undefined;
   }
 
@@ -139,13 +124,9 @@ export class Client {
   }
 }
 
-async function fetchText(
-  url: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<Pick<HeardAnswer, 'status' | 'text' | 'cacheStatus'>> {
+async function fetchText(url: string, signal: AbortSignal) {
   try {
-    const response = await fetch(url, { headers, signal });
+    const response = await fetch(url, { signal });
     const text = await response.text();
     return { status: response.status, text, cacheStatus: response.headers.get('cache-status') ?? '' };
   } catch (error) {

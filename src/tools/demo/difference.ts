@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-
-/** An answer of which only the status and the body matter. */
-export interface Said {
-  readonly status: number;
-  readonly text: string;
-}
+import type { Said } from '../simulator/past-answers.ts';
 
 /** The longest excerpt of an answer that is shown. */
 const MOST_CHARACTERS = 160;

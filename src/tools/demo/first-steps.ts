@@ -2,7 +2,8 @@ import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { Indexer } from '../simulator/indexer.ts';
 import { addressSpellings } from '../simulator/spellings.ts';
-import { CANONICAL, Client, type ClientCall, type HeardAnswer, isHit, type Spelling, targetOf } from './client.ts';
+import { isHit } from '../verify/cache-headers.ts';
+import { CANONICAL, Client, type ClientCall, type HeardAnswer, type Spelling, targetOf } from './client.ts';
 import type { Score } from './score.ts';
 import type { Screen } from './screen.ts';
 
@@ -24,30 +25,30 @@ export interface FirstSteps {
 
 const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encoded' };
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
-const NON_BOUNCEABLE: Spelling = { ...BASE64URL, address: 'nonBounceableUrl' };
-/** A spelling that is allowed and that few clients use. */
-const LOUD: Spelling = { ...CANONICAL, style: 'loud' };
 
 // In these the standard form of base64 differs from the one for URLs.
 const HAS_SPECIAL = /[+/]/;
-const POPULAR = 3;
-const TRACES_BACK = 200;
 
 /** Some wallets that will be looked at often. */
 export function popularAccounts({ accounts }: Chain): readonly Account[] {
-  return accounts.wallets.filter((it) => HAS_SPECIAL.test(addressSpellings(it).bounceable)).slice(0, POPULAR);
+  return accounts.wallets.filter((it) => HAS_SPECIAL.test(addressSpellings(it).bounceable)).slice(0, 3);
 }
 
-/** Calls that can be repeated for as long as the chain's window lasts, first a block; throws for a chain without a past. */
-export function examplesOf(chain: Chain): readonly [Example, ...Example[]] {
+/** Calls that can be repeated for as long as the chain's window lasts; throws for a chain without a past. */
+export function examplesOf(chain: Chain): readonly Example[] {
   const [account] = popularAccounts(chain);
-  const settled = chain.recentTraces(TRACES_BACK).filter(({ goneAt }) => goneAt <= chain.now);
+  const settled = chain.recentTraces(200).filter(({ goneAt }) => goneAt <= chain.now);
   const children = settled.flatMap(({ transactions }) => transactions).filter(({ parent }) => parent !== undefined);
   const transaction = children.find(({ hash }) => HAS_SPECIAL.test(hash));
   if (account === undefined || transaction === undefined) throw new Error('the chain has no past to show');
   const { hash, seqno } = transaction;
   return [
-    { title: 'One masterchain block', call: { about: 'block', seqno }, spellings: [CANONICAL, LOUD] },
+    {
+      title: 'One masterchain block',
+      call: { about: 'block', seqno },
+      // A spelling that is allowed and that few clients use.
+      spellings: [CANONICAL, { ...CANONICAL, style: 'loud' }],
+    },
     {
       title: 'One transaction hash in three spellings',
       call: { about: 'transaction', hash, direction: 'in' },
@@ -56,15 +57,9 @@ export function examplesOf(chain: Chain): readonly [Example, ...Example[]] {
     {
       title: 'One account in four',
       call: { about: 'account', account },
-      spellings: [NON_BOUNCEABLE, CANONICAL, BASE64URL, BASE64],
+      spellings: [{ ...BASE64URL, address: 'nonBounceableUrl' }, CANONICAL, BASE64URL, BASE64],
     },
   ];
-}
-
-/** A line for a shell for each spelling. */
-export function curlLines(proxyUrl: string, { call, spellings }: Example): readonly string[] {
-  // No value holds a single quote in any spelling.
-  return spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
 }
 
 /** A single hit in a process that has just started shows the time of the JavaScript compiler: the median is shown. */
@@ -77,10 +72,8 @@ export async function showHits(steps: FirstSteps, examples: readonly Example[]):
   screen.heading(`A miss, then ${HITS} hits on the same connection, then ${HITS} in another spelling (median time)`);
   // Warms the process up.
   for (let times = 0; times < HITS; times++) await (await fetch(proxyUrl, { signal })).text();
-  for (const {
-    call,
-    spellings: [spelling, other],
-  } of examples) {
+  for (const { call, spellings } of examples) {
+    const [spelling, other] = spellings;
     // Something has to be under way at the account that is shown.
     if (call.about === 'account') indexer.chain.send(call.account);
     screen.line(`  GET ${targetOf(call, spelling)}`);
@@ -104,7 +97,7 @@ export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<
   screen.line(`      ${right} answers, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`);
 }
 
-/** One after the other, until one is wrong; all answers are scored, and those that came are given. */
+/** Asks one time after the other, until an answer is wrong; all are scored, and those that came are given. */
 async function ask(steps: FirstSteps, call: ClientCall, spelling: Spelling, times: number): Promise<HeardAnswer[]> {
   const { signal, proxyUrl, score } = steps;
   const answers: HeardAnswer[] = [];
@@ -119,7 +112,7 @@ async function ask(steps: FirstSteps, call: ClientCall, spelling: Spelling, time
 
 /** Of the hits: on a slow machine a live answer ends its lifetime meanwhile, and a miss is among them. */
 function showMedian(screen: Screen, answers: readonly HeardAnswer[]): void {
-  const hits = answers.filter(isHit);
+  const hits = answers.filter(({ cacheStatus }) => isHit(cacheStatus));
   const inOrder = (hits.length > 0 ? hits : answers).toSorted((a, b) => a.tookMs - b.tookMs);
   const median = inOrder[Math.floor(inOrder.length / 2)];
   if (median !== undefined) screen.answer(median);

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type App, createApp, type Listening } from '../../app.ts';
+import { loadSettings } from '../../config/load.ts';
+import { createLogger } from '../../operate/logger.ts';
 import { describeRedisUrl } from '../../redis-url.ts';
 import { Chain } from '../simulator/chain.ts';
 import { startIndexer } from '../simulator/indexer.ts';
-import { SeededRandom } from '../simulator/seeded-random.ts';
-import { Crowd } from './crowd.ts';
-import { curlLines, examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
-import { startProxy } from './proxy-on-free-ports.ts';
+import { targetOf } from './client.ts';
+import { runCrowd } from './crowd.ts';
+import { examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
 import { Score } from './score.ts';
 import { type CrowdCounts, Screen } from './screen.ts';
 
@@ -23,9 +25,6 @@ export interface DemoOptions {
   readonly out: NodeJS.WritableStream;
 }
 
-/** What the parts of a running demo share. */
-type Running = DemoOptions & FirstSteps;
-
 const MOST_SHOWN = 10;
 
 const BLOCK_MS = 400;
@@ -34,51 +33,47 @@ const PAST_BLOCKS = 150;
 const WINDOW_BLOCKS = 9000;
 const LATENCY_MS = 20;
 
-/**
- * Runs the demo to its end and leaves nothing behind; true when every answer was right. Rejects when it cannot start,
- * and for a bug in it.
- */
+/** Runs the demo to its end; true when every answer was right. Rejects when it cannot start, and for a bug in it. */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { signal, port, adminPort, redisUrl } = options;
   const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
-  const chain = new Chain({
-    startAt: Date.now() - PAST_BLOCKS * BLOCK_MS,
-    blockMs: BLOCK_MS,
-    historyBlocks: WINDOW_BLOCKS,
+  const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
+  const indexer = await startIndexer({
+    chain: new Chain({ startAt, blockMs: BLOCK_MS, historyBlocks: WINDOW_BLOCKS }),
   });
-  const indexer = await startIndexer({ chain });
   parts.defer(() => indexer.close());
   Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
-  const proxy = await startProxy({ upstreamUrl: indexer.url, redisUrl, port, adminPort });
-  parts.defer(() => proxy.app.close());
-  const score = parts.use(
-    new Score({
-      chain: () => indexer.chain,
-      onWrong: (answer, reason) => {
-        if (score.wrong <= MOST_SHOWN) screen.wrong(answer, reason);
-      },
-    }),
+  const { app, publicUrl: proxyUrl, adminUrl } = await startProxy(indexer.url, options);
+  parts.defer(() => app.close());
+  const score = new Score(
+    () => indexer.chain,
+    (answer, reason) => {
+      if (score.wrong <= MOST_SHOWN) screen.wrong(answer, reason);
+    },
   );
 
-  const { publicUrl: proxyUrl, adminUrl } = proxy;
-  const running = { ...options, screen, indexer, proxyUrl, score };
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
-  screen.table([
-    ['status', `${adminUrl}/ (open it in a browser)`],
-    ['proxy', `${proxyUrl}${isElsewhere ? `, as port ${port} or ${adminPort} is in use` : ''}`],
-    ['metrics', `${adminUrl}/metrics`],
-    ['indexer', `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`],
-    ['redis', redisUrl === undefined ? 'none: memory alone' : `REDIS_URL, ${describeRedisUrl(redisUrl)}`],
-  ]);
+  screen.table({
+    status: `${adminUrl}/ (open it in a browser)`,
+    proxy: `${proxyUrl}${isElsewhere ? `, as port ${port} or ${adminPort} is in use` : ''}`,
+    metrics: `${adminUrl}/metrics`,
+    indexer: `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`,
+    redis: redisUrl === undefined ? 'none: memory alone' : `REDIS_URL, ${describeRedisUrl(redisUrl)}`,
+  });
+  const steps = { screen, signal, indexer, proxyUrl, score };
   try {
     const examples = examplesOf(indexer.chain);
-    await showHits(running, examples);
-    await showCoalescing(running, indexer.chain.headSeqno - 1);
+    await showHits(steps, examples);
+    await showCoalescing(steps, indexer.chain.headSeqno - 1);
     screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
-    for (const example of examples) screen.commands(example.title, curlLines(proxyUrl, example));
-    await showCrowd(running);
+    for (const { title, call, spellings } of examples) {
+      // No value holds a single quote in any spelling.
+      const curl = spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
+      screen.commands(title, curl);
+    }
+    await showCrowd(steps, options.forMs);
   } catch (error) {
     // The crowd knows how to end; everything before it is just broken off.
     if (!signal.aborted) throw error;
@@ -86,8 +81,28 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   return score.wrong === 0;
 }
 
-async function showCrowd(running: Running): Promise<void> {
-  const { screen, signal, forMs, indexer, proxyUrl, score } = running;
+/** Starts the proxy in this process, with only its errors logged. Where one of its ports is in use, it takes free ones. */
+async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Listening & { readonly app: App }> {
+  const { settings } = loadSettings({
+    UPSTREAM_URL: upstreamUrl,
+    REDIS_URL: options.redisUrl,
+    // Two demos on one Redis have two chains: their keys must differ.
+    NETWORK: `demo-${Date.now().toString(36)}-${process.pid}`,
+    PORT: String(options.port),
+    ADMIN_PORT: String(options.adminPort),
+  });
+  const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
+  try {
+    return { app, ...(await app.listen()) };
+  } catch (error) {
+    await app.close();
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    if (!isTaken || options.port === 0) throw error;
+    return await startProxy(upstreamUrl, { ...options, port: 0, adminPort: 0 });
+  }
+}
+
+async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstSteps, forMs: number): Promise<void> {
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
   screen.heading(`Wallets, scanners and explorers at work, every answer checked against the chain, ${how}`);
   // What the demo has asked by itself would flatter the hit ratio.
@@ -97,17 +112,25 @@ async function showCrowd(running: Running): Promise<void> {
     hits: score.hits - hits,
     upstream: indexer.requests.total - upstream,
   });
-  const crowd = new Crowd({
-    proxyUrl,
-    heard: score.add,
-    chain: () => indexer.chain,
-    popular: popularAccounts(indexer.chain),
-    random: new SeededRandom('crowd', Date.now()),
-  });
+  const showSeconds = async () => {
+    const startedAt = performance.now();
+    let before = counts();
+    for (let untilMs = 0; untilMs < forMs; ) {
+      untilMs = Math.min(untilMs + 1000, forMs);
+      await delay(startedAt + untilMs - performance.now(), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      const inAll = counts();
+      screen.second(untilMs, before, inAll);
+      before = inAll;
+    }
+  };
+  const leaving = new AbortController();
+  const popular = popularAccounts(indexer.chain);
+  const crowd = { proxyUrl, popular, signal: leaving.signal, heard: score.add, chain: () => indexer.chain };
   try {
-    await Promise.race([crowd.work, showSeconds(running, counts)]);
+    await Promise.race([runCrowd(crowd), showSeconds()]);
   } finally {
-    await crowd[Symbol.asyncDispose]();
+    leaving.abort();
   }
   screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, counts(), score.wrong);
   screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
@@ -115,19 +138,4 @@ async function showCrowd(running: Running): Promise<void> {
     'npm run verify -- http://indexer:8081/api/v3',
     `npm run toncache -- explain --offline '/api/v3/masterchainBlockShards?SEQNO=${indexer.chain.headSeqno}'`,
   ]);
-}
-
-async function showSeconds(running: Running, counts: () => CrowdCounts): Promise<void> {
-  const { screen, signal, forMs } = running;
-  const startedAt = performance.now();
-  let before = counts();
-  for (let second = 1; ; second++) {
-    const untilMs = Math.min(second * 1000, forMs);
-    await delay(startedAt + untilMs - performance.now(), undefined, { signal }).catch(() => {});
-    if (signal.aborted) return;
-    const inAll = counts();
-    screen.second(untilMs, before, inAll);
-    before = inAll;
-    if (untilMs >= forMs) return;
-  }
 }

@@ -16,15 +16,20 @@ export class Screen {
     this.#out = out;
   }
 
+  /** One line. */
+  line(text = ''): void {
+    this.#out.write(`${text}\n`);
+  }
+
   /** A heading with an empty line around it. */
   heading(text: string): void {
     this.line(`\n${text}\n`);
   }
 
   /** Names and what stands for them, in two columns. */
-  table(rows: readonly (readonly [name: string, value: string])[]): void {
-    const width = Math.max(...rows.map(([name]) => name.length));
-    for (const [name, value] of rows) this.line(`  ${name.padEnd(width)}   ${value}`);
+  table(rows: Readonly<Record<string, string>>): void {
+    const width = Math.max(...Object.keys(rows).map((name) => name.length));
+    for (const [name, value] of Object.entries(rows)) this.line(`  ${name.padEnd(width)}   ${value}`);
   }
 
   /** How one answer came. */
@@ -43,9 +48,8 @@ export class Screen {
     const answers = inAll.answers - before.answers;
     const saved = inAll.answers - inAll.upstream;
     const seconds = Math.round(elapsedMs / 1000);
-    const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
     const columns = [
-      clock.padStart(6),
+      `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`.padStart(6),
       `${grouped(answers).padStart(5)} requests`,
       `${percent(inAll.hits - before.hits, answers).padStart(7)} hits`,
       `${grouped(inAll.upstream - before.upstream).padStart(5)} upstream`,
@@ -55,32 +59,26 @@ export class Screen {
   }
 
   /** A wrong answer, with all that it takes to understand it. */
-  wrong(answer: HeardAnswer, reason: string): void {
-    const { client, url, status, text, cacheStatus, sentAt, receivedAt } = answer;
+  wrong({ client, url, status, text, cacheStatus, sentAt, receivedAt }: HeardAnswer, reason: string): void {
     this.line(`\n  WRONG ANSWER to ${client}`);
-    this.table([
-      ['asked', `${new Date(sentAt).toISOString()}  ${url}`],
-      ['answered', `${receivedAt - sentAt} ms later: ${status} ${excerpt(text)}`],
-      ['Cache-Status', cacheStatus],
-      ['wrong', reason],
-    ]);
+    this.table({
+      asked: `${new Date(sentAt).toISOString()}  ${url}`,
+      answered: `${receivedAt - sentAt} ms later: ${status} ${excerpt(text)}`,
+      'Cache-Status': cacheStatus,
+      wrong: reason,
+    });
     this.line();
   }
 
   /** The last words; `why` follows "Ended". */
   summary(why: string, { answers, hits, upstream }: CrowdCounts, wrong: number): void {
-    const saved = answers - upstream;
+    const saved = `${grouped(answers - upstream)} saved (${percent(answers - upstream, answers)})`;
     this.heading(`Ended ${why}`);
     this.line(
-      `  ${grouped(answers)} requests, ${percent(hits, answers)} hits, ${grouped(upstream)} upstream, ${grouped(saved)} saved (${percent(saved, answers)})`,
+      `  ${grouped(answers)} requests, ${percent(hits, answers)} hits, ${grouped(upstream)} upstream, ${saved}`,
     );
-    const verdict =
-      wrong === 0 ? 'Every answer was right, checked against the chain.' : `${grouped(wrong)} answers were wrong.`;
-    this.line(`  ${verdict}\n`);
-  }
-
-  line(text = ''): void {
-    this.#out.write(`${text}\n`);
+    const verdict = 'Every answer was right, checked against the chain.';
+    this.line(`  ${wrong === 0 ? verdict : `${grouped(wrong)} answers were wrong.`}\n`);
   }
 }
 

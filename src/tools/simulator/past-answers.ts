@@ -1,15 +1,21 @@
-import { answer, type SimulatedAnswer } from './answer.ts';
+import { answer } from './answer.ts';
 import type { Chain } from './chain.ts';
 import type { Dialect } from './dialect.ts';
 import { type AskedRequest, Question } from './question.ts';
 import { changesOf, type Trace } from './trace.ts';
+
+/** An answer of which only the status and the body matter. */
+export interface Said {
+  readonly status: number;
+  readonly text: string;
+}
 
 /** What the indexer says to a request from one change of the chain to the next. Instants are epoch ms. */
 export interface PastAnswer {
   readonly fromAt: number;
   readonly untilAt: number;
   /** Made when it is asked for: most are never looked at. */
-  readonly said: () => SimulatedAnswer;
+  readonly said: () => Said;
 }
 
 /** Of an account, traces that are further back among the newest ones are over for long. */
@@ -25,7 +31,10 @@ export function pastAnswers(request: AskedRequest, chain: Chain, dialect: Dialec
   return [Number.NEGATIVE_INFINITY, ...changes].map((fromAt, place) => ({
     fromAt,
     untilAt: changes[place] ?? Number.POSITIVE_INFINITY,
-    said: () => answer(new Question(request, { chain, dialect, instant: fromAt })),
+    said: () => {
+      const { status, body } = answer(new Question(request, { chain, dialect, instant: fromAt }));
+      return { status, text: String(body) };
+    },
   }));
 }
 
