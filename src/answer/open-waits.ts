@@ -18,17 +18,19 @@ export class Wait implements FlightWaiter {
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;
   readonly client: string | undefined;
-  readonly #open: Set<Wait>;
+  readonly #open: Wait[];
+  /** Its place in them; -1 once it has ended. */
+  #place: number;
   readonly #timer: NodeJS.Timeout;
   #abort: AbortController | undefined;
 
   /** `client`: whom it is for; absent for a refresh. */
-  constructor(open: Set<Wait>, timeoutMs: Ms, client: string | undefined) {
+  constructor(open: Wait[], timeoutMs: Ms, client: string | undefined) {
     this.client = client;
     this.#open = open;
     // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
     this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
-    open.add(this);
+    this.#place = open.push(this) - 1;
   }
 
   /** For code that needs a signal. Made on first use: it costs more than the wait itself. */
@@ -40,7 +42,7 @@ export class Wait implements FlightWaiter {
 
   /** Ends the wait without an answer. Does nothing when it has ended already. */
   end(reason: ProxyError): void {
-    if (!this.#open.has(this)) return;
+    if (this.#place < 0) return;
     this.close();
     this.reason = reason;
     this.onEnd?.();
@@ -49,8 +51,15 @@ export class Wait implements FlightWaiter {
 
   /** Ends the wait with its answer. */
   close(): void {
+    if (this.#place < 0) return;
     clearTimeout(this.#timer);
-    this.#open.delete(this);
+    // Not a set, which leaves tables that hold waits until the next full collection.
+    const last = this.#open.pop();
+    if (last !== undefined && last !== this) {
+      this.#open[this.#place] = last;
+      last.#place = this.#place;
+    }
+    this.#place = -1;
   }
 }
 
@@ -61,7 +70,7 @@ function onDeadline(wait: Wait): void {
 /** The waits that are open now, each with the same timeout. */
 export class OpenWaits {
   readonly #options: OpenWaitsOptions;
-  readonly #open = new Set<Wait>();
+  readonly #open: Wait[] = [];
 
   constructor(options: OpenWaitsOptions) {
     this.#options = options;
@@ -69,18 +78,18 @@ export class OpenWaits {
 
   /** The number of open waits. */
   get size(): number {
-    return this.#open.size;
+    return this.#open.length;
   }
 
   /** Begins a wait; `undefined` when too many are open. */
   open(client?: string): Wait | undefined {
     const { timeoutMs, maxOpen } = this.#options;
-    return this.#open.size < maxOpen ? new Wait(this.#open, timeoutMs, client) : undefined;
+    return this.#open.length < maxOpen ? new Wait(this.#open, timeoutMs, client) : undefined;
   }
 
   /** Ends every wait with a 503. */
   endAll(): void {
     const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
-    for (const wait of this.#open) wait.end(reason);
+    for (const wait of [...this.#open]) wait.end(reason);
   }
 }

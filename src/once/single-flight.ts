@@ -49,14 +49,34 @@ type Settled<T> = { readonly value: T } | { readonly error: unknown };
 /** Tells a follower how its flight landed. */
 type Notify<T> = (outcome: Settled<T>) => void;
 
-interface Active<T> {
-  readonly flight: Flight;
-  readonly clients: Set<string>;
-  readonly abort: AbortController;
-  readonly followers: Set<Notify<T>>;
-  joinUntil: number;
-  departed: boolean;
+/** The one object of a flight: of the load, of its followers, and in the map. */
+class ActiveFlight<T> implements Flight {
+  readonly clients = new Set<string>();
+  readonly followers = new Set<Notify<T>>();
+  readonly #abort = new AbortController();
+  onFollowed: ((client: string) => void) | undefined;
+  joinUntil: MonotonicMs;
+  hasDeparted = false;
+  hasLanded = false;
+  /** A failure that is kept. */
   outcome: Settled<T> | undefined;
+
+  constructor(joinUntil: MonotonicMs, client: string | undefined) {
+    this.joinUntil = joinUntil;
+    if (client !== undefined) this.clients.add(client);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  depart(): void {
+    this.hasDeparted = true;
+  }
+
+  cancel(): void {
+    this.#abort.abort(new Error('nobody waits for this flight'));
+  }
 }
 
 /**
@@ -66,7 +86,7 @@ interface Active<T> {
  */
 export class SingleFlight<T> {
   readonly #dependencies: SingleFlightDependencies<T>;
-  readonly #active = new Map<string, Active<T>>();
+  readonly #active = new Map<string, ActiveFlight<T>>();
 
   constructor(dependencies: SingleFlightDependencies<T>) {
     this.#dependencies = dependencies;
@@ -80,7 +100,7 @@ export class SingleFlight<T> {
   /** Whether `join` would now follow a flight that is under way. */
   hasFlightToFollow(key: string): boolean {
     const flight = this.#flightToJoin(key);
-    return flight !== undefined && flight.outcome === undefined;
+    return flight?.hasLanded === false;
   }
 
   /**
@@ -94,7 +114,7 @@ export class SingleFlight<T> {
     const { client } = waiter;
     if (client !== undefined && !flight.clients.has(client)) {
       flight.clients.add(client);
-      flight.flight.onFollowed?.(client);
+      flight.onFollowed?.(client);
     }
     return new Promise((resolve, reject) => {
       const notify = (outcome: Settled<T>) => {
@@ -104,8 +124,10 @@ export class SingleFlight<T> {
       };
       const leave = () => {
         flight.followers.delete(notify);
-        resolve({ state: 'left', departed: flight.departed, collapsed });
-        if (flight.followers.size === 0 && !flight.departed && flight.outcome === undefined) this.#cancel(key, flight);
+        resolve({ state: 'left', departed: flight.hasDeparted, collapsed });
+        if (flight.followers.size > 0 || flight.hasDeparted || flight.hasLanded) return;
+        this.#forget(key, flight);
+        flight.cancel();
       };
       if (flight.outcome !== undefined) {
         notify(flight.outcome);
@@ -118,41 +140,28 @@ export class SingleFlight<T> {
     });
   }
 
-  #flightToJoin(key: string): Active<T> | undefined {
+  #flightToJoin(key: string): ActiveFlight<T> | undefined {
     const flight = this.#active.get(key);
     return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
-  #start(key: string, client: string | undefined, load: (flight: Flight) => Promise<T>): Active<T> {
-    const abort = new AbortController();
-    const clients = new Set(client === undefined ? [] : [client]);
-    const own: Flight = {
-      signal: abort.signal,
-      clients,
-      depart: () => {
-        flight.departed = true;
-      },
-    };
-    const flight: Active<T> = {
-      flight: own,
-      clients,
-      abort,
-      followers: new Set(),
-      joinUntil: this.#dependencies.now() + this.#dependencies.collapseWindowMs,
-      departed: false,
-      outcome: undefined,
-    };
+  #start(key: string, client: string | undefined, load: (flight: Flight) => Promise<T>): ActiveFlight<T> {
+    const { now, collapseWindowMs, failureTtlMs } = this.#dependencies;
+    const flight = new ActiveFlight<T>(now() + collapseWindowMs, client);
     this.#active.set(key, flight);
-    begun(() => load(own)).then(
-      (value) => this.#land(key, flight, { value }, this.#dependencies.failureTtlMs(value)),
+    begun(load, flight).then(
+      (value) => this.#land(key, flight, { value }, failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
     return flight;
   }
 
-  #land(key: string, flight: Active<T>, outcome: Settled<T>, failureTtlMs: Ms): void {
-    flight.outcome = outcome;
+  #land(key: string, flight: ActiveFlight<T>, outcome: Settled<T>, failureTtlMs: Ms): void {
+    flight.hasLanded = true;
+    // V8 leaves flights in tables that the map has outgrown, until the next full collection: they must not hold their loads.
+    flight.onFollowed = undefined;
     if (failureTtlMs > 0) {
+      flight.outcome = outcome;
       flight.joinUntil = this.#dependencies.now() + failureTtlMs;
       setTimeout(() => this.#forget(key, flight), failureTtlMs).unref();
     } else {
@@ -161,21 +170,16 @@ export class SingleFlight<T> {
     notifyInBatches(flight.followers, outcome);
   }
 
-  #cancel(key: string, flight: Active<T>): void {
-    this.#forget(key, flight);
-    flight.abort.abort(new Error('nobody waits for this flight'));
-  }
-
   /** Removes a flight, unless a newer flight of the key has taken its place. */
-  #forget(key: string, flight: Active<T>): void {
+  #forget(key: string, flight: ActiveFlight<T>): void {
     if (this.#active.get(key) === flight) this.#active.delete(key);
   }
 }
 
 /** The promise of a load. A synchronous throw becomes a rejection; `Promise.try` would make a second promise. */
-function begun<T>(load: () => Promise<T>): Promise<T> {
+function begun<T>(load: (flight: Flight) => Promise<T>, flight: Flight): Promise<T> {
   try {
-    return load();
+    return load(flight);
   } catch (error) {
     return Promise.reject(error);
   }
