@@ -3,27 +3,38 @@ import { BlockClock, masterchainBlock, shardBlocks } from './blocks.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { type BlockSet, knownTransactions, logicalTime, planTrace, type Trace, type Transaction } from './trace.ts';
 
-/** The options of a simulated chain. Instants are epoch ms. */
+/** The options of a simulated chain. */
 export interface ChainOptions {
-  /** When its first masterchain block is committed. The chain holds nothing from before. */
+  /** When its first masterchain block is committed, epoch ms. The chain holds nothing from before. */
   readonly startAt: number;
-  /** Same seed, same chain. Default 1. */
+  /** Same seed, same chain. */
   readonly seed?: number;
-  /** Time between two masterchain blocks. Default 400. */
+  /** Time between two masterchain blocks. */
   readonly blockMs?: number;
-  /** Number of the first masterchain block. Default 62,000,000. */
+  /** Number of the first masterchain block. */
   readonly firstSeqno?: number;
-  /** How many committed masterchain blocks are kept; older ones are below the history floor. Default 2,000. */
+  /** How many committed masterchain blocks are kept; older ones are below the history floor. */
   readonly historyBlocks?: number;
-  /** External messages that the chain's own accounts send in a masterchain block, on average. Default 2. */
+  /** External messages that the chain's own accounts send in a masterchain block, on average. */
   readonly messagesPerBlock?: number;
-  /** Share (0..1) of traces with a part that executes 2 to 8 s after the rest. Default 0.15. */
+  /** Share (0..1) of traces with a part that executes 2 to 8 s after the rest. */
   readonly lateShare?: number;
-  /** Share (0..1) of traces that are emulated and never executed. Default 0; those of `send` always execute. */
+  /** Share (0..1) of traces that are emulated and never executed; those of `send` always execute. */
   readonly invalidatedShare?: number;
-  /** How long after each change of a trace its actions follow, as the classifier takes. Default: they change with it. */
+  /** How long after each change of a trace its actions follow, as the classifier takes. */
   readonly classifierDelayMs?: number;
 }
+
+const DEFAULTS = {
+  seed: 1,
+  blockMs: 400,
+  firstSeqno: 62_000_000,
+  historyBlocks: 2_000,
+  messagesPerBlock: 2,
+  lateShare: 0.15,
+  invalidatedShare: 0,
+  classifierDelayMs: 0,
+};
 
 /** Pending traces are among so many newest ones: a trace lives for seconds, and some five a second begin. */
 const TRACES_BACK = 400;
@@ -36,9 +47,7 @@ export class Chain {
   readonly accounts: Accounts;
   /** When each masterchain block is committed. */
   readonly clock: BlockClock;
-  readonly #options: ChainOptions;
-  readonly #seed: number;
-  readonly #historyBlocks: number;
+  readonly #options: Required<ChainOptions>;
   /** Those of the window, and those of the future that have transactions already. */
   readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
   readonly #transactions = new Map<string, Transaction>();
@@ -50,16 +59,13 @@ export class Chain {
   #sent = 0;
 
   constructor(options: ChainOptions) {
-    this.#options = options;
-    this.#seed = options.seed ?? 1;
-    this.accounts = new Accounts(this.#seed);
-    const { startAt, blockMs = 400, firstSeqno = 62_000_000 } = options;
-    this.clock = new BlockClock({ startAt, blockMs, firstSeqno });
-    this.#historyBlocks = options.historyBlocks ?? 2_000;
-    this.#now = startAt;
-    this.#begun = firstSeqno - 1;
-    this.#floor = firstSeqno;
-    this.advanceTo(startAt);
+    this.#options = { ...DEFAULTS, ...options };
+    this.accounts = new Accounts(this.#options.seed);
+    this.clock = new BlockClock(this.#options);
+    this.#now = options.startAt;
+    this.#floor = this.clock.firstSeqno;
+    this.#begun = this.#floor - 1;
+    this.advanceTo(this.#now);
   }
 
   /** The instant that the chain has reached, epoch ms. */
@@ -92,9 +98,9 @@ export class Chain {
    * `pendingTraces` for.
    */
   send(sender?: Account): string {
-    const number = this.#sent++;
-    const hash = digest(this.#seed, 'sent', number);
-    const random = new SeededRandom(this.#seed, 'sent', number);
+    const parts = [this.#options.seed, 'sent', this.#sent++];
+    const hash = digest(...parts);
+    const random = new SeededRandom(...parts);
     this.#plan(sender ?? random.pick(this.accounts.wallets), hash, this.#now, random, false);
     return hash;
   }
@@ -163,24 +169,23 @@ export class Chain {
   }
 
   #beginBlock(seqno: number): void {
-    const random = new SeededRandom(this.#seed, 'round', seqno - this.clock.firstSeqno);
-    const { messagesPerBlock = 2, invalidatedShare = 0 } = this.#options;
+    const { seed, messagesPerBlock, invalidatedShare, historyBlocks } = this.#options;
+    const random = new SeededRandom(seed, 'round', seqno - this.clock.firstSeqno);
     this.#commit(this.#electorTick(seqno));
     const messages = random.int(0, Math.round(2 * messagesPerBlock));
     for (let n = 0; n < messages; n++) {
       const sentAt = this.clock.committedAt(seqno) + random.int(0, this.clock.blockMs - 1);
-      const externalHash = digest(this.#seed, 'external', seqno, n);
+      const externalHash = digest(seed, 'external', seqno, n);
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
     this.#blockSet(seqno).transactions.sort((a, b) => a.lt - b.lt);
     this.#begun = seqno;
-    while (this.#floor <= seqno - this.#historyBlocks) this.#forget(this.#floor++);
+    while (this.#floor <= seqno - historyBlocks) this.#forget(this.#floor++);
   }
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
-    const late = random.chance(this.#options.lateShare ?? 0.15);
-    const { classifierDelayMs } = this.#options;
-    const seed = { sender, externalHash, sentAt, late, invalidated, classifierDelayMs };
+    const { lateShare, classifierDelayMs } = this.#options;
+    const seed = { sender, externalHash, sentAt, lateShare, invalidated, classifierDelayMs };
     const trace = planTrace(seed, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);
@@ -191,13 +196,12 @@ export class Chain {
   #electorTick(seqno: number): Transaction {
     const committedAt = this.clock.committedAt(seqno);
     return {
-      hash: digest(this.#seed, 'tick', seqno),
+      hash: digest(this.#options.seed, 'tick', seqno),
       account: this.accounts.elector,
-      inMessage: undefined,
+      messageHash: undefined,
       parent: undefined,
       children: [],
       seqno,
-      block: masterchainBlock(seqno),
       lt: logicalTime(seqno, 0),
       now: Math.floor(committedAt / 1000),
       emulatedAt: committedAt,

@@ -10,10 +10,10 @@ const INTERFACES: Readonly<Record<Account['kind'], readonly string[]>> = {
 /** Every account that transactions name, each once, in the order of their addresses. */
 export function accountsIn(transactions: Iterable<Transaction>): readonly Account[] {
   const named = new Map<string, Account>();
-  for (const { account, inMessage, children } of transactions) {
-    named.set(account.address, account);
-    for (const other of [inMessage?.source, ...children.map((child) => child.account)]) {
-      if (other !== undefined) named.set(other.address, other);
+  for (const transaction of transactions) {
+    const { parent, children } = transaction;
+    for (const { account } of [transaction, ...(parent === undefined ? [] : [parent]), ...children]) {
+      named.set(account.address, account);
     }
   }
   return [...named.values()].sort((a, b) => (a.address < b.address ? -1 : 1));

@@ -38,14 +38,14 @@ export function renderActions(trace: Trace, instant: number, actionTypes: readon
     type,
     details: { source: first.account.address, destination: last.account.address, value: '250000000', comment: null },
     trace_external_hash: trace.externalHash,
-    ...(trace.classifierDelayMs === undefined ? {} : { finality: leastFinality(known, instant) }),
+    finality: leastFinality(known, instant),
   }));
 }
 
 function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): object {
   return {
     tx_hash: transaction.hash,
-    in_msg_hash: transaction.inMessage?.hash,
+    in_msg_hash: transaction.messageHash,
     children: transaction.children.filter((child) => known.has(child)).map((child) => renderNode(child, known)),
   };
 }

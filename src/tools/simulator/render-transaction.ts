@@ -1,24 +1,25 @@
-import type { BlockId } from './blocks.ts';
+import { type BlockId, blockOf } from './blocks.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { digest } from './seeded-random.ts';
-import { type BlockSet, logicalTime, type Message, type SimulatedFinality, type Transaction } from './trace.ts';
+import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } from './trace.ts';
 
 /** Cells of a body, with zeros between them, that give it the size of a real one, with gzip and without. */
 const CELLS = 17;
 const ZEROS = 'A'.repeat(20);
 
-/** A message, about 1.2 KB, the same at every rendering. */
-function renderMessage({ hash, source, destination, createdLt, createdAt }: Message): object {
+/** The message that set a transaction off, about 1.2 KB, the same at every rendering. */
+function renderMessage({ messageHash: hash, parent, account, lt, now }: Transaction): object | null {
+  if (hash === undefined) return null;
   const cells = Array.from({ length: CELLS }, (_, n) => digest(hash, 'body', n).slice(0, 43));
-  const isExternal = source === undefined;
+  const isExternal = parent === undefined;
   return {
     hash,
-    source: source?.address ?? null,
-    destination: destination.address,
+    source: parent?.account.address ?? null,
+    destination: account.address,
     value: isExternal ? null : '250000000',
     fwd_fee: isExternal ? null : '266669',
-    created_lt: isExternal ? null : String(createdLt),
-    created_at: isExternal ? null : String(createdAt),
+    created_lt: isExternal ? null : String(lt - 1),
+    created_at: isExternal ? null : String(now),
     opcode: isExternal ? '0x7369676e' : '0x00000000',
     bounce: isExternal ? null : true,
     message_content: { hash: digest(hash, 'content'), body: `te6cckEBAgEA${cells.join(ZEROS)}`, decoded: null },
@@ -26,10 +27,8 @@ function renderMessage({ hash, source, destination, createdLt, createdAt }: Mess
   };
 }
 
-function rootOf(transaction: Transaction): Transaction {
-  let root = transaction;
-  while (root.parent !== undefined) root = root.parent;
-  return root;
+function traceIdOf({ hash, parent }: Transaction): string {
+  return parent === undefined ? hash : traceIdOf(parent);
 }
 
 function accountState(transaction: Transaction, when: 'before' | 'after'): object {
@@ -43,8 +42,8 @@ function accountState(transaction: Transaction, when: 'before' | 'after'): objec
   };
 }
 
-function description({ inMessage, parent, children }: Transaction): object {
-  if (inMessage === undefined) return { type: 'tick_tock', aborted: false, destroyed: false, is_tock: false };
+function description({ messageHash, parent, children }: Transaction): object {
+  if (messageHash === undefined) return { type: 'tick_tock', aborted: false, destroyed: false, is_tock: false };
   return {
     type: 'ord',
     aborted: false,
@@ -77,18 +76,16 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
     lt: String(transaction.lt),
     now: transaction.now,
     ...certainty(transaction, finality, dialect),
-    trace_id: rootOf(transaction).hash,
+    trace_id: traceIdOf(transaction),
     prev_trans_hash: digest(transaction.hash, 'previous'),
     prev_trans_lt: String(transaction.lt - 1_000_000),
     orig_status: 'active',
     end_status: 'active',
     total_fees: '2239010',
     description: description(transaction),
-    block_ref: transaction.block,
-    in_msg: transaction.inMessage === undefined ? null : renderMessage(transaction.inMessage),
-    out_msgs: transaction.children.flatMap(({ inMessage }) =>
-      inMessage === undefined ? [] : [renderMessage(inMessage)],
-    ),
+    block_ref: blockOf(transaction.account, transaction.seqno),
+    in_msg: renderMessage(transaction),
+    out_msgs: transaction.children.map(renderMessage),
     account_state_before: accountState(transaction, 'before'),
     account_state_after: accountState(transaction, 'after'),
   };
@@ -97,7 +94,9 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
 /** A block of a block set as the indexer's JSON has it, as far as anybody reads it: about 0.7 KB, the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {
   const name = `${block.workchain},${block.shard},${block.seqno}`;
-  const transactions = blockSet.transactions.filter(({ block: { seqno } }) => seqno === block.seqno);
+  const transactions = blockSet.transactions.filter(
+    ({ account, seqno }) => blockOf(account, seqno).seqno === block.seqno,
+  );
   return {
     ...block,
     root_hash: digest(name, 'root'),

@@ -38,7 +38,7 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
   const executed = transactions.flatMap((it) => [it.confirmedAt, it.finalizedAt]);
   const { classifierDelayMs } = faults;
   const changed = classifierDelayMs === undefined ? [] : [...emulated, ...executed];
-  const classified = changed.map((at) => at + (trace.classifierDelayMs ?? classifierDelayMs ?? 0));
+  const classified = changed.map((at) => at + (trace.classifierDelayMs || (classifierDelayMs ?? 0)));
   return [
     ...steps('executed', executed),
     ...steps('emulated', emulated),

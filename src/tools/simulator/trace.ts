@@ -1,5 +1,5 @@
 import type { Account, Accounts } from './accounts.ts';
-import { type BlockClock, type BlockId, blockOf } from './blocks.ts';
+import type { BlockClock, BlockId } from './blocks.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
 /** How sure a transaction can be, in the indexer's own words, the least sure first. */
@@ -8,29 +8,18 @@ export const FINALITIES = ['pending', 'confirmed', 'finalized'] as const;
 /** How sure a transaction is. */
 export type SimulatedFinality = (typeof FINALITIES)[number];
 
-/** A message between two accounts; an external one has no source. */
-export interface Message {
-  /** Canonical hash. */
-  readonly hash: string;
-  readonly source: Account | undefined;
-  readonly destination: Account;
-  readonly createdLt: number;
-  readonly createdAt: number;
-}
-
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
   /** Canonical hash. */
   readonly hash: string;
   readonly account: Account;
-  /** Undefined for the masterchain's own tick-tock transactions. */
-  readonly inMessage: Message | undefined;
-  /** Undefined for the first of a trace. */
+  /** Canonical hash of the message that set it off; undefined for the masterchain's own tick-tock transactions. */
+  readonly messageHash: string | undefined;
+  /** Undefined for the first of a trace, which an external message set off. */
   readonly parent: Transaction | undefined;
   readonly children: readonly Transaction[];
   /** The masterchain block that commits it. */
   readonly seqno: number;
-  readonly block: BlockId;
   readonly lt: number;
   /** Generation time of its block, unix seconds. */
   readonly now: number;
@@ -63,20 +52,16 @@ export interface Trace {
   readonly goneAt: number;
   /** An invalidated trace is emulated and then gone; no masterchain block ever commits it. */
   readonly invalidated: boolean;
-  /** How long after each change of its transactions its actions follow, ms; `undefined` where they change with it. */
-  readonly classifierDelayMs: number | undefined;
+  /** How long after each change of its transactions its actions follow, ms. */
+  readonly classifierDelayMs: number;
 }
 
 /** The external message and options that a trace is drawn from. */
-export interface TraceSeed {
+export interface TraceSeed extends Pick<Trace, 'externalHash' | 'invalidated' | 'classifierDelayMs'> {
   readonly sender: Account;
-  /** Canonical hash of the external message. */
-  readonly externalHash: string;
   readonly sentAt: number;
-  /** One part of the tree executes seconds after the rest. */
-  readonly late: boolean;
-  readonly invalidated: boolean;
-  readonly classifierDelayMs?: number | undefined;
+  /** How likely (0..1) one part of the tree executes seconds after the rest. */
+  readonly lateShare: number;
 }
 
 /** The parent (by its place) of each transaction after the first. */
@@ -105,10 +90,12 @@ export function logicalTime(seqno: number, n: number): number {
 
 /** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */
 export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts, random: SeededRandom): Trace {
+  const { externalHash, invalidated, classifierDelayMs } = seed;
   const { blockMs } = clock;
+  const isDelayed = random.chance(seed.lateShare);
   const parents = parentsOf(random);
   const size = parents.length + 1;
-  const latePlace = seed.late && size > 1 ? random.int(1, size - 1) : undefined;
+  const latePlace = isDelayed && size > 1 ? random.int(1, size - 1) : undefined;
   const emulatedAt = seed.sentAt + blockMs / 4;
   const firstLt = random.int(1, 900_000);
   const transactions: (Transaction & { readonly children: Transaction[] })[] = [];
@@ -120,27 +107,18 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     const seqno = parent === undefined ? clock.seqnoFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
     const committedAt = clock.committedAt(seqno);
     const isLate = place === latePlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
-    const account = parent === undefined ? seed.sender : receiver(place, size, accounts, random);
-    const createdLt = logicalTime(seqno, firstLt + 2 * place);
     const transaction = {
-      hash: digest(seed.externalHash, 'transaction', place),
-      account,
-      inMessage: {
-        hash: parent === undefined ? seed.externalHash : digest(seed.externalHash, 'message', place),
-        source: parent?.account,
-        destination: account,
-        createdLt,
-        createdAt: Math.floor(committedAt / 1000),
-      },
+      hash: digest(externalHash, 'transaction', place),
+      account: parent === undefined ? seed.sender : receiver(place, size, accounts, random),
+      messageHash: parent === undefined ? externalHash : digest(externalHash, 'message', place),
       parent,
       children: [],
       seqno,
-      block: blockOf(account, seqno),
-      lt: createdLt + 1,
+      lt: logicalTime(seqno, firstLt + 2 * place + 1),
       now: Math.floor(committedAt / 1000),
       emulatedAt: isLate ? Math.max(committedAt - 1.75 * blockMs, parent?.emulatedAt ?? 0) : emulatedAt,
-      confirmedAt: seed.invalidated ? Number.POSITIVE_INFINITY : committedAt - blockMs,
-      finalizedAt: seed.invalidated ? Number.POSITIVE_INFINITY : committedAt,
+      confirmedAt: invalidated ? Number.POSITIVE_INFINITY : committedAt - blockMs,
+      finalizedAt: invalidated ? Number.POSITIVE_INFINITY : committedAt,
     };
     parent?.children.push(transaction);
     transactions.push(transaction);
@@ -148,14 +126,14 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
 
   const lastCommittedAt = Math.max(...transactions.map(({ seqno }) => clock.committedAt(seqno)));
   return {
-    id: transactions[0]?.hash ?? seed.externalHash,
-    externalHash: seed.externalHash,
+    id: transactions[0]?.hash ?? externalHash,
+    externalHash,
     transactions: transactions.toSorted((a, b) => a.lt - b.lt),
     emulatedAt,
     // Longer than a masterchain block can be late in the database, so that a trace is always pending or in a block.
-    goneAt: (seed.invalidated ? emulatedAt : lastCommittedAt) + 3 * blockMs,
-    invalidated: seed.invalidated,
-    classifierDelayMs: seed.classifierDelayMs,
+    goneAt: (invalidated ? emulatedAt : lastCommittedAt) + 3 * blockMs,
+    invalidated,
+    classifierDelayMs,
   };
 }
 
@@ -179,16 +157,13 @@ export function knownTransactions(trace: Trace, instant: number): readonly Trans
 
 /** Every instant at which something of a trace changes, epoch ms; in no order, some twice, `Infinity` for never. */
 export function changesOf(trace: Trace): readonly number[] {
-  const { classifierDelayMs: delayMs, emulatedAt, goneAt } = trace;
   const changes = changesOfTransactions(trace);
-  return [emulatedAt, goneAt, ...changes, ...(delayMs === undefined ? [] : changes.map((at) => at + delayMs))];
+  return [trace.goneAt, ...changes, ...changes.map((at) => at + trace.classifierDelayMs)];
 }
 
 /** The instant (epoch ms) that the actions are of which a trace has at another one; undefined before its classification. */
 export function classifiedOf(trace: Trace, instant: number): number | undefined {
-  const { classifierDelayMs: delayMs } = trace;
-  if (delayMs === undefined) return instant;
-  const classified = changesOfTransactions(trace).filter((at) => at + delayMs <= instant);
+  const classified = changesOfTransactions(trace).filter((at) => at + trace.classifierDelayMs <= instant);
   return classified.length === 0 ? undefined : Math.max(...classified);
 }
 

@@ -30,7 +30,7 @@ export function transactionsBody(sizeKb: number): string {
     { length: BLOCKS },
     (_, back) => chain.block(chain.headSeqno - back)?.transactions ?? [],
   ).flat();
-  const rows = all.filter(({ inMessage }) => inMessage !== undefined);
+  const rows = all.filter(({ messageHash }) => messageHash !== undefined);
   const bytes = sizeKb * 1000;
   let count = 1;
   while (count < rows.length && render(rows.slice(0, count + 1)).length <= bytes) count++;
