@@ -32,10 +32,10 @@ export class BlockClock {
   readonly blockMs: number;
   readonly firstSeqno: number;
 
-  constructor(options: { startAt: number; blockMs: number; firstSeqno: number }) {
-    this.startAt = options.startAt;
-    this.blockMs = options.blockMs;
-    this.firstSeqno = options.firstSeqno;
+  constructor({ startAt, blockMs, firstSeqno }: Pick<BlockClock, 'startAt' | 'blockMs' | 'firstSeqno'>) {
+    this.startAt = startAt;
+    this.blockMs = blockMs;
+    this.firstSeqno = firstSeqno;
   }
 
   /** When a masterchain block is committed and indexed. */

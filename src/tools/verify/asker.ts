@@ -9,7 +9,7 @@ const MOST_ATTEMPTS = 4;
 const LONGEST_PAUSE_MS = 30_000;
 
 /** One answer, read to its end. */
-export interface HttpAnswer {
+export interface Answered {
   /** The request target without `/api/v3/`. */
   readonly target: string;
   readonly status: number;
@@ -17,10 +17,6 @@ export interface HttpAnswer {
   readonly bytes: Buffer;
   /** The parsed body; `undefined` if it is not JSON. */
   readonly body: unknown;
-}
-
-/** An answer with what it cost. */
-export interface Answered extends HttpAnswer {
   /** The number of requests to the indexer for answers that were made meanwhile. */
   readonly upstreamRequests: number;
 }
@@ -55,38 +51,34 @@ export class Asker {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {
       await traffic.slot();
-      const before = traffic.answersCount;
       const answer = await this.#send(target);
       const isRefused = answer.status === 429 || answer.status === 503;
-      if (!isRefused || attempt === MOST_ATTEMPTS) {
-        return { ...answer, upstreamRequests: traffic.answersCount - before };
-      }
+      if (!isRefused || attempt === MOST_ATTEMPTS) return answer;
       const seconds = Number(answer.headers.get('retry-after') ?? 1);
       traffic.pause(Number.isFinite(seconds) ? Math.min(seconds * 1000, LONGEST_PAUSE_MS) : 1000);
     }
   }
 
   /** Asks for several targets at once, which should cost one request to the indexer at most in all. */
-  async askAtOnce(targets: readonly string[]) {
-    const { traffic } = this.#options;
-    await traffic.slot();
-    const before = traffic.answersCount;
-    const answers = await Promise.all(targets.map((target) => this.#send(target)));
-    return { answers, upstreamRequests: traffic.answersCount - before };
+  async askAtOnce(targets: readonly string[]): Promise<readonly Answered[]> {
+    await this.#options.traffic.slot();
+    return await Promise.all(targets.map((target) => this.#send(target)));
   }
 
-  async #send(target: string): Promise<HttpAnswer> {
-    const { baseUrl, headers } = this.#options;
+  async #send(target: string): Promise<Answered> {
+    const { baseUrl, headers: sent, traffic } = this.#options;
+    const before = traffic.answersCount;
     try {
       // Not `fetch`, which refuses some ports.
       const response = await request(`${baseUrl}/api/v3/${target}`, {
         // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
-        headers: { 'Accept-Encoding': 'identity', ...headers },
+        headers: { 'Accept-Encoding': 'identity', ...sent },
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       const bytes = Buffer.from(await response.body.arrayBuffer());
-      const received = new Headers(response.headers as Record<string, string>);
-      return { target, status: response.statusCode, headers: received, bytes, body: parseJson(bytes) };
+      const headers = new Headers(response.headers as Record<string, string>);
+      const upstreamRequests = traffic.answersCount - before;
+      return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes), upstreamRequests };
     } catch (cause) {
       throw new UnreachableError(`cannot reach ${baseUrl}: ${reasonOf(cause) ?? cause}`, { cause });
     }

@@ -78,7 +78,7 @@ export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<vo
 }
 
 /** Checks that parents and children of indexed transactions are answered, or absent in the indexer's own form. */
-export async function checkAdjacent(run: Run, { transactions, searched }: ChainSample): Promise<void> {
+export async function checkAdjacent(run: Run, { transactions }: ChainSample): Promise<void> {
   const found = { in: 0, out: 0 };
   for (const { hash } of transactions) {
     for (const direction of ['in', 'out', undefined] as const) {
@@ -96,9 +96,9 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
       await checkRepeat(run, answered);
     }
   }
-  const among = `${transactions.length} transactions of ${searched}`;
-  if (found.in === 0) run.report.notAsked('adjacent', 'parents', `no parent among ${among}`);
-  if (found.out === 0) run.report.notAsked('adjacent', 'children', `no children among ${among}`);
+  const among = `${transactions.length} transactions`;
+  if (found.in === 0) run.report.notAsked('adjacent', 'parents', `none of ${among} has one`);
+  if (found.out === 0) run.report.notAsked('adjacent', 'children', `none of ${among} has one`);
 }
 
 /**
@@ -106,9 +106,9 @@ export async function checkAdjacent(run: Run, { transactions, searched }: ChainS
  */
 export async function checkPending(run: Run, samples: number): Promise<void> {
   const accountsOf = (found: readonly SampledTransaction[]) => [...new Set(found.map(({ account }) => account))];
-  const { transactions, searched } = await lookBack(run.indexer, 0, (found) => accountsOf(found).length >= samples);
+  const transactions = await lookBack(run.indexer, 0, (found) => accountsOf(found).length >= samples);
   const accounts = accountsOf(transactions).slice(-samples);
-  if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', `no transaction in ${searched}`);
+  if (accounts.length === 0) run.report.notAsked('pending', 'pendingTraces?account=', 'no transaction was found');
   for (const account of accounts) {
     const target = `pendingTraces?account=${account}`;
     const question = { check: 'pending', operation: 'pendingTraces', target, statuses: [200] } as const;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HttpAnswer } from './asker.ts';
+import type { Answered } from './asker.ts';
 import { hasOnlyGrown, isUnchanged } from './bodies.ts';
 import { promiseOf } from './cache-headers.ts';
 import { inspect, type Run } from './examine.ts';
@@ -62,6 +62,6 @@ export async function checkPromises({ indexer, given, report }: Run): Promise<vo
 }
 
 /** The beginning of an answer, enough to recognize it. */
-function excerpt({ bytes }: HttpAnswer): string {
+function excerpt({ bytes }: Answered): string {
   return `${bytes.length} bytes ${bytes.toString('utf8', 0, 80)}…`;
 }

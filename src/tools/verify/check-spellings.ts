@@ -9,12 +9,12 @@ import type { ChainSample } from './learn-chain.ts';
 const MOST_REPORTED = 3;
 
 /** Checks that all spellings of a hash, an account and a set of hashes give one answer and cost one request. */
-export async function checkSpellings(run: Run, { transactions, searched }: ChainSample): Promise<void> {
+export async function checkSpellings(run: Run, { transactions }: ChainSample): Promise<void> {
   // Choose one with a parent, so that there is an answer to compare.
   const chosen = transactions.find(({ hasParent }) => hasParent) ?? transactions[0];
   const [hash, account] = [decodeHash(chosen?.hash ?? ''), decodeAddress(chosen?.account ?? '')];
   if (hash === undefined || account === undefined) {
-    run.report.notAsked('spellings', 'a hash, an account, a set of hashes', `no transaction in ${searched}`);
+    run.report.notAsked('spellings', 'a hash, an account, a set of hashes', 'no transaction was found');
     return;
   }
   await checkSet(run, 'adjacentTransactions', hashQueries(hash));
@@ -43,7 +43,8 @@ function hashQueries(hash: Buffer): string[] {
 
 async function checkSet(run: Run, operation: OperationName, queries: readonly string[]): Promise<void> {
   const statuses = [200, 404];
-  const { answers, upstreamRequests } = await run.toncache.askAtOnce(queries.map((query) => `${operation}?${query}`));
+  const answers = await run.toncache.askAtOnce(queries.map((query) => `${operation}?${query}`));
+  const upstreamRequests = Math.max(...answers.map((answer) => answer.upstreamRequests));
   const [first] = answers;
   if (first === undefined) return;
   const finding = { check: 'spellings', asked: first.target };

@@ -1,5 +1,5 @@
 import type { OperationName } from '../../ton/operations.ts';
-import type { Answered, Asker, HttpAnswer } from './asker.ts';
+import type { Answered, Asker } from './asker.ts';
 import { errorBodyProblems, listIn } from './bodies.ts';
 import { keptSeconds } from './cache-headers.ts';
 import type { FindingReport } from './report.ts';
@@ -10,7 +10,7 @@ export interface Run {
   readonly indexer: Asker;
   readonly report: FindingReport;
   /** Toncache's answers, to be compared with the indexer's own when it has had time to change them. */
-  readonly given: HttpAnswer[];
+  readonly given: Answered[];
 }
 
 /** One request, and what its answer must be. */
@@ -41,7 +41,7 @@ export async function examine(run: Run, question: Examination): Promise<Answered
 }
 
 /** What is wrong with status, headers and shape of an answer to an operation, and what it holds, in a few words. */
-export function inspect(operation: OperationName, answer: HttpAnswer, statuses: readonly number[]) {
+export function inspect(operation: OperationName, answer: Answered, statuses: readonly number[]) {
   const { status, headers, body, bytes } = answer;
   if (!statuses.includes(status)) {
     const problems = [`status ${status}, expected ${statuses.join(' or ')}`, bytes.toString('utf8', 0, 200)];
@@ -56,7 +56,7 @@ export function inspect(operation: OperationName, answer: HttpAnswer, statuses: 
 }
 
 /** A problem if clients may keep the answer. */
-export function unkeepable({ headers }: HttpAnswer): readonly string[] {
+export function unkeepable({ headers }: Answered): readonly string[] {
   const seconds = keptSeconds(headers);
   return seconds > 0 ? [`clients may keep it for ${seconds} s`] : [];
 }
@@ -64,7 +64,7 @@ export function unkeepable({ headers }: HttpAnswer): readonly string[] {
 /** Why an unexpected status is not toncache's fault: the indexer itself answers with an unexpected one. */
 export async function excuseFor(
   { indexer }: Run,
-  { target, status }: HttpAnswer,
+  { target, status }: Answered,
   statuses: readonly number[],
 ): Promise<string | undefined> {
   if (statuses.includes(status)) return undefined;

@@ -12,15 +12,9 @@ export interface SampledTransaction {
   readonly hasChildren: boolean;
 }
 
-/** Transactions to ask for. */
-export interface TransactionSample {
-  readonly transactions: readonly SampledTransaction[];
-  /** Where transactions were searched, in words. */
-  readonly searched: string;
-}
-
 /** What a run asks for. */
-export interface ChainSample extends TransactionSample {
+export interface ChainSample {
+  readonly transactions: readonly SampledTransaction[];
   /** Seqnos of masterchain blocks, the newest first. */
   readonly seqnos: readonly number[];
 }
@@ -53,9 +47,9 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
   const informative = (found: readonly SampledTransaction[]) =>
     [found.find((it) => it.hasParent), found.find((it) => it.hasChildren)].filter((it) => it !== undefined);
   const isEnough = (found: readonly SampledTransaction[]) => found.length >= samples && informative(found).length === 2;
-  const { transactions, searched } = await lookBack(indexer, SETTLED_DISTANCE, isEnough);
+  const transactions = await lookBack(indexer, SETTLED_DISTANCE, isEnough);
   const chosen = [...new Set([...informative(transactions), ...transactions])].slice(0, Math.max(samples, 2));
-  return { seqnos: [...seqnos], transactions: chosen, searched };
+  return { seqnos: [...seqnos], transactions: chosen };
 }
 
 /**
@@ -66,15 +60,13 @@ export async function lookBack(
   indexer: Asker,
   nearest: number,
   isEnough: (found: readonly SampledTransaction[]) => boolean,
-): Promise<TransactionSample> {
+): Promise<readonly SampledTransaction[]> {
   const { first, last } = await edges(indexer);
   const transactions: SampledTransaction[] = [];
   for (let distance = nearest; ; distance = 2 * distance + 1) {
     const seqno = Math.max(first, last - distance);
     transactions.push(...(await transactionsOf(indexer, seqno)));
-    if (isEnough(transactions) || seqno === first || distance > LONGEST_DISTANCE) {
-      return { transactions, searched: `masterchain blocks from ${last - nearest} back to ${seqno}` };
-    }
+    if (isEnough(transactions) || seqno === first || distance > LONGEST_DISTANCE) return transactions;
   }
 }
 

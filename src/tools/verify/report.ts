@@ -10,11 +10,7 @@ export interface Finding {
 }
 
 /** How many checks came to each result. `unclear`: the indexer gave no answer to compare with, or had nothing to ask for. */
-export interface FindingCounts {
-  readonly ok: number;
-  readonly unclear: number;
-  readonly violation: number;
-}
+export type FindingCounts = Record<'ok' | 'unclear' | 'violation', number>;
 
 const CHECK_WIDTH = 22;
 const ASKED_WIDTH = 58;
@@ -23,7 +19,7 @@ const RESULT_WIDTH = 9;
 /** Prints the findings. Each line is printed as soon as its check is done, because a run takes minutes. */
 export class FindingReport {
   readonly #print: (line: string) => void;
-  readonly #counts = { ok: 0, unclear: 0, violation: 0 };
+  readonly #counts: FindingCounts = { ok: 0, unclear: 0, violation: 0 };
   readonly #unclear: string[] = [];
 
   constructor(print: (line: string) => void) {
