@@ -104,33 +104,24 @@ export class Client {
 
   /**
    * Asks the proxy and waits for the whole answer: undefined when it was wrong, for nobody can go on from there. Rejects
-   * only at the client's end; that no answer came is an answer too, with status 0.
+   * at the client's end, and when no answer comes.
    */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name: client, spelling, proxyUrl, signal, heard } = this.#options;
     const url = proxyUrl + targetOf(call, spelling);
     const sentAt = Date.now();
     const startedAt = performance.now();
-    const received = await fetchText(url, signal);
-    signal.throwIfAborted();
+    const response = await fetch(url, { signal });
+    const text = await response.text();
     const tookMs = performance.now() - startedAt;
-    const answer = { client, call, url, sentAt, receivedAt: Date.now(), tookMs, ...received };
+    const { status, headers } = response;
+    const cacheStatus = headers.get('cache-status') ?? '';
+    const answer = { client, call, url, sentAt, receivedAt: Date.now(), tookMs, status, text, cacheStatus };
     return heard(answer) ? answer : undefined;
   }
 
   /** Does nothing for about that long, ms; rejects at the client's end. */
   async pause(aboutMs: number): Promise<void> {
     await delay(aboutMs * (0.75 + Math.random() / 2), undefined, { signal: this.#options.signal });
-  }
-}
-
-async function fetchText(url: string, signal: AbortSignal) {
-  try {
-    const response = await fetch(url, { signal });
-    const text = await response.text();
-    return { status: response.status, text, cacheStatus: response.headers.get('cache-status') ?? '' };
-  } catch (error) {
-    const cause = error instanceof Error ? (error.cause ?? error) : error;
-    return { status: 0, text: String(cause), cacheStatus: '' };
   }
 }

@@ -5,11 +5,12 @@ import { createLogger } from '../../operate/logger.ts';
 import { describeRedisUrl } from '../../redis-url.ts';
 import { Chain } from '../simulator/chain.ts';
 import { startIndexer } from '../simulator/indexer.ts';
+import { SeededRandom } from '../simulator/seeded-random.ts';
 import { targetOf } from './client.ts';
 import { runCrowd } from './crowd.ts';
 import { examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
 import { Score } from './score.ts';
-import { type CrowdCounts, Screen } from './screen.ts';
+import { Screen } from './screen.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {
@@ -24,8 +25,6 @@ export interface DemoOptions {
   /** Where all is written. */
   readonly out: NodeJS.WritableStream;
 }
-
-const MOST_SHOWN = 10;
 
 const BLOCK_MS = 400;
 const PAST_BLOCKS = 150;
@@ -46,12 +45,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
   const { app, publicUrl: proxyUrl, adminUrl } = await startProxy(indexer.url, options);
   parts.defer(() => app.close());
-  const score = new Score(
-    () => indexer.chain,
-    (answer, reason) => {
-      if (score.wrong <= MOST_SHOWN) screen.wrong(answer, reason);
-    },
-  );
+  const score = new Score(indexer, screen);
 
   screen.heading('toncache demo: a simulated TON indexer, the proxy in front of it, and a crowd of clients');
   const isElsewhere = port !== 0 && !proxyUrl.endsWith(`:${port}`);
@@ -106,33 +100,33 @@ async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstStep
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
   screen.heading(`Wallets, scanners and explorers at work, every answer checked against the chain, ${how}`);
   // What the demo has asked by itself would flatter the hit ratio.
-  const [answers, hits, upstream] = [score.answers, score.hits, indexer.requests.total];
-  const counts = (): CrowdCounts => ({
-    answers: score.answers - answers,
-    hits: score.hits - hits,
-    upstream: indexer.requests.total - upstream,
-  });
+  const begun = score.counts();
   const showSeconds = async () => {
     const startedAt = performance.now();
-    let before = counts();
+    let before = begun;
     for (let untilMs = 0; untilMs < forMs; ) {
       untilMs = Math.min(untilMs + 1000, forMs);
       await delay(startedAt + untilMs - performance.now(), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
-      const inAll = counts();
-      screen.second(untilMs, before, inAll);
-      before = inAll;
+      screen.second(untilMs, score.counts(before), score.counts(begun));
+      before = score.counts();
     }
   };
   const leaving = new AbortController();
-  const popular = popularAccounts(indexer.chain);
-  const crowd = { proxyUrl, popular, signal: leaving.signal, heard: score.add, chain: () => indexer.chain };
+  const crowd = runCrowd({
+    proxyUrl,
+    signal: leaving.signal,
+    heard: score.add,
+    chain: () => indexer.chain,
+    popular: popularAccounts(indexer.chain),
+    random: new SeededRandom('crowd', Date.now()),
+  });
   try {
-    await Promise.race([runCrowd(crowd), showSeconds()]);
+    await Promise.race([crowd, showSeconds()]);
   } finally {
     leaving.abort();
   }
-  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, counts(), score.wrong);
+  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, score.counts(begun), score.wrong);
   screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
     'UPSTREAM_URL=http://indexer:8081 npm start',
     'npm run verify -- http://indexer:8081/api/v3',

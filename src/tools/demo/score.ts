@@ -1,10 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import type { Chain } from '../simulator/chain.ts';
+import type { Indexer } from '../simulator/indexer.ts';
 import { pastAnswers } from '../simulator/past-answers.ts';
 import { isHit } from '../verify/cache-headers.ts';
 import { CANONICAL, type ClientAnswer, type HeardAnswer, targetOf } from './client.ts';
 import { differenceFrom } from './difference.ts';
+import type { CrowdCounts, Screen } from './screen.ts';
 
 /**
  * How long an answer may be given after it ceased to be true, ms: a list of children, 20 s old at most when the last one
@@ -13,35 +15,40 @@ import { differenceFrom } from './difference.ts';
  */
 const MAY_AGE_MS = 5000;
 
-/** Checks and counts every answer that a client gets. */
-export class Score {
-  answers = 0;
-  /** Answers that the proxy gave without going forward, by its own word. */
-  hits = 0;
-  wrong = 0;
-  readonly #chain: () => Chain;
-  readonly #onWrong: (answer: HeardAnswer, reason: string) => void;
-  readonly #stalls = monitorEventLoopDelay();
+const MOST_SHOWN = 10;
 
-  /**
-   * @param chain The chain, advanced to the present.
-   * @param onWrong Called with each wrong answer, and why it is wrong.
-   */
-  constructor(chain: () => Chain, onWrong: (answer: HeardAnswer, reason: string) => void) {
-    this.#chain = chain;
-    this.#onWrong = onWrong;
+/** Checks and counts every answer that a client gets, and shows the first wrong ones. */
+export class Score {
+  wrong = 0;
+  readonly #indexer: Indexer;
+  readonly #screen: Screen;
+  readonly #stalls = monitorEventLoopDelay();
+  #answers = 0;
+  #hits = 0;
+
+  constructor(indexer: Indexer, screen: Screen) {
+    this.#indexer = indexer;
+    this.#screen = screen;
     this.#stalls.enable();
+  }
+
+  /** Numbers since others were taken. */
+  counts(since: CrowdCounts = { answers: 0, hits: 0, upstream: 0 }): CrowdCounts {
+    return {
+      answers: this.#answers - since.answers,
+      hits: this.#hits - since.hits,
+      upstream: this.#indexer.requests.total - since.upstream,
+    };
   }
 
   /** Takes an answer in; false when it was wrong. */
   readonly add = (answer: HeardAnswer): boolean => {
-    this.answers++;
-    if (isHit(answer.cacheStatus)) this.hits++;
+    this.#answers++;
+    if (isHit(answer.cacheStatus)) this.#hits++;
     // When this process stood still (Ctrl-Z, a machine with no time), answers of before it arrive late.
-    const reason = whyWrong(answer, this.#chain(), MAY_AGE_MS + this.#stalls.max / 1e6);
+    const reason = whyWrong(answer, this.#indexer.chain, MAY_AGE_MS + this.#stalls.max / 1e6);
     if (reason === undefined) return true;
-    this.wrong++;
-    this.#onWrong(answer, reason);
+    if (++this.wrong <= MOST_SHOWN) this.#screen.wrong(answer, reason);
     return false;
   };
 }

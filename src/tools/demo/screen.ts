@@ -1,7 +1,7 @@
 import type { HeardAnswer } from './client.ts';
 import { excerpt } from './difference.ts';
 
-/** Numbers since the crowd began. */
+/** How many answers there were, how many of them the proxy gave without going forward, and how many requests it sent. */
 export interface CrowdCounts {
   readonly answers: number;
   readonly hits: number;
@@ -44,15 +44,14 @@ export class Screen {
   }
 
   /** The line of one second; saved are the requests since the crowd began that the indexer did not get. */
-  second(elapsedMs: number, before: CrowdCounts, inAll: CrowdCounts): void {
-    const answers = inAll.answers - before.answers;
-    const saved = inAll.answers - inAll.upstream;
+  second(elapsedMs: number, lately: CrowdCounts, inAll: CrowdCounts): void {
     const seconds = Math.round(elapsedMs / 1000);
+    const saved = inAll.answers - inAll.upstream;
     const columns = [
       `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`.padStart(6),
-      `${grouped(answers).padStart(5)} requests`,
-      `${percent(inAll.hits - before.hits, answers).padStart(7)} hits`,
-      `${grouped(inAll.upstream - before.upstream).padStart(5)} upstream`,
+      `${grouped(lately.answers).padStart(5)} requests`,
+      `${percent(lately.hits, lately.answers).padStart(7)} hits`,
+      `${grouped(lately.upstream).padStart(5)} upstream`,
       `${grouped(saved).padStart(7)} saved in all (${percent(saved, inAll.answers)})`,
     ];
     this.line(columns.join('   '));
