@@ -102,10 +102,7 @@ export class Client {
     this.#options = options;
   }
 
-  /**
-   * Asks the proxy and waits for the whole answer: undefined when it was wrong, for nobody can go on from there. Rejects
-   * at the client's end, and when no answer comes.
-   */
+  /** Asks the proxy: undefined for a wrong answer, as nobody can go on from there. Rejects at the client's end. */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name: client, spelling, proxyUrl, signal, heard } = this.#options;
     const url = proxyUrl + targetOf(call, spelling);

@@ -15,10 +15,7 @@ export interface CrowdOptions extends Pick<CrowdClientOptions, 'proxyUrl' | 'sig
 /** What a client does until it ends; it ends by rejection. */
 type Habit = (client: Client, options: CrowdOptions) => Promise<never>;
 
-/**
- * Some wallets, scanners and explorers at work: each asks when it has its last answer, so their load is bounded. Rejects
- * on the signal, and when a client fails for a reason of its own, a bug.
- */
+/** Some clients at work, each with one request at a time. Rejects on the signal, and for a bug in a client. */
 export async function runCrowd(options: CrowdOptions): Promise<unknown> {
   // No two of a kind write alike, so that a key which tells spellings apart would show.
   const several = (count: number, name: string, habit: Habit) =>

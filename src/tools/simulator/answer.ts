@@ -1,11 +1,9 @@
 import type { Account } from './accounts.ts';
-import { expandActionTypes } from './action-types.ts';
 import { IndexerRefusal } from './query.ts';
 import type { Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
-import { accountsIn, renderAddressBook, renderMetadata } from './render-address-book.ts';
-import { renderTrace } from './render-trace.ts';
-import { renderBlock, renderTransaction } from './render-transaction.ts';
+import { expandActionTypes, renderTrace } from './render-trace.ts';
+import { accountsIn, renderAddressBook, renderBlock, renderMetadata, renderTransaction } from './render-transaction.ts';
 import { type BlockSet, knownTransactions, type Trace, type Transaction } from './trace.ts';
 
 /** An answer without the headers that every answer has. */

@@ -93,10 +93,7 @@ export class Chain {
     }
   }
 
-  /**
-   * A wallet, by default one that the seed draws, sends an external message now. Returns the canonical hash to ask
-   * `pendingTraces` for.
-   */
+  /** A wallet sends an external message now. Returns its canonical hash, which `pendingTraces` is asked for. */
   send(sender?: Account): string {
     const parts = [this.#options.seed, 'sent', this.#sent++];
     const hash = digest(...parts);
@@ -156,10 +153,7 @@ export class Chain {
     );
   }
 
-  /**
-   * Removes a pending trace without an event, as the indexer does with one that is final or too old.
-   * @param at When, epoch ms. Default: now.
-   */
+  /** Removes a pending trace without an event, as the indexer does with one that is final or too old. */
   vanish(externalHash: string, at = this.#now): void {
     const trace = this.#traces.get(externalHash);
     if (trace === undefined || trace.goneAt <= at) return;

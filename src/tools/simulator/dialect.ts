@@ -1,7 +1,4 @@
-/**
- * Which indexer is simulated: one of the two versions of the open-source indexer, or one that reads as 1.3 does and
- * answers in the shape of the interface specification.
- */
+/** Which indexer is simulated: a version of it, or one that reads as 1.3 does and answers in the specification's shape. */
 export type Dialect = 'spec' | '1.2' | '1.3';
 
 /** How the dialects differ. How they read a hash is in `read-values.ts`. */
@@ -11,10 +8,7 @@ export interface DialectTraits {
   /** What `masterchainBlockShards` lists. */
   readonly shards: 'transactions' | 'blocks';
   readonly limitTooLargeStatus: 422 | 500;
-  /**
-   * How `masterchainBlockShards` reads `seqno`: as every other parameter, or by itself, under its exact name only, of
-   * several the first, and as 0 where it is no number.
-   */
+  /** How `masterchainBlockShards` reads `seqno`: as all parameters, or the first one, and as 0 if it is no number. */
   readonly seqno: 'decoded' | 'byItself';
   /** `masterchainBlockShards` reads `sort`. */
   readonly sorts: boolean;

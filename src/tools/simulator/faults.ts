@@ -17,49 +17,41 @@ export type Fault =
   /** The true answer in pieces, with a pause before each. */
   | { readonly kind: 'slow'; readonly chunkBytes: number; readonly pauseMs: number };
 
-/** Which requests a fault affects; by default all. */
+/** Which requests a fault affects: of one operation or all, and all of them or the first so many. */
 export interface FaultScope {
   readonly operation?: IndexerOperation;
-  /** Only so many of them. */
   readonly times?: number;
 }
 
 /** A fault that was injected. */
 export interface InjectedFault {
+  readonly fault: Fault;
+  readonly scope: FaultScope;
   /** How many requests it has affected. */
-  readonly hits: number;
+  hits: number;
   /** Ends the fault for later requests. */
-  remove(): void;
+  readonly remove: () => void;
 }
 
 /** The faults of a simulated indexer. They are read for each request, so they can be changed while it runs. */
 export class Faults {
-  /** Every request waits that long before its answer is made, ms. */
+  /** Every request waits that long before its answer is made, ms, and at random up to the jitter longer. */
   latencyMs = 0;
-  /** And at random up to that much longer, ms. */
   jitterMs = 0;
   /**
    * A database's workers: each takes the request that has waited longest and is busy with it for the service time. No
    * request leaves the queue before it is served, even if its client has left, which is how overload harms the real one.
    */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
-  readonly #injected = new Set<{ fault: Fault; scope: FaultScope; hits: number }>();
+  readonly #injected = new Set<InjectedFault>();
   readonly #queue: (() => void)[] = [];
   #busy = 0;
 
-  /**
-   * Injects a fault, which affects requests from the next one on. If several apply to a request, the first injected one
-   * does.
-   */
+  /** Injects a fault for requests from the next one on. If several apply to a request, the first injected one does. */
   inject(fault: Fault, scope: FaultScope = {}): InjectedFault {
-    const injected = { fault, scope, hits: 0 };
+    const injected: InjectedFault = { fault, scope, hits: 0, remove: () => void this.#injected.delete(injected) };
     this.#injected.add(injected);
-    return {
-      get hits() {
-        return injected.hits;
-      },
-      remove: () => void this.#injected.delete(injected),
-    };
+    return injected;
   }
 
   /** Ends all injected faults; latency and workers stay. */
@@ -69,14 +61,11 @@ export class Faults {
 
   /** The fault for a request that has just come, which is counted as affected. */
   take(operation: IndexerOperation): Fault | undefined {
-    for (const injected of this.#injected) {
-      const { operation: only, times = Number.POSITIVE_INFINITY } = injected.scope;
-      if (only !== undefined && only !== operation) continue;
-      injected.hits++;
-      if (injected.hits >= times) this.#injected.delete(injected);
-      return injected.fault;
-    }
-    return undefined;
+    const injected = [...this.#injected].find(({ scope }) => (scope.operation ?? operation) === operation);
+    if (injected === undefined) return undefined;
+    injected.hits++;
+    if (injected.hits === injected.scope.times) injected.remove();
+    return injected.fault;
   }
 
   /** Waits as long as a request takes before its answer is made: for its latency, a worker, and the worker's work. */
@@ -98,7 +87,7 @@ export class Faults {
   }
 }
 
-/** How the simulated Streaming API fails: read for each connection, message and event, so that all may change while it runs. */
+/** How the simulated Streaming API fails. All may change while it runs. */
 export class StreamFaults {
   /** Handshakes are ended by TCP: the server restarts. */
   refusesConnections = false;
@@ -112,9 +101,8 @@ export class StreamFaults {
   answersSubscriptions = true;
   /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the traces that are left do. */
   stalled = false;
-  /** Share (0..1) of events that are lost without a sign. */
+  /** Shares (0..1) of events that are lost without a sign, and that are sent twice. */
   lostShare = 0;
-  /** Share (0..1) of events that are sent twice. */
   duplicatedShare = 0;
   /** How long after a step of a trace it is classified, ms; `undefined` for never: no `trace` and no `actions` then. */
   classifierDelayMs: number | undefined = 100;

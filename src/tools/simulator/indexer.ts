@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { answer } from './answer.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, type SimulatedAnswer } from './answer.ts';
 import { Chain } from './chain.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
-import { Faults } from './faults.ts';
+import { type Fault, Faults } from './faults.ts';
 import { Gate } from './gate.ts';
 import { type IndexerOperation, operationOf, Question } from './question.ts';
 import { RequestLog } from './request-log.ts';
-import { sendAnswer } from './send-answer.ts';
 import { Streaming } from './streaming.ts';
 
 /** How to start a simulated indexer. */
@@ -19,10 +19,7 @@ export interface IndexerOptions {
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
-  /**
-   * Chains made with the same options: each is one more replica behind the same address, and requests go to all of them
-   * in turn. Messages go to the first replica alone.
-   */
+  /** Chains made with the same options, of more replicas behind the same address, which answer in turn. */
   readonly replicaChains?: readonly Chain[];
   /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
   readonly now?: () => number;
@@ -34,27 +31,24 @@ const HISTORY_BLOCKS = 60;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /** One indexer with a database of its own. Blocks that it commits late keep the times that they were made at. */
-export class Replica {
-  readonly #chain: Chain;
-  readonly #now: () => number;
-  #lagMs = 0;
-
-  /** @param now The present, epoch ms. */
-  constructor(chain: Chain, now: () => number) {
-    this.#chain = chain;
-    this.#now = now;
-  }
-
+export interface Replica {
   /** The chain as this replica has indexed it. */
-  get chain(): Chain {
-    this.#chain.advanceTo(this.#now() - this.#lagMs);
-    return this.#chain;
-  }
-
+  readonly chain: Chain;
   /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
-  lag(ms: number): void {
-    this.#lagMs = ms;
-  }
+  readonly lag: (ms: number) => void;
+}
+
+function replicaOf(chain: Chain, now: () => number): Replica {
+  let lagMs = 0;
+  return {
+    get chain() {
+      chain.advanceTo(now() - lagMs);
+      return chain;
+    },
+    lag: (ms) => {
+      lagMs = ms;
+    },
+  };
 }
 
 /** A running simulated indexer: a real HTTP server on 127.0.0.1 that answers from its chain, or fails as configured. */
@@ -77,7 +71,7 @@ export class Indexer {
     this.#now = options.now ?? Date.now;
     const first = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_BLOCKS * 400 });
     const more = options.replicaChains ?? [];
-    this.replicas = [new Replica(first, this.#now), ...more.map((chain) => new Replica(chain, this.#now))];
+    this.replicas = [replicaOf(first, this.#now), ...more.map((chain) => replicaOf(chain, this.#now))];
     this.streaming = new Streaming({ chain: () => this.chain, dialect: this.dialect });
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
@@ -180,4 +174,38 @@ export async function startIndexer(options: IndexerOptions = {}): Promise<Indexe
   const indexer = new Indexer(options);
   await indexer.listen(options.port ?? 0);
   return indexer;
+}
+
+function padded(body: Buffer, bytes: number): Buffer {
+  const before = Buffer.concat([body.subarray(0, -1), Buffer.from(',"padding":"')]);
+  const after = Buffer.from('"}');
+  return Buffer.concat([before, Buffer.alloc(Math.max(0, bytes - before.length - after.length), 'x'), after]);
+}
+
+/** Writes an answer out, unless the client has left, wrong if its fault is `cut`, `huge` or `slow`. */
+async function sendAnswer(
+  response: ServerResponse,
+  answer: SimulatedAnswer,
+  fault: Fault | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (response.destroyed) return;
+  let body: Buffer = Buffer.from(answer.body);
+  if (fault?.kind === 'huge' && body.at(-1) === 0x7d) body = padded(body, fault.bytes);
+  response.statusCode = answer.status;
+  response.setHeader('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+  const chunked = (fault?.kind === 'cut' || fault?.kind === 'huge') && fault.framing === 'chunked';
+  if (!chunked) response.setHeader('Content-Length', body.length);
+
+  if (fault?.kind === 'cut') {
+    response.write(body.subarray(0, body.length >> 1), () => response.socket?.destroySoon());
+    return;
+  }
+  const { chunkBytes, pauseMs } = fault?.kind === 'slow' ? fault : { chunkBytes: body.length, pauseMs: 0 };
+  for (let start = 0; start < body.length && !response.destroyed; start += chunkBytes) {
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal });
+    response.write(body.subarray(start, start + chunkBytes));
+  }
+  response.end();
 }

@@ -71,10 +71,7 @@ export class Question {
     this.#headers = headers;
   }
 
-  /**
-   * The rows of a statement, none of which is read if the client asks for a tiny timeout: most operations take that for a
-   * list without rows.
-   */
+  /** The rows of a statement: none, if the client asks for a tiny timeout, which most operations do not notice. */
   select<Row>(rows: readonly Row[]): readonly Row[] {
     const timeoutMs = readInt32(this.setting('X-Timeout') ?? '') ?? Number.POSITIVE_INFINITY;
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? [] : rows;

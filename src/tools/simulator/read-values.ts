@@ -38,10 +38,7 @@ export function readInt32(text: string): number | undefined {
   return value >= MIN_INT32 && value <= MAX_INT32 ? value + 0 : undefined;
 }
 
-/**
- * Reads an integer as Go's `int32(strconv.Atoi)` does: a text that is no integer is 0, and a value that is too large
- * loses its upper bits.
- */
+/** Reads an integer as Go's `int32(strconv.Atoi)` does: any other text is 0, and a large value loses its upper bits. */
 export function readWrappedInt32(text: string): number {
   if (!/^[+-]?\d+$/.test(text)) return 0;
   const value = BigInt(text);

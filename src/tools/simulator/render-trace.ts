@@ -1,8 +1,32 @@
-import { LATER_TYPES } from './action-types.ts';
 import type { Dialect } from './dialect.ts';
 import { renderTransaction } from './render-transaction.ts';
 import { digest } from './seeded-random.ts';
 import { classifiedOf, finalityAt, knownTransactions, leastFinality, type Trace, type Transaction } from './trace.ts';
+
+/** Types of actions that every client can read. */
+const FIRST_TYPES = ['ton_transfer', 'jetton_transfer'];
+
+/** Later types, which every large trace has. A client only gets those that it asks for. */
+const LATER_TYPES = ['contract_call', 'multisig_approve', 'dns_purchase', 'nft_transfer'] as const;
+
+/** Words that stand for several types. */
+const SHORTCUTS = new Map<string, readonly string[]>([
+  ['v2', ['contract_call', 'multisig_approve']],
+  ['v3', LATER_TYPES],
+  ['latest', LATER_TYPES],
+  ['multisig', ['multisig_approve']],
+  ['nft', ['nft_transfer']],
+  ['nft.v3', ['nft_transfer', 'dns_purchase']],
+  ['dns.v2', ['dns_purchase']],
+]);
+
+/**
+ * The action types that words (of `X-Actions-Version` or `supported_action_types`) stand for: versions, shortcuts and
+ * types, all in their exact spelling. Those of v1 are always among them, so that an unknown word means v1.
+ */
+export function expandActionTypes(words: readonly string[]): readonly string[] {
+  return [...FIRST_TYPES, ...words.flatMap((word) => SHORTCUTS.get(word) ?? [word])];
+}
 
 /** Under which conditions a trace is rendered. */
 export interface TraceView {
@@ -55,34 +79,21 @@ export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: Tra
   const known = knownTransactions(trace, instant);
   const [root] = known;
   const last = known.at(-1);
-  const pendingMessages = known.flatMap(({ children }) => children).length - (known.length - 1);
   const classified = classifiedOf(trace, instant);
   const byHash = known.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
   return {
     trace_id: trace.id,
     external_hash: trace.externalHash,
-    mc_seqno_start: String(root?.seqno),
-    mc_seqno_end: String(last?.seqno),
     start_lt: String(root?.lt),
     start_utime: root?.now,
     end_lt: String(last?.lt),
     end_utime: last?.now,
-    trace_info: {
-      trace_state: pendingMessages > 0 ? 'pending' : 'complete',
-      messages: known.length + pendingMessages,
-      transactions: known.length,
-      pending_messages: pendingMessages,
-      classification_state: classified === undefined ? 'unclassified' : 'ok',
-    },
-    is_incomplete: pendingMessages > 0,
+    is_incomplete: known.some(({ children }) => children.some((child) => !known.includes(child))),
     actions: classified === undefined ? [] : renderActions(trace, classified, actionTypes),
     trace: root === undefined ? null : renderNode(root, new Set(known)),
     transactions_order: known.map(({ hash }) => hash),
     transactions: Object.fromEntries(
-      byHash.map((transaction) => [
-        transaction.hash,
-        renderTransaction(transaction, finalityAt(transaction, instant) ?? 'pending', dialect),
-      ]),
+      byHash.map((one) => [one.hash, renderTransaction(one, finalityAt(one, instant) ?? 'pending', dialect)]),
     ),
   };
 }

@@ -39,10 +39,7 @@ export function friendlyBytes(tag: number, { workchain, hash }: AccountId): Buff
   return bytes;
 }
 
-/**
- * Writes an account in every form of the TON address standard; `hash` must hold 32 bytes. `raw`, in upper case, is the
- * canonical one.
- */
+/** Writes an account in every form of the TON address standard; `raw`, in upper case, is the canonical one. */
 export function addressSpellings(account: AccountId) {
   const friendly = (tag: number, encoding: 'base64' | 'base64url') => friendlyBytes(tag, account).toString(encoding);
   const hex = account.hash.toString('hex');
@@ -76,10 +73,7 @@ export function hashSpellings(hash: Buffer) {
   };
 }
 
-/**
- * Reads any form of `addressSpellings`, whatever its tag byte; undefined when the text is none of them or its checksum is
- * wrong.
- */
+/** Reads any form of `addressSpellings`, whatever its tag byte; undefined for other texts and wrong checksums. */
 export function decodeAddress(text: string): AccountId | undefined {
   const raw = /^(-?\d{1,3}):([0-9a-f]{64})$/i.exec(text);
   if (raw !== null) {

@@ -1,7 +1,6 @@
-import { expandActionTypes } from './action-types.ts';
 import type { Dialect } from './dialect.ts';
 import type { StreamFaults } from './faults.ts';
-import { renderActions, renderTrace } from './render-trace.ts';
+import { expandActionTypes, renderActions, renderTrace } from './render-trace.ts';
 import { renderTransaction } from './render-transaction.ts';
 import type { StreamSubscription } from './stream-subscription.ts';
 import {

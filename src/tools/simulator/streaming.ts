@@ -21,10 +21,7 @@ export interface StreamingOptions {
   readonly dialect: Dialect;
 }
 
-/**
- * The Streaming API v2 of the simulated indexer: what it says when, and what it does not say, is that of the real
- * server. No replay, no sequence numbers, no pings of its own.
- */
+/** The Streaming API v2, which says what the real server says: no replay, no sequence numbers, no pings of its own. */
 export class Streaming {
   readonly faults = new StreamFaults();
   /** Every message of every client, as it came. */

@@ -43,10 +43,7 @@ export class Asker {
     this.#options = options;
   }
 
-  /**
-   * Asks for a target (what follows `/api/v3/`) when the rate allows it. After a 429 or 503 it waits and asks again, up
-   * to four times in all. Throws an {@link UnreachableError}.
-   */
+  /** Asks when the rate allows it, up to four times while it gets 429 or 503. Throws an {@link UnreachableError}. */
   async ask(target: string): Promise<Answered> {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {

@@ -36,10 +36,7 @@ export function hasOnlyGrown(before: unknown, after: unknown): boolean {
   return new Set(settledPart(before)).isSubsetOf(new Set(settledPart(after)));
 }
 
-/**
- * What must not change in a final answer, as sorted texts: its rows, and its other members except the mutable ones.
- * Sorted, because the indexer returns rows in no fixed order.
- */
+/** Rows and other members that must not change, sorted, because the indexer returns rows in no fixed order. */
 function settledPart(body: unknown): readonly string[] {
   if (!isObject(body)) return [JSON.stringify(body) ?? ''];
   return Object.entries(body)

@@ -57,10 +57,7 @@ export async function checkUnknown(run: Run): Promise<void> {
   }
 }
 
-/**
- * Checks that the block sets of indexed masterchain blocks are answered, and that the indexer is asked for each only
- * once.
- */
+/** Checks that block sets of the past are answered, and that the indexer is asked for each only once. */
 export async function checkBlocks(run: Run, { seqnos }: ChainSample): Promise<void> {
   for (const seqno of seqnos) {
     const answered = await examine(run, {
@@ -101,9 +98,7 @@ export async function checkAdjacent(run: Run, { transactions }: ChainSample): Pr
   if (found.out === 0) run.report.notAsked('adjacent', 'children', `none of ${among} has one`);
 }
 
-/**
- * Checks pending traces of accounts that were busy just now. There may be none; clients must never keep such an answer.
- */
+/** Checks pending traces of accounts that were busy just now: clients must never keep such an answer. */
 export async function checkPending(run: Run, samples: number): Promise<void> {
   const accountsOf = (found: readonly SampledTransaction[]) => [...new Set(found.map(({ account }) => account))];
   const transactions = await lookBack(run.indexer, 0, (found) => accountsOf(found).length >= samples);
@@ -116,10 +111,7 @@ export async function checkPending(run: Run, samples: number): Promise<void> {
   }
 }
 
-/**
- * Asks for a final answer again: it must be the same bytes, from the cache. Does nothing for other answers, which may
- * rightly cost another request.
- */
+/** Asks for a final answer again: it must be the same bytes, from the cache. Any other may cost a request. */
 async function checkRepeat(run: Run, first: Answered, respelled = first.target): Promise<void> {
   if (first.status !== 200 || promiseOf(first.headers) !== 'final') return;
   const again = await run.toncache.ask(respelled);

@@ -64,10 +64,7 @@ async function checkSet(run: Run, operation: OperationName, queries: readonly st
   run.report.add({ ...finding, problems, detail });
 }
 
-/**
- * Checks that other spellings mean the same to the indexer as the canonical one, which is the only one that toncache
- * sends.
- */
+/** Checks that other spellings mean the same to the indexer as the canonical one, the only one that toncache sends. */
 async function checkIndexerAgrees(run: Run, hash: Buffer): Promise<void> {
   const { base64, hex, base64url } = hashSpellings(hash);
   const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;

@@ -36,10 +36,7 @@ export async function edges(indexer: Asker): Promise<{ readonly first: number; r
   throw new UnreachableError(`masterchainInfo gave no newest and oldest block (${why})`);
 }
 
-/**
- * Finds masterchain blocks close to the newest one and further and further back, and transactions of the older ones,
- * among them one with a parent and one with children if there are any. Throws an {@link UnreachableError}.
- */
+/** Finds blocks at growing distances from the newest, and transactions, some with a parent or with children. */
 export async function learnChain(indexer: Asker, samples: number): Promise<ChainSample> {
   const { first, last } = await edges(indexer);
   // Masterchain blocks can become visible out of order, so the newest ones may be missing for a moment.
@@ -52,10 +49,7 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
   return { seqnos: [...seqnos], transactions: chosen };
 }
 
-/**
- * Reads transactions of masterchain blocks at this distance before the newest, and further and further back, until there
- * are enough. Throws an {@link UnreachableError}.
- */
+/** Reads transactions of masterchain blocks, the nearest first, and further and further back until there are enough. */
 export async function lookBack(
   indexer: Asker,
   nearest: number,

@@ -31,10 +31,7 @@ interface Writer {
 /** Longer than in service: a slow answer is not a wrong one. */
 const UPSTREAM_TIMEOUT = '30s';
 
-/**
- * Starts toncache in this process, before the indexer, and runs all checks. Throws an `UnreachableError`, and a
- * `SettingsError` for an address that is none.
- */
+/** Checks an indexer through toncache in this process. Throws an `UnreachableError` or a `SettingsError`. */
 export async function verify({ url, apiKey, rate, samples, stdout, stderr }: VerifyOptions): Promise<FindingCounts> {
   const environment = { UPSTREAM_URL: url, UPSTREAM_API_KEY: apiKey, UPSTREAM_TIMEOUT, PORT: '0', ADMIN_PORT: '0' };
   const { settings } = loadSettings(environment);

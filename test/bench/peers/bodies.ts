@@ -1,6 +1,10 @@
 import { Chain } from '../../../src/tools/simulator/chain.ts';
-import { accountsIn, renderAddressBook } from '../../../src/tools/simulator/render-address-book.ts';
-import { renderBlock, renderTransaction } from '../../../src/tools/simulator/render-transaction.ts';
+import {
+  accountsIn,
+  renderAddressBook,
+  renderBlock,
+  renderTransaction,
+} from '../../../src/tools/simulator/render-transaction.ts';
 import { digest } from '../../../src/tools/simulator/seeded-random.ts';
 import type { Transaction } from '../../../src/tools/simulator/trace.ts';
 import { HEAD_SEQNO } from './targets.ts';
