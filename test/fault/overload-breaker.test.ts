@@ -33,22 +33,29 @@ describe('the circuit breaker', () => {
   const pending = async (count: number) =>
     (await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())))).map(({ status }) => status);
 
-  it('of an operation that fails opens, and the other operations are served as before', async () => {
-    await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
-    world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
-    expect(await pending(20)).toEqual(Array(20).fill(500));
-    const shedNow = await world.ask(nothingPending());
-    expectShed(shedNow);
-    expect(shedNow.headers['retry-after']).toBe('60');
-    expect(new Set(await pending(30))).toEqual(new Set([503]));
-    expect(world.indexer.requests.count('pendingTraces')).toBe(20);
-    const { adjacentTransactions, masterchainBlockShards } = misses();
-    for (const target of [adjacentTransactions, masterchainBlockShards]) {
-      expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
-    }
-    expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
-    expect(await shed('breaker-open')).toBe(31);
-  });
+  it.each([
+    ['fails', failed(500), 500],
+    ['hangs', { kind: 'hang' }, 504],
+  ] as const)(
+    'of an operation that %s opens, and the other operations are served as before',
+    async (_name, fault, status) => {
+      const breaker = { openDuration: 60_000, longestOpenDuration: 60_000 };
+      await using _ = await start({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { breaker } });
+      world.indexer.faults.inject(fault, { operation: 'pendingTraces' });
+      expect(await pending(20)).toEqual(Array(20).fill(status));
+      const shedNow = await world.ask(nothingPending());
+      expectShed(shedNow);
+      expect(shedNow.headers['retry-after']).toBe('60');
+      expect(new Set(await pending(30))).toEqual(new Set([503]));
+      expect(world.indexer.requests.count('pendingTraces')).toBe(20);
+      const { adjacentTransactions, masterchainBlockShards } = misses();
+      for (const target of [adjacentTransactions, masterchainBlockShards]) {
+        expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+      }
+      expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
+      expect(await shed('breaker-open')).toBe(31);
+    },
+  );
 
   it('sends a trial after the open duration, and closes with the first success', async () => {
     await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });

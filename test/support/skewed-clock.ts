@@ -1,9 +1,4 @@
-/** Environment of a process of Node whose wall clock is so many milliseconds ahead of this machine's, or behind it. */
-export function skewedClock(aheadMs: number): { readonly NODE_OPTIONS: string } {
-  return withDate(`() => ${aheadMs}`);
-}
-
-/** The same, right until the process gets SIGUSR2, which sets its wall clock forward by so many milliseconds, or back. */
+/** Environment of a process of Node whose wall clock SIGUSR2 sets forward by so many milliseconds, or back. */
 export function settableClock(byMs: number): { readonly NODE_OPTIONS: string } {
   return withDate(`(() => {
     let aheadMs = 0;
