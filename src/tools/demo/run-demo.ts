@@ -22,7 +22,6 @@ export interface DemoOptions {
   readonly forMs: number;
   /** Aborted to end the demo; its reason, a string, says what ended it. */
   readonly signal: AbortSignal;
-  /** Where all is written. */
   readonly out: NodeJS.WritableStream;
 }
 

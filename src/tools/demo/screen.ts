@@ -16,12 +16,10 @@ export class Screen {
     this.#out = out;
   }
 
-  /** One line. */
   line(text = ''): void {
     this.#out.write(`${text}\n`);
   }
 
-  /** A heading with an empty line around it. */
   heading(text: string): void {
     this.line(`\n${text}\n`);
   }

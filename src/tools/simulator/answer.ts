@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts';
 import { IndexerRefusal } from './query.ts';
-import type { Question } from './question.ts';
+import type { IndexerOperation, Question } from './question.ts';
 import { readWrappedInt32 } from './read-values.ts';
 import { expandActionTypes, renderTrace } from './render-trace.ts';
 import { accountsIn, renderAddressBook, renderBlock, renderMetadata, renderTransaction } from './render-transaction.ts';
@@ -16,35 +16,28 @@ export interface SimulatedAnswer {
 
 /** The answer of an indexer of the question's dialect at the question's instant. Refusals are answers too. */
 export function answer(question: Question): SimulatedAnswer {
+  const { method, operation } = question;
+  const methods = operation === 'message' ? ['POST'] : ['GET', 'HEAD'];
   try {
-    return { status: 200, body: JSON.stringify(answerTruly(question)) };
+    if (!methods.includes(method)) throw new IndexerRefusal(405, 'Method Not Allowed');
+    return { status: 200, body: JSON.stringify(ANSWERS[operation](question)) };
   } catch (error) {
     if (!(error instanceof IndexerRefusal)) throw error;
     return { status: error.status, body: JSON.stringify({ error: error.message }) };
   }
 }
 
-function answerTruly(question: Question): object {
-  const { method, operation, chain } = question;
-  const methods = operation === 'message' ? ['POST'] : ['GET', 'HEAD'];
-  if (!methods.includes(method)) throw new IndexerRefusal(405, 'Method Not Allowed');
-  switch (operation) {
-    case 'pendingTraces':
-      return answerPendingTraces(question);
-    case 'adjacentTransactions':
-      return answerAdjacent(question);
-    case 'masterchainBlockShards':
-      return answerShards(question);
-    case 'masterchainInfo':
-      return answerMasterchainInfo(question);
-    case 'transactionsByMasterchainBlock':
-      return answerBlockTransactions(question);
-    case 'message':
-      return { message_hash: chain.send() };
-    case 'other':
-      throw new IndexerRefusal(404, 'Cannot find this path');
-  }
-}
+const ANSWERS: Readonly<Record<IndexerOperation, (question: Question) => object>> = {
+  pendingTraces: answerPendingTraces,
+  adjacentTransactions: answerAdjacent,
+  masterchainBlockShards: answerShards,
+  masterchainInfo: answerMasterchainInfo,
+  transactionsByMasterchainBlock: answerBlockTransactions,
+  message: ({ chain }) => ({ message_hash: chain.send() }),
+  other: () => {
+    throw new IndexerRefusal(404, 'Cannot find this path');
+  },
+};
 
 /** Those of the account or, where none is given, of the external messages; in the chain's order. */
 function askedTraces(question: Question): readonly Trace[] {
@@ -66,7 +59,7 @@ function answerPendingTraces(question: Question): object {
   // The book and the metadata are read from the database, which is asked only where there are accounts to look up.
   const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
     question.flag(flag) || accounts.length === 0 ? {} : render(question.selectAll(accounts));
-  const traces = asked.map((trace) => renderTrace(trace, { dialect, instant, actionTypes }));
+  const traces = asked.map((trace) => renderTrace(trace, instant, actionTypes, dialect));
   return {
     traces: traces.length === 0 ? traits.nothingPending : traces,
     address_book: rendered('X-No-Address-Book', renderAddressBook),

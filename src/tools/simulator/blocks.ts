@@ -38,7 +38,6 @@ export class BlockClock {
     this.firstSeqno = firstSeqno;
   }
 
-  /** When a masterchain block is committed and indexed. */
   committedAt(seqno: number): number {
     return this.startAt + (seqno - this.firstSeqno) * this.blockMs;
   }

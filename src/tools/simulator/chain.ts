@@ -9,9 +9,7 @@ export interface ChainOptions {
   readonly startAt: number;
   /** Same seed, same chain. */
   readonly seed?: number;
-  /** Time between two masterchain blocks. */
   readonly blockMs?: number;
-  /** Number of the first masterchain block. */
   readonly firstSeqno?: number;
   /** How many committed masterchain blocks are kept; older ones are below the history floor. */
   readonly historyBlocks?: number;
@@ -36,7 +34,7 @@ const DEFAULTS = {
   classifierDelayMs: 0,
 };
 
-/** Pending traces are among so many newest ones: a trace lives for seconds, and some five a second begin. */
+/** Whatever was pending lately is among so many newest traces: each lives for seconds, and some five a second begin. */
 const TRACES_BACK = 400;
 
 /**
@@ -45,7 +43,6 @@ const TRACES_BACK = 400;
  */
 export class Chain {
   readonly accounts: Accounts;
-  /** When each masterchain block is committed. */
   readonly clock: BlockClock;
   readonly #options: Required<ChainOptions>;
   /** Those of the window, and those of the future that have transactions already. */
@@ -132,7 +129,7 @@ export class Chain {
   }
 
   /** Traces that were emulated up to now, newest first, pending or long final. */
-  recentTraces(count = 50): readonly Trace[] {
+  recentTraces(count = TRACES_BACK): readonly Trace[] {
     const newest = [...this.#traces.values()].slice(-2 * count - 20);
     const known = newest.filter((trace) => trace.emulatedAt <= this.#now);
     return known.sort((a, b) => b.emulatedAt - a.emulatedAt).slice(0, count);
@@ -140,7 +137,7 @@ export class Chain {
 
   /** Traces that are emulated and not gone, oldest first. */
   pendingTraces(instant = this.#now): readonly Trace[] {
-    const traces = instant < this.#now ? this.recentTraces(TRACES_BACK) : [...this.#live];
+    const traces = instant < this.#now ? this.recentTraces() : [...this.#live];
     return traces
       .filter(({ emulatedAt, goneAt }) => emulatedAt <= Math.min(instant, this.#now) && instant < goneAt)
       .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));

@@ -3,14 +3,13 @@ export type Dialect = 'spec' | '1.2' | '1.3';
 
 /** How the dialects differ. How they read a hash is in `read-values.ts`. */
 export interface DialectTraits {
-  /** `X-API-Version`. */
   readonly apiVersion: string;
   /** What `masterchainBlockShards` lists. */
   readonly shards: 'transactions' | 'blocks';
   readonly limitTooLargeStatus: 422 | 500;
   /** How `masterchainBlockShards` reads `seqno`: as all parameters, or the first one, and as 0 if it is no number. */
   readonly seqno: 'decoded' | 'byItself';
-  /** `masterchainBlockShards` reads `sort`. */
+  /** Whether `masterchainBlockShards` reads `sort`. */
   readonly sorts: boolean;
   /** The status of `adjacentTransactions` without `hash`. */
   readonly noHashStatus: 404 | 500;
@@ -35,8 +34,8 @@ const NEWEST: DialectTraits = {
 export const DIALECTS: Readonly<Record<Dialect, DialectTraits>> = {
   spec: { ...NEWEST, apiVersion: '1.0', shards: 'transactions', finalityWords: false },
   '1.2': {
+    ...NEWEST,
     apiVersion: '1.2.10',
-    shards: 'blocks',
     limitTooLargeStatus: 500,
     seqno: 'byItself',
     sorts: true,

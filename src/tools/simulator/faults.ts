@@ -29,7 +29,6 @@ export interface InjectedFault {
   readonly scope: FaultScope;
   /** How many requests it has affected. */
   hits: number;
-  /** Ends the fault for later requests. */
   readonly remove: () => void;
 }
 

@@ -4,12 +4,10 @@ import { EventEmitter, once } from 'node:events';
 export class Gate {
   /** How many requests have come to the gate, including those let through. */
   arrivals = 0;
-  /** Whether all requests are let through. */
   isOpen = false;
   readonly #waiting: (() => void)[] = [];
   readonly #events = new EventEmitter<{ arrival: [] }>().setMaxListeners(0);
 
-  /** How many requests wait now. */
   get held(): number {
     return this.#waiting.length;
   }
@@ -25,7 +23,6 @@ export class Gate {
     for (const goOn of this.#waiting.splice(0, count ?? this.#waiting.length)) goOn();
   }
 
-  /** Waits at the gate. */
   async pass(): Promise<void> {
     this.arrivals++;
     this.#events.emit('arrival');

@@ -59,7 +59,6 @@ export class Indexer {
   readonly requests = new RequestLog().setMaxListeners(0);
   /** The replicas that answer requests in turn; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
-  /** The Streaming API v2 on the same port. */
   readonly streaming: Streaming;
   readonly #now: () => number;
   readonly #server: Server;

@@ -18,9 +18,6 @@ export interface PastAnswer {
   readonly said: () => Said;
 }
 
-/** Of an account, traces that are further back among the newest ones are over for long. */
-const TRACES_BACK = 400;
-
 /**
  * Every answer that the indexer gives to a request, asked of the chain as it was at each change: oldest first, without
  * gaps, and with those that are to come as far as the chain knows them.
@@ -54,7 +51,5 @@ function changesFor(question: Question, chain: Chain): readonly number[] {
 function tracesFor(question: Question, chain: Chain): readonly Trace[] {
   const address = question.address('account');
   if (address === undefined) return question.hashes('ext_msg_hash').flatMap((hash) => chain.trace(hash) ?? []);
-  return chain
-    .recentTraces(TRACES_BACK)
-    .filter(({ transactions }) => transactions.some(({ account }) => account.address === address));
+  return chain.recentTraces().filter(({ transactions }) => transactions.some((it) => it.account.address === address));
 }

@@ -88,7 +88,6 @@ export class Question {
     return this.query.values(name).at(-1);
   }
 
-  /** The first value of a header. */
   header(name: string): string | undefined {
     return [this.#headers[name.toLowerCase()]].flat()[0];
   }

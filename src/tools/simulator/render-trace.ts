@@ -28,15 +28,6 @@ export function expandActionTypes(words: readonly string[]): readonly string[] {
   return [...FIRST_TYPES, ...words.flatMap((word) => SHORTCUTS.get(word) ?? [word])];
 }
 
-/** Under which conditions a trace is rendered. */
-export interface TraceView {
-  readonly dialect: Dialect;
-  /** Epoch ms. */
-  readonly instant: number;
-  /** The action types that the client can read. */
-  readonly actionTypes: readonly string[];
-}
-
 /** A small trace is one action; a large one holds one of every type that came later. */
 function actionTypesOf(trace: Trace): readonly string[] {
   if (trace.transactions.length <= 2) return ['ton_transfer'];
@@ -53,10 +44,6 @@ export function renderActions(trace: Trace, instant: number, actionTypes: readon
   return types.map((type) => ({
     trace_id: trace.id,
     action_id: digest(trace.id, 'action', type),
-    start_lt: String(first.lt),
-    end_lt: String(last.lt),
-    start_utime: first.now,
-    end_utime: last.now,
     transactions: known.map(({ hash }) => hash),
     success: true,
     type,
@@ -75,19 +62,14 @@ function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): 
 }
 
 /** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
-export function renderTrace(trace: Trace, { dialect, instant, actionTypes }: TraceView) {
+export function renderTrace(trace: Trace, instant: number, actionTypes: readonly string[], dialect: Dialect) {
   const known = knownTransactions(trace, instant);
   const [root] = known;
-  const last = known.at(-1);
   const classified = classifiedOf(trace, instant);
   const byHash = known.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
   return {
     trace_id: trace.id,
     external_hash: trace.externalHash,
-    start_lt: String(root?.lt),
-    start_utime: root?.now,
-    end_lt: String(last?.lt),
-    end_utime: last?.now,
     is_incomplete: known.some(({ children }) => children.some((child) => !known.includes(child))),
     actions: classified === undefined ? [] : renderActions(trace, classified, actionTypes),
     trace: root === undefined ? null : renderNode(root, new Set(known)),

@@ -25,11 +25,9 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
   recent: LoggedRequest[] = [];
   /** Requests that have come and not ended. One whose client has left counts until its query ends. */
   inHand = 0;
-  /** The most requests under way at once. */
   maxInHand = 0;
   readonly #byOperation = new Map<IndexerOperation, number>();
 
-  /** The number of requests of an operation. */
   count(operation: IndexerOperation): number {
     return this.#byOperation.get(operation) ?? 0;
   }

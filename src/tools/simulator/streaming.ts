@@ -4,8 +4,7 @@ import type { Chain } from './chain.ts';
 import type { Dialect } from './dialect.ts';
 import { StreamFaults } from './faults.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { eventsOf, type StreamStep, stepsBetween } from './stream-events.ts';
-import { StreamSubscription } from './stream-subscription.ts';
+import { eventsOf, type StreamStep, StreamSubscription, stepsBetween } from './stream-events.ts';
 import type { Trace } from './trace.ts';
 import { WebSocketConnection } from './web-socket.ts';
 
@@ -37,7 +36,6 @@ export class Streaming {
     this.#options = options;
   }
 
-  /** Connections that are open. */
   get connections(): number {
     return this.#subscriptions.size;
   }
@@ -61,7 +59,6 @@ export class Streaming {
     for (const socket of this.#subscriptions.keys()) this.#remove(socket);
   }
 
-  /** Sends a message as it is to every client. */
   sayToAll(text: string): void {
     for (const socket of this.#subscriptions.keys()) socket.send(text);
   }

@@ -10,7 +10,6 @@ export type SimulatedFinality = (typeof FINALITIES)[number];
 
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
-  /** Canonical hash. */
   readonly hash: string;
   readonly account: Account;
   /** Canonical hash of the message that set it off; undefined for the masterchain's own tick-tock transactions. */

@@ -9,14 +9,12 @@ const OPCODES = { text: 0x1, close: 0x8 } as const;
 
 /** The server's side of one WebSocket (RFC 6455), for clients that send no fragments and no pings, like undici's. */
 export class WebSocketConnection {
-  /** Called with each message. */
   onMessage: (text: string) => void = () => {};
   /** Called once, when the connection has ended in any way. */
   onEnd: () => void = () => {};
   readonly #socket: Duplex;
   #unread: Buffer = Buffer.alloc(0);
 
-  /** Answers the handshake. */
   constructor(request: IncomingMessage, socket: Duplex) {
     this.#socket = socket;
     const accept = hash('sha1', `${request.headers['sec-websocket-key']}${GUID}`, 'base64');
@@ -30,18 +28,11 @@ export class WebSocketConnection {
     });
   }
 
-  /** Sends one text message. */
   send(text: string): void {
     const payload = Buffer.from(text);
     if (this.#socket.writable) this.#socket.write(Buffer.concat([headOf(payload.length), payload]));
   }
 
-  /** Ends the connection without a close frame: the client sees 1006. What was sent before arrives. */
-  end(): void {
-    this.#socket.end();
-  }
-
-  /** Ends the connection at once. */
   destroy(): void {
     this.#socket.destroy();
   }
@@ -59,7 +50,8 @@ export class WebSocketConnection {
       const payload = bytes.subarray(start, start + size).map((byte, at) => byte ^ (bytes[maskAt + (at % 4)] ?? 0));
       const opcode = bytes.readUInt8(0) & 0x0f;
       if (opcode === OPCODES.text) this.onMessage(Buffer.from(payload).toString());
-      if (opcode === OPCODES.close) this.end();
+      // Without a close frame of its own, so the client sees 1006. What was sent before arrives.
+      if (opcode === OPCODES.close) this.#socket.end();
     }
   }
 }

@@ -30,7 +30,6 @@ export class UnreachableError extends Error {
 export interface AskerOptions {
   /** The server's address, without `/api/v3`. */
   readonly baseUrl: string;
-  /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly traffic: UpstreamTraffic;
 }

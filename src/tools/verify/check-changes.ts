@@ -19,25 +19,21 @@ export async function checkNextBlock({ toncache, indexer, report, given }: Run, 
   // Beyond those blocks that come while two requests wait for the rate.
   const ahead = 10 + Math.ceil(2000 / rate / BLOCK_MS);
   const target = `masterchainBlockShards?seqno=${(await edges(indexer)).last + ahead}`;
-  const finding = { check: 'next block', asked: target };
   const startedAt = performance.now();
   for (let absences = 0; ; absences++) {
     const answered = await toncache.ask(target);
     const { problems, detail } = inspect('masterchainBlockShards', answered, [200, 404]);
     const elapsedMs = Math.round(performance.now() - startedAt);
-    if (problems.length > 0 || answered.status === 200) {
-      const waited = `404 ${absences} times, for ${elapsedMs} ms; ${detail}`;
-      report.add({ ...finding, problems, detail: waited, unclear: absences === 0 });
-      given.push(answered);
-      return;
+    const isThere = problems.length > 0 || answered.status === 200;
+    if (!isThere && elapsedMs <= ahead * BLOCK_MS + PATIENCE_MS) {
+      await delay(POLL_MS);
+      continue;
     }
-    if (elapsedMs > ahead * BLOCK_MS + PATIENCE_MS) {
-      const { status } = await indexer.ask(target);
-      const hidden = status === 200 ? [`still ${answered.status}, and the indexer has it`] : [];
-      report.add({ ...finding, problems: hidden, detail: `not there after ${elapsedMs} ms`, unclear: true });
-      return;
-    }
-    await delay(POLL_MS);
+    if (isThere) given.push(answered);
+    else if ((await indexer.ask(target)).status === 200) problems.push('still 404, and the indexer has it');
+    const waited = `404 ${absences} times, for ${elapsedMs} ms; ${detail}`;
+    report.add({ check: 'next block', asked: target, problems, detail: waited, unclear: !isThere || absences === 0 });
+    return;
   }
 }
 

@@ -26,7 +26,6 @@ export class FindingReport {
     this.#print = print;
   }
 
-  /** Prints the head of the table. */
   head(): void {
     this.#line('check', 'asked', 'result', 'detail');
     this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));

@@ -10,7 +10,6 @@ const REQUEST_CHANNEL = 'undici:request:create';
  * reports.
  */
 export class UpstreamTraffic {
-  /** Requests to the indexer so far. */
   count = 0;
   /** Those among them that can be for an answer: toncache asks for the head of the chain by itself. */
   answersCount = 0;
@@ -18,10 +17,7 @@ export class UpstreamTraffic {
   readonly #intervalMs: number;
   #freeAt = 0;
 
-  /**
-   * @param origin The indexer's origin.
-   * @param rate Requests per second.
-   */
+  /** At most `rate` requests a second to this origin. */
   constructor(origin: string, rate: number) {
     this.#origin = origin;
     this.#intervalMs = 1000 / rate;
@@ -42,7 +38,6 @@ export class UpstreamTraffic {
     this.#freeAt = Math.max(this.#freeAt, performance.now() + ms);
   }
 
-  /** Stops counting. */
   close(): void {
     unsubscribe(REQUEST_CHANNEL, this.#onRequest);
   }

@@ -14,7 +14,6 @@ export interface VerifyOptions {
   /** The indexer's address as it was given, not validated. */
   readonly url: string;
   readonly apiKey: string | undefined;
-  /** Requests to the indexer per second. */
   readonly rate: number;
   /** How many blocks, transactions and accounts are asked for. */
   readonly samples: number;
