@@ -57,7 +57,6 @@ class ActiveFlight<T> implements Flight {
   onFollowed: ((client: string) => void) | undefined;
   joinUntil: MonotonicMs;
   hasDeparted = false;
-  hasLanded = false;
   /** A failure that is kept. */
   outcome: Settled<T> | undefined;
 
@@ -100,7 +99,7 @@ export class SingleFlight<T> {
   /** Whether `join` would now follow a flight that is under way. */
   hasFlightToFollow(key: string): boolean {
     const flight = this.#flightToJoin(key);
-    return flight?.hasLanded === false;
+    return flight !== undefined && flight.outcome === undefined;
   }
 
   /**
@@ -125,7 +124,7 @@ export class SingleFlight<T> {
       const leave = () => {
         flight.followers.delete(notify);
         resolve({ state: 'left', departed: flight.hasDeparted, collapsed });
-        if (flight.followers.size > 0 || flight.hasDeparted || flight.hasLanded) return;
+        if (flight.followers.size > 0 || flight.hasDeparted || flight.outcome !== undefined) return;
         this.#forget(key, flight);
         flight.cancel();
       };
@@ -157,7 +156,6 @@ export class SingleFlight<T> {
   }
 
   #land(key: string, flight: ActiveFlight<T>, outcome: Settled<T>, failureTtlMs: Ms): void {
-    flight.hasLanded = true;
     // V8 leaves flights in tables that the map has outgrown, until the next full collection: they must not hold their loads.
     flight.onFollowed = undefined;
     if (failureTtlMs > 0) {
