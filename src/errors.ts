@@ -28,13 +28,13 @@ export type ErrorCode =
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The status the indexer answered with, when it answered. */
-  readonly upstreamStatus?: number;
-  /** The indexer's own error body, passed on as it is. Only for `upstream-error`. */
-  readonly upstreamBody?: Buffer;
+  readonly upstreamStatus?: number | undefined;
+  /** The indexer's own error body, passed on as it is: at most 64 KiB. Only for `upstream-error`. */
+  readonly upstreamBody?: Buffer | undefined;
   /** The indexer's `X-API-Version`, when it sent one. */
   readonly apiVersion?: string | undefined;
   /** Seconds a client should wait before it asks again. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
   /** The methods that would be accepted. */
   readonly allow?: string;
   /** The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
@@ -78,15 +78,8 @@ export class ProxyError extends Error {
 
   /** The same failure with another `Retry-After`. */
   withRetryAfter(retryAfterSeconds: number): ProxyError {
-    const { code, message, cause, upstreamStatus, apiVersion } = this;
-    const body = this.upstreamBody === undefined ? {} : { upstreamBody: this.upstreamBody };
-    return new ProxyError(code, message, {
-      cause,
-      apiVersion,
-      retryAfterSeconds,
-      ...body,
-      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
-    });
+    const { code, message, cause, upstreamStatus, upstreamBody, apiVersion } = this;
+    return new ProxyError(code, message, { cause, upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds });
   }
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */

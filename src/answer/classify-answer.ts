@@ -27,7 +27,7 @@ export function classifyAnswer(
   const { status, facts } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
-    new ProxyError(code, message, { upstreamStatus: status, apiVersion, ...(upstreamBody ? { upstreamBody } : {}) });
+    new ProxyError(code, message, { upstreamStatus: status, apiVersion, upstreamBody });
 
   if (status === 401 || status === 403) {
     return failure('upstream-refused-key', 'the indexer refuses the API key of this proxy');
@@ -41,11 +41,8 @@ export function classifyAnswer(
     if (status < 400 || status === 404 || status > 599) {
       return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
     }
-    const error = failure(
-      'upstream-error',
-      `the indexer answered with status ${status}`,
-      isObject ? answer.body : undefined,
-    );
+    const own = isObject && answer.body.length <= LONGEST_ERROR_BYTES ? answer.body : undefined;
+    const error = failure('upstream-error', `the indexer answered with status ${status}`, own);
     const retryAfterSeconds = secondsUntil(answer.retryAfter, answer.receivedAt);
     return retryAfterSeconds === undefined ? error : error.withRetryAfter(retryAfterSeconds);
   }
@@ -65,6 +62,9 @@ export function classifyAnswer(
   const texts = { key: unsliced(key), etag: unsliced(etag) };
   return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
 }
+
+/** A longer error body of the indexer is replaced by our own message. */
+const LONGEST_ERROR_BYTES = 64 * 1024;
 
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
 

@@ -1,62 +1,52 @@
-import { type ErrorCode, ProxyError } from '../errors.ts';
+import { z } from 'zod';
+import { ProxyError } from '../errors.ts';
 
-/** The codes of the failures that instances share: failures of the indexer. */
-const SHARED: ReadonlySet<string> = new Set<ErrorCode>([
-  'upstream-error',
-  'upstream-invalid',
-  'upstream-rate-limited',
-  'upstream-redirect',
-  'upstream-refused-key',
-  'upstream-timeout',
-  'upstream-too-large',
-  'upstream-unreachable',
-]);
+/** A failure as instances share it: one of the indexer. The cause is left out: it concerns this process alone. */
+const SHARED = z
+  .object({
+    code: z.enum([
+      'upstream-error',
+      'upstream-invalid',
+      'upstream-rate-limited',
+      'upstream-redirect',
+      'upstream-refused-key',
+      'upstream-timeout',
+      'upstream-too-large',
+      'upstream-unreachable',
+    ]),
+    message: z.string(),
+    upstreamStatus: z.int().min(200).max(599).optional(),
+    /** It is sent on in a header. */
+    apiVersion: z
+      .string()
+      .regex(/^[\x20-\x7e]+$/)
+      .optional(),
+    retryAfterSeconds: z.int().min(0).max(3600).optional(),
+    /** In base64. */
+    upstreamBody: z.string().optional(),
+  })
+  .refine(({ code, upstreamStatus = 0 }) => code !== 'upstream-error' || upstreamStatus >= 400);
 
-/** A longer error body of the indexer is not sent to clients either (`http/public/error-message`). */
-const LONGEST_BODY_BYTES = 64 * 1024;
-
-/** A failure as instances share it. The cause is left out: it concerns this process alone. */
+/** A failure of the indexer as text. */
 export function encodeFailure(error: ProxyError): string {
-  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody } = error;
-  const isShared = upstreamBody !== undefined && upstreamBody.length <= LONGEST_BODY_BYTES;
-  const body = isShared ? upstreamBody.toString('base64') : undefined;
-  return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, body });
+  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds } = error;
+  const upstreamBody = error.upstreamBody?.toString('base64');
+  return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody });
 }
 
 /** The failure that another instance shared; `undefined` if the text is no such failure. Never throws. */
 export function decodeFailure(text: string): ProxyError | undefined {
-  const shared = parse(text);
-  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds, body } = shared;
-  if (typeof code !== 'string' || !SHARED.has(code) || typeof message !== 'string') return undefined;
-  if (!isOptional(apiVersion, isHeaderText) || !isOptional(body, isText)) return undefined;
-  if (!isOptional(upstreamStatus, isStatus) || !isOptional(retryAfterSeconds, isSeconds)) return undefined;
-  if (code === 'upstream-error' && (upstreamStatus === undefined || upstreamStatus < 400)) return undefined;
-  return new ProxyError(code as ErrorCode, message, {
-    apiVersion,
-    ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(body === undefined ? {} : { upstreamBody: Buffer.from(body, 'base64') }),
-  });
+  const { data } = SHARED.safeParse(parsed(text));
+  if (data === undefined) return undefined;
+  const { code, message, upstreamBody, ...details } = data;
+  const body = upstreamBody === undefined ? undefined : Buffer.from(upstreamBody, 'base64');
+  return new ProxyError(code, message, { ...details, upstreamBody: body });
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> {
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
-}
-
-function isOptional<T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined {
-  return value === undefined || is(value);
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-const isHeaderText = (value: unknown): value is string => isText(value) && /^[\x20-\x7e]+$/.test(value);
-const isStatus = (value: unknown): value is number => isWhole(value) && value >= 200 && value <= 599;
-const isSeconds = (value: unknown): value is number => isWhole(value) && value <= 3600;
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -97,7 +97,7 @@ export const mayImport: Record<string, readonly string[]> = {
 export const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
   undici: ['indexer/', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
-  zod: ['config/', 'ton/'],
+  zod: ['config/', 'ton/', 'answer/shared-failure.ts'],
   'prom-client': ['operate/'],
   pino: ['operate/', 'app.ts'],
   // Bounded memos add their file here.

@@ -30,15 +30,10 @@ export const STATUS: Record<ErrorCode, number> = {
   internal: 500,
 };
 
-/** The longest error body of the indexer that is passed on; a longer one is replaced by our own message. */
-const LONGEST_ERROR_BYTES = 64 * 1024;
-
 /** A failure in the indexer's own shape, `{"error":"..."}`; never cacheable. */
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
-  const theirs = error.upstreamBody;
-  const body =
-    theirs !== undefined && theirs.length <= LONGEST_ERROR_BYTES ? theirs : JSON.stringify({ error: error.message });
+  const body = error.upstreamBody ?? JSON.stringify({ error: error.message });
   const headers = commonHeaders(context);
   headers.push(
     'Cache-Control',

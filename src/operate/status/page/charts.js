@@ -92,7 +92,7 @@ export class Chart {
     this.#legend.replaceChildren(
       ...shown.map(({ name, index, value }) => {
         const entry = document.createElement('span');
-        entry.className = `c${index + 1}`;
+        entry.style.color = `var(--c${index + 1})`;
         entry.textContent = `${name} ${value}`;
         return entry;
       }),
