@@ -1,6 +1,5 @@
 import { IndexerAsker } from './answer/ask-indexers.ts';
 import { explainWith } from './answer/explain.ts';
-import { EntryFetcher } from './answer/fetch-entry.ts';
 import { RequestHandler } from './answer/handle-request.ts';
 import { EntryLoader, type Load } from './answer/load-entry.ts';
 import { refreshStaleWith } from './answer/refresh-stale.ts';
@@ -74,11 +73,11 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     report,
     policies: settings.lifetimes,
   });
-  const fetcher = new EntryFetcher({ asker, cache, pushed: push?.effects, report });
   const loader = new EntryLoader({
     cache,
     admission,
-    fetcher,
+    asker,
+    pushed: push?.effects,
     leases:
       redis &&
       new Leases({

@@ -1,23 +1,32 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
-import type { Acquisition, Landing, Leases } from '../once/lease.ts';
+import type { Acquisition, Landing, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
+import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { OperationName, Pairs } from '../ton/operations.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
+import type { IndexerAsker, IndexerQuestion, Obtained } from './ask-indexers.ts';
 import type { Report } from './events.ts';
-import type { EntryFetcher, Fetched } from './fetch-entry.ts';
 import type { Refuse } from './refuse.ts';
-import { decodeFailure } from './shared-failure.ts';
+import { decodeFailure, encodeFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
 export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
-  /** `replaced`: whether the cache held a copy that was too old to be served. */
-  | (Fetched & { readonly from: 'upstream'; readonly replaced: boolean })
+  | {
+      readonly from: 'upstream';
+      /** The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later. */
+      readonly entry: Entry;
+      /** The status that the indexer answered with. */
+      readonly status: number;
+      readonly stored: StoreOutcome['outcome'];
+      /** Whether the cache held a copy that was too old to be served. */
+      readonly replaced: boolean;
+    }
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
@@ -43,10 +52,12 @@ export function mustLoadAgain(load: Load, cache: TieredCache): boolean {
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;
   readonly admission: Admission;
-  readonly fetcher: EntryFetcher;
+  readonly asker: IndexerAsker;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refuse: Refuse;
+  /** Absent where `stream.url` is not set. */
+  readonly pushed: EventEffects | undefined;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
@@ -63,8 +74,8 @@ interface Look {
 export type Loader = Pick<EntryLoader, 'load'>;
 
 /**
- * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer. Expected failures are values; a
- * throw is a bug.
+ * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer and stores its answer. Expected
+ * failures are values; a throw is a bug.
  */
 export class EntryLoader {
   readonly #dependencies: EntryLoaderDependencies;
@@ -101,10 +112,7 @@ export class EntryLoader {
       if (acquired.state === 'held' || acquired.state === 'unavailable') {
         const lease = acquired.state === 'held' ? acquired.lease : undefined;
         const known = 'entry' in found ? found.entry : undefined;
-        const fetch = { call, request, flight, trace, ticket, lease, known };
-        const fetched = await this.#dependencies.fetcher.fetch(fetch);
-        if (fetched instanceof ProxyError) return this.#failed(key, fetched, found, !acceptStale);
-        return { ...fetched, replaced: found.state !== 'miss' };
+        return this.#fetch({ call, request, flight, trace, ticket, known }, lease, found, !acceptStale);
       }
       ticket.end('unknown');
       const landing = await this.#follow(call.operation.name, acquired, flight);
@@ -131,6 +139,44 @@ export class EntryLoader {
     } catch (bug) {
       ticket.end('unknown');
       throw bug;
+    }
+  }
+
+  /** Ends the ticket and the lease in any case. */
+  async #fetch(question: IndexerQuestion, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
+    try {
+      const result = await this.#dependencies.asker.ask(question);
+      if (!(result instanceof ProxyError)) return this.#keep(question, result, lease, found.state !== 'miss');
+      // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
+      if (result.wentForward) lease?.fail(encodeFailure(result));
+      else lease?.release();
+      return this.#failed(question.request.key, result, found, isRefresh);
+    } catch (bug) {
+      lease?.release();
+      throw bug;
+    }
+  }
+
+  /** Stores the answer before its slot goes to the next request, which looks into memory then. */
+  #keep(
+    { call, known }: IndexerQuestion,
+    { entry, answer, endTicket }: Obtained,
+    lease: Lease | undefined,
+    replaced: boolean,
+  ): Load {
+    const { cache, pushed, report } = this.#dependencies;
+    const operation = call.operation.name;
+    try {
+      const inMemory = pushed?.answered(entry, answer.facts.watchable);
+      const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
+      const stored = cache.set(entry, { known, token: lease?.token, onShared, inMemory });
+      const { status, answerClass } = entry.head;
+      if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
+      if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
+      const served = 'kept' in stored ? stored.kept : entry;
+      return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced };
+    } finally {
+      endTicket();
     }
   }
 

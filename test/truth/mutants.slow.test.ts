@@ -20,8 +20,8 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'a lifetime is ten times as long',
     finding: 'lie',
     file: 'config/lifetime-settings.ts',
-    from: "'Traces under way.', { lifetime: '400ms', memoryTtl: '400ms'",
-    to: "'Traces under way.', { lifetime: '4s', memoryTtl: '4s'",
+    from: "'Traces under way.', ['400ms', '400ms'",
+    to: "'Traces under way.', ['4s', '4s'",
   },
   {
     rule: 'a purge is ignored',
@@ -63,9 +63,9 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'an answer waits for the head of the chain',
     finding: 'needless wait',
     fault: 'head-hangs',
-    file: 'answer/fetch-entry.ts',
+    file: 'answer/ask-indexers.ts',
     from: 'const read = await bodies.read(call, answer);',
-    to: 'const read = await bodies.read(call, answer);\nawait this.#dependencies.upstream.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
+    to: 'const read = await bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
     rule: 'an event does not end the longer life of an empty answer',
