@@ -2,7 +2,6 @@ import type { AppContext } from './app-context.ts';
 import type { AppliedBans } from './cache/tiered-cache.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
-import { refreshPolledWith } from './push/refresh-polled.ts';
 import { type OpenSocket, socketOpener } from './push/socket.ts';
 import { Subscription } from './push/subscription.ts';
 import { Watches } from './push/watches.ts';
@@ -57,7 +56,7 @@ export function openPush(
   });
   const effects = new EventEffects({
     watches,
-    refresh: refreshPolledWith({ refresh: (call, key) => refresh(call, key), monotonic }),
+    refresh: (call, key) => refresh(call, key),
     isSubscribed: (account) => subscription.has(account),
     now,
     report,

@@ -7,8 +7,8 @@ import { isBehind, type Watch, type Watches } from './watches.ts';
 
 export interface EventEffectsDependencies {
   readonly watches: Watches;
-  /** Refreshes a key that clients poll. */
-  readonly refresh: (watch: Watch) => void;
+  /** Loads a key again; never rejects. */
+  readonly refresh: (call: Watch['call'], key: string) => Promise<void>;
   /** Whether the server sends the events of an account: its subscription is acknowledged on a live connection. */
   readonly isSubscribed: (account: string) => boolean;
   readonly now: () => EpochMs;
@@ -22,6 +22,12 @@ const GATHER_MS = 10;
 
 /** The least time between two ends of a key's freshness: a flood of events is no flood of requests. */
 const APART_MS = 100;
+
+/**
+ * The most refreshes of one second, of all keys together: one busy account can be polled under a hundred keys, and has
+ * many events. Beyond it the next client of a key waits for a load.
+ */
+const MOST_REFRESHES_A_SECOND = 50;
 
 /** If no event comes within this time after a change was seen it counts as missed. */
 const EVENT_WITHIN_MS = 500;
@@ -37,6 +43,8 @@ const EVENT_WITHIN_MS = 500;
 export class EventEffects {
   readonly #dependencies: EventEffectsDependencies;
   readonly #gathering = new Set<Watch>();
+  #second = 0;
+  #refreshesLeft = 0;
 
   constructor(dependencies: EventEffectsDependencies) {
     this.#dependencies = dependencies;
@@ -48,7 +56,7 @@ export class EventEffects {
    * 100 ms after the last change, whichever is later.
    */
   onEvent({ trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
-    const { watches, refresh, now } = this.#dependencies;
+    const { watches, now } = this.#dependencies;
     for (const watch of watches.naming(trace === undefined ? accounts : [trace, ...accounts])) {
       if (this.#gathering.has(watch)) continue;
       this.#gathering.add(watch);
@@ -57,7 +65,7 @@ export class EventEffects {
         () => {
           this.#gathering.delete(watch);
           watch.changedAt = now();
-          refresh(watch);
+          this.#refresh(watch);
         },
         Math.max(GATHER_MS, APART_MS - sinceMs),
       ).unref();
@@ -104,6 +112,16 @@ export class EventEffects {
     const freshUntil = entry.freshUntil - entry.lifetime + emptyWatchedMs;
     // Redis holds the entry with its usual lifetime, so memory must not ask Redis while the longer one lasts.
     return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0, memoryTtl: emptyWatchedMs };
+  }
+
+  /** So that the next client finds a fresh answer: at most once for each time that a client polled. */
+  #refresh(watch: Watch): void {
+    const second = Math.floor(this.#dependencies.now() / 1000);
+    if (second !== this.#second) [this.#second, this.#refreshesLeft] = [second, MOST_REFRESHES_A_SECOND];
+    if (!watch.isRefreshDue || this.#refreshesLeft === 0) return;
+    this.#refreshesLeft--;
+    watch.isRefreshDue = false;
+    void this.#dependencies.refresh(watch.call, watch.key);
   }
 
   /** A watched key has an answer that lists something: an event should have ended the empty answer before it. */
