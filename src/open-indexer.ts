@@ -1,9 +1,8 @@
 import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { Pause } from './admission/pause.ts';
-import { RateLimit } from './admission/rate-limit.ts';
+import { RateLimit, SharedRate } from './admission/rate-limit.ts';
 import type { Route } from './admission/routes.ts';
-import { SharedRate } from './admission/shared-rate.ts';
 import { Slots } from './admission/slots.ts';
 import type { AppContext } from './app-context.ts';
 import { IndexerHead } from './indexer/indexer-head.ts';

@@ -1,3 +1,4 @@
+import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Refusal } from './guard.ts';
 
@@ -68,4 +69,70 @@ function passed(ms: Ms, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(end, ms);
     signal.addEventListener('abort', end, { once: true });
   });
+}
+
+/** A next free slot that is further away is garbage, or Redis' clock was set back: the rate begins anew. */
+const LONGEST_MS = 60_000;
+
+/**
+ * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free slot. ARGV: the step and the
+ * longest wait, in milliseconds. Returns whether a slot was reserved, and how far away it is, in microseconds (Redis
+ * truncates numbers to integers).
+ */
+const RESERVE = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + time[2] / 1000
+local stepMs, longestMs = tonumber(ARGV[1]), tonumber(ARGV[2])
+local known = redis.pcall('GET', KEYS[1])
+local nextMs = type(known) == 'string' and tonumber(known) or nowMs
+if nextMs < nowMs or nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
+local waitMs = nextMs - nowMs
+if waitMs > longestMs then return {0, waitMs * 1000} end
+redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs))
+return {1, waitMs * 1000}`;
+
+export interface SharedRateDependencies {
+  /** Runs a script in Redis, or rejects when Redis takes too long. */
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  readonly now: () => MonotonicMs;
+  /** Called when it changes whether Redis counts the rate for all instances, or this one counts for itself. */
+  readonly onShared: (shared: boolean) => void;
+  readonly key: string;
+  /** After so many failures in a row Redis is not asked for `openMs`. */
+  readonly failuresToOpen: number;
+  readonly openMs: Ms;
+}
+
+/** The slots of a rate that several instances share through Redis. */
+export class SharedRate {
+  readonly #dependencies: SharedRateDependencies;
+  readonly #breaker: CircuitBreaker;
+
+  constructor(dependencies: SharedRateDependencies) {
+    const { now, onShared } = dependencies;
+    this.#dependencies = dependencies;
+    this.#breaker = new CircuitBreaker({
+      now,
+      failures: new FailuresInARow(dependencies.failuresToOpen),
+      openMs: () => dependencies.openMs,
+      onTransition: ({ state }) => onShared(state === 'closed'),
+    });
+  }
+
+  /** See {@link RateLimitDependencies.reserveShared}. */
+  readonly reserve = async (stepMs: Ms, longestWaitMs: Ms): Promise<Reserved | undefined> => {
+    const end = this.#breaker.admit();
+    if (end === undefined) return undefined;
+    try {
+      const args = [String(stepMs), String(longestWaitMs)];
+      const reply = await this.#dependencies.runScript(RESERVE, [this.#dependencies.key], args);
+      const [reserved, micros] = (reply as unknown[]).map(Number);
+      if (reserved === undefined || micros === undefined || Number.isNaN(reserved + micros)) throw new Error('rubbish');
+      end('success');
+      return { state: reserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
+    } catch {
+      end('failure');
+      return undefined;
+    }
+  };
 }

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { RateLimit } from '../../src/admission/rate-limit.ts';
-import { SharedRate } from '../../src/admission/shared-rate.ts';
+import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { RateLimit } from '../../src/admission/rate-limit.ts';
-import { SharedRate } from '../../src/admission/shared-rate.ts';
+import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';

@@ -1,10 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
 import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
 import type { EpochMs } from '../../time-units.ts';
 import type { StatusHistory } from './history.ts';
-import { readPageFiles } from './page-files.ts';
 import { StatusFeed } from './status-feed.ts';
 import type { ShownClient, TopKeys } from './top-keys.ts';
 
@@ -123,4 +125,35 @@ export class StatusPages implements ServedStatus {
       return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
     });
   }
+}
+
+/** A static file. */
+interface PageFile {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const require = createRequire(import.meta.url);
+
+/** Reads all files of the page, by path. Throws if the installation lacks one. */
+function readPageFiles(): ReadonlyMap<string, PageFile> {
+  const page = join(import.meta.dirname, 'page');
+  const uplot = dirname(require.resolve('uplot'));
+  const file = (path: string, from: string): [string, PageFile] => [
+    path,
+    { contentType: CONTENT_TYPES[extname(from)] ?? 'application/octet-stream', body: readFileSync(from) },
+  ];
+  return new Map([
+    file('/', join(page, 'index.html')),
+    ...readdirSync(page).map((name) => file(`/status/${name}`, join(page, name))),
+    file('/uplot.js', join(uplot, 'uPlot.esm.js')),
+    file('/uplot.css', join(uplot, 'uPlot.min.css')),
+  ]);
 }

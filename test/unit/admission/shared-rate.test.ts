@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { SharedRate } from '../../../src/admission/shared-rate.ts';
+import { SharedRate } from '../../../src/admission/rate-limit.ts';
 
 const OPEN_MS = 1000;
 const FAILURES = 3;
