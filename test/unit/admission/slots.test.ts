@@ -46,15 +46,6 @@ describe('a quarter of each share', () => {
   });
 });
 
-test('with four slots, one that hangs leaves one to each of the two others', () => {
-  const slots = slotsOf(4);
-  for (const operation of ['pending', 'adjacent', 'shards']) slots.asked(operation);
-  takeAll(slots, 'pending');
-  expect([slots.inUse, slots.mayTake('adjacent')]).toEqual([2, true]);
-  slots.take('adjacent');
-  expect([slots.mayTake('adjacent'), slots.mayTake('shards')]).toEqual([false, true]);
-});
-
 test('however few slots there are, each operation may take one when none is in use', () => {
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
