@@ -86,7 +86,6 @@ export interface HeardAnswer extends ClientAnswer {
 export interface CrowdClientOptions {
   readonly name: string;
   readonly spelling: Spelling;
-  /** `http://host:port` of the proxy. */
   readonly proxyUrl: string;
   /** Ends the client: whatever it waits for then rejects. */
   readonly signal: AbortSignal;

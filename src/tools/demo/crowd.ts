@@ -7,7 +7,6 @@ import { Client, type CrowdClientOptions, spellingOf } from './client.ts';
 export interface CrowdOptions extends Pick<CrowdClientOptions, 'proxyUrl' | 'signal' | 'heard'> {
   /** The chain, advanced to the present: where messages are sent to, and what people have heard of. */
   readonly chain: () => Chain;
-  /** Accounts that send often and are looked at often. */
   readonly popular: readonly Account[];
   readonly random: SeededRandom;
 }

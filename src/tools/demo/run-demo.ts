@@ -29,7 +29,6 @@ const BLOCK_MS = 400;
 const PAST_BLOCKS = 150;
 /** An hour of masterchain blocks: examples that people paste must stay available for long. */
 const WINDOW_BLOCKS = 9000;
-const LATENCY_MS = 20;
 
 /** Runs the demo to its end; true when every answer was right. Rejects when it cannot start, and for a bug in it. */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
@@ -37,11 +36,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const screen = new Screen(options.out);
   await using parts = new AsyncDisposableStack();
   const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
-  const indexer = await startIndexer({
-    chain: new Chain({ startAt, blockMs: BLOCK_MS, historyBlocks: WINDOW_BLOCKS }),
-  });
+  const chain = new Chain({ startAt, blockMs: BLOCK_MS, historyBlocks: WINDOW_BLOCKS });
+  const indexer = await startIndexer({ chain });
   parts.defer(() => indexer.close());
-  Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
+  Object.assign(indexer.faults, { latencyMs: 20, jitterMs: 20 });
   const { app, publicUrl: proxyUrl, adminUrl } = await startProxy(indexer.url, options);
   parts.defer(() => app.close());
   const score = new Score(indexer, screen);
@@ -63,8 +61,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
     for (const { title, call, spellings } of examples) {
       // No value holds a single quote in any spelling.
-      const curl = spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
-      screen.commands(title, curl);
+      const lines = spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
+      screen.commands(title, lines);
     }
     await showCrowd(steps, options.forMs);
   } catch (error) {

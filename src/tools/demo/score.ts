@@ -53,10 +53,7 @@ export class Score {
   };
 }
 
-/**
- * An answer has to be what the indexer said at some instant between the asking and the receiving, or so long before. There
- * is no excuse for a status but 200 and 404: the demo's indexer never fails.
- */
+/** Why an answer is not what the indexer said at some instant from `allowedMs` before the asking to the receiving. */
 function whyWrong(answer: ClientAnswer, chain: Chain, allowedMs: number): string | undefined {
   const { call, status, text, sentAt, receivedAt } = answer;
   if (status !== 200 && status !== 404) return 'only 200 and 404 can be right';

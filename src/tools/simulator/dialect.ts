@@ -1,4 +1,4 @@
-/** Which indexer is simulated: a version of it, or one that reads as 1.3 does and answers in the specification's shape. */
+/** Which indexer is simulated: a version, or one that reads as 1.3 does and answers in the specification's shape. */
 export type Dialect = 'spec' | '1.2' | '1.3';
 
 /** How the dialects differ. How they read a hash is in `read-values.ts`. */
@@ -11,9 +11,7 @@ export interface DialectTraits {
   readonly seqno: 'decoded' | 'byItself';
   /** Whether `masterchainBlockShards` reads `sort`. */
   readonly sorts: boolean;
-  /** The status of `adjacentTransactions` without `hash`. */
   readonly noHashStatus: 404 | 500;
-  /** `traces` of `pendingTraces` where nothing is pending. */
   readonly nothingPending: null | readonly [];
   /** How a transaction says that it is not final: the word of `finality`, or `emulated` and a missing seqno alone. */
   readonly finalityWords: boolean;

@@ -37,10 +37,7 @@ export class Faults {
   /** Every request waits that long before its answer is made, ms, and at random up to the jitter longer. */
   latencyMs = 0;
   jitterMs = 0;
-  /**
-   * A database's workers: each takes the request that has waited longest and is busy with it for the service time. No
-   * request leaves the queue before it is served, even if its client has left, which is how overload harms the real one.
-   */
+  /** A database's workers, first come, first served: what waits for one is served even if its client has left. */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
   readonly #injected = new Set<InjectedFault>();
   readonly #queue: (() => void)[] = [];
@@ -108,17 +105,13 @@ export class StreamFaults {
 }
 
 /** An answer with that status, in the indexer's own form or as plain text. */
-export function failed(
-  status: number,
-  form: 'json' | 'text' = 'json',
-  retryAfter?: string,
-  error: object = { error: `simulated failure ${status}` },
-): Fault {
+export function failed(status: number, form: 'json' | 'text' = 'json', retryAfter?: string, error?: object): Fault {
   const headers = {
     ...(form === 'json' ? {} : { 'Content-Type': 'text/plain; charset=utf-8' }),
     ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }),
   };
-  return { kind: 'answer', status, body: form === 'json' ? JSON.stringify(error) : 'failure', headers };
+  const json = JSON.stringify(error ?? { error: `simulated failure ${status}` });
+  return { kind: 'answer', status, body: form === 'json' ? json : 'failure', headers };
 }
 
 /** 429 as providers in front of the indexer send it. */

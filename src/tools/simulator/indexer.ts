@@ -11,11 +11,10 @@ import { type IndexerOperation, operationOf, Question } from './question.ts';
 import { RequestLog } from './request-log.ts';
 import { Streaming } from './streaming.ts';
 
-/** How to start a simulated indexer. */
+/** How to start a simulated indexer; of dialect 1.3 unless another one is named. */
 export interface IndexerOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Default `1.3`. */
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
@@ -24,8 +23,6 @@ export interface IndexerOptions {
   /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
   readonly now?: () => number;
 }
-
-const HISTORY_BLOCKS = 60;
 
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -68,7 +65,7 @@ export class Indexer {
   constructor(options: IndexerOptions) {
     this.dialect = options.dialect ?? '1.3';
     this.#now = options.now ?? Date.now;
-    const first = options.chain ?? new Chain({ startAt: this.#now() - HISTORY_BLOCKS * 400 });
+    const first = options.chain ?? new Chain({ startAt: this.#now() - 60 * 400 });
     const more = options.replicaChains ?? [];
     this.replicas = [replicaOf(first, this.#now), ...more.map((chain) => replicaOf(chain, this.#now))];
     this.streaming = new Streaming({ chain: () => this.chain, dialect: this.dialect });

@@ -18,10 +18,7 @@ export interface PastAnswer {
   readonly said: () => Said;
 }
 
-/**
- * Every answer that the indexer gives to a request, asked of the chain as it was at each change: oldest first, without
- * gaps, and with those that are to come as far as the chain knows them.
- */
+/** Every answer that the indexer gives to a request: oldest first, without gaps, and with the known ones to come. */
 export function pastAnswers(request: AskedRequest, chain: Chain, dialect: Dialect): readonly PastAnswer[] {
   const changes = [...new Set(changesFor(new Question(request, { chain, dialect }), chain))].filter(Number.isFinite);
   changes.sort((a, b) => a - b);

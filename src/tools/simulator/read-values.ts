@@ -1,9 +1,6 @@
 import type { Dialect } from './dialect.ts';
 import { addressSpellings, decodeAddress, decodeHash } from './spellings.ts';
 
-const MIN_INT32 = -(2 ** 31);
-const MAX_INT32 = 2 ** 31 - 1;
-
 /** Reads a hash in the spellings of a dialect and gives its canonical form; undefined refuses it. */
 export function readHash(text: string, dialect: Dialect): string | undefined {
   if (dialect === '1.2') return readHashOf12(text);
@@ -34,8 +31,7 @@ export function readAddress(text: string, dialect: Dialect): string | undefined 
 export function readInt32(text: string): number | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined;
   const value = Number(text);
-  // Adding 0 makes a zero of "-0".
-  return value >= MIN_INT32 && value <= MAX_INT32 ? value + 0 : undefined;
+  return value === (value | 0) ? value | 0 : undefined;
 }
 
 /** Reads an integer as Go's `int32(strconv.Atoi)` does: any other text is 0, and a large value loses its upper bits. */

@@ -20,10 +20,7 @@ const SHORTCUTS = new Map<string, readonly string[]>([
   ['dns.v2', ['dns_purchase']],
 ]);
 
-/**
- * The action types that words (of `X-Actions-Version` or `supported_action_types`) stand for: versions, shortcuts and
- * types, all in their exact spelling. Those of v1 are always among them, so that an unknown word means v1.
- */
+/** The action types that versions, shortcuts and types stand for. The first two are always among them: v1. */
 export function expandActionTypes(words: readonly string[]): readonly string[] {
   return [...FIRST_TYPES, ...words.flatMap((word) => SHORTCUTS.get(word) ?? [word])];
 }

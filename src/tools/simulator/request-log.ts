@@ -9,7 +9,6 @@ export interface LoggedRequest {
   readonly target: string;
   readonly operation: IndexerOperation;
   readonly headers: IncomingHttpHeaders;
-  /** Empty for requests without one. */
   readonly body: Buffer;
   /** By the indexer's clock, epoch ms. */
   readonly at: number;

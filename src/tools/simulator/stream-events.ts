@@ -12,13 +12,6 @@ import {
   type Trace,
 } from './trace.ts';
 
-/** The server's answer to one message of a client. */
-export interface Reply {
-  readonly id?: string;
-  readonly status?: 'subscribed' | 'unsubscribed' | 'pong';
-  readonly error?: string;
-}
-
 /** One operation, as a client sends it. */
 interface ClientOperation {
   readonly operation: string;
@@ -52,7 +45,7 @@ export class StreamSubscription {
   }
 
   /** Takes one message in. What it asks for is done whole or, with an error, not at all. */
-  take(text: string): Reply {
+  take(text: string): Readonly<Record<string, string>> {
     const message: ClientOperation = JSON.parse(text);
     const id = message.id === undefined ? {} : { id: message.id };
     if (message.operation === 'ping') return { ...id, status: 'pong' };
@@ -75,8 +68,9 @@ export class StreamSubscription {
     const { refusedTypes, maxAddresses } = this.#faults;
     const wrong = types.find((type) => !TYPES.includes(type) || refusedTypes.has(type));
     if (wrong !== undefined) return `invalid event type: ${wrong}`;
-    if (hashes > 0 !== types.includes('trace'))
-      return 'type "trace" requires trace_external_hash_norms, and they require it';
+    const asksForTraces = types.includes('trace');
+    if (hashes > 0 && !asksForTraces) return 'trace_external_hash_norms requires type "trace"';
+    if (hashes === 0 && asksForTraces) return 'trace_external_hash_norms are required for trace subscription';
     if (addresses === 0 && types.some((type) => type !== 'trace')) return 'addresses are required';
     return addresses > maxAddresses
       ? `address limit exceeded: current 0 + new ${addresses} > max ${maxAddresses}`
@@ -84,10 +78,7 @@ export class StreamSubscription {
   }
 }
 
-/**
- * What the server learns of a trace at an instant: emulated transactions came, blocks were confirmed or finalized, it
- * was classified, or invalidated. The end of a trace in the database is none: nothing says it.
- */
+/** What the server learns of a trace at an instant (epoch ms). It never learns that a trace has left the database. */
 export interface StreamStep {
   readonly kind: 'emulated' | 'executed' | 'classified' | 'invalidated';
   readonly trace: Trace;
@@ -117,11 +108,10 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
   ].filter(({ at }) => from < at && at <= Math.min(to, goneAt));
 }
 
-/** An event as it goes out. */
+/** An event as it goes out, with further members. */
 export interface SentEvent {
   readonly type: string;
   readonly finality: SimulatedFinality;
-  readonly trace_external_hash_norm: string;
 }
 
 /** The events of a step for one subscription, `trace_invalidated` apart. */
@@ -129,9 +119,8 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
   const known = knownTransactions(trace, at);
   const finality = leastFinality(known, at);
   if (kind === 'invalidated' || !to.wants(finality)) return [];
-  const event = (type: string, content: object): SentEvent => {
-    return { type, finality, trace_external_hash_norm: trace.externalHash, ...content };
-  };
+  const hash = { trace_external_hash_norm: trace.externalHash };
+  const event = (type: string, content: object): SentEvent => ({ type, finality, ...hash, ...content });
   if (kind !== 'classified') {
     if (!to.types.has('transactions')) return [];
     const transactions = known
@@ -142,8 +131,8 @@ export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription
     return transactions.length === 0 ? [] : [event('transactions', { transactions })];
   }
   const accounts = [...new Set(known.map(({ account }) => account.address))];
-  const names = { trace_external_hash_norm: trace.externalHash, accounts };
-  const actions = renderActions(trace, classifiedOf(trace, at) ?? at, EVERY_TYPE).map((it) => ({ ...it, ...names }));
+  const shown = renderActions(trace, classifiedOf(trace, at) ?? at, EVERY_TYPE);
+  const actions = shown.map((action) => ({ ...action, ...hash, accounts }));
   const events: SentEvent[] = [];
   if (to.types.has('actions') && actions.length > 0 && accounts.some((address) => to.addresses.has(address))) {
     events.push(event('actions', { actions }));

@@ -85,7 +85,7 @@ export class Streaming {
     socket.onMessage = (text) => {
       this.messages.push(text);
       const reply = subscription.take(text);
-      if (this.faults.answersSubscriptions || reply.status === 'pong') socket.send(JSON.stringify(reply));
+      if (this.faults.answersSubscriptions || reply['status'] === 'pong') socket.send(JSON.stringify(reply));
     };
     socket.onEnd = () => this.#remove(socket);
   }

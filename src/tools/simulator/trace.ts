@@ -42,7 +42,6 @@ export interface BlockSet {
 export interface Trace {
   /** Hash of the first transaction. */
   readonly id: string;
-  /** Hash of the external message. */
   readonly externalHash: string;
   /** In the order of their logical times; a parent is before its children. */
   readonly transactions: readonly Transaction[];
@@ -80,11 +79,9 @@ function receiver(place: number, size: number, accounts: Accounts, random: Seede
   return random.pick(random.chance(0.6) ? accounts.jettonWallets : accounts.contracts);
 }
 
-const LTS_OF_BLOCK = 1_000_000;
-
 /** The logical time of the n-th thing that happens in a masterchain block: `n` below a million. */
 export function logicalTime(seqno: number, n: number): number {
-  return seqno * LTS_OF_BLOCK + n;
+  return seqno * 1_000_000 + n;
 }
 
 /** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */

@@ -5,8 +5,8 @@ import { isUnchanged } from './bodies.ts';
 import { excuseFor, inspect, type Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';
 
-/** The most problems of one kind that are reported. */
-const MOST_REPORTED = 3;
+/** The most answers of one set that are reported as wrong. */
+const MOST_REPORTED = 5;
 
 /** Checks that all spellings of a hash, an account and a set of hashes give one answer and cost one request. */
 export async function checkSpellings(run: Run, { transactions }: ChainSample): Promise<void> {
@@ -19,11 +19,8 @@ export async function checkSpellings(run: Run, { transactions }: ChainSample): P
   }
   await checkSet(run, 'adjacentTransactions', hashQueries(hash));
   await checkIndexerAgrees(run, hash);
-  await checkSet(
-    run,
-    'pendingTraces',
-    Object.values(addressSpellings(account)).map((spelling) => `account=${spelling}`),
-  );
+  const accountQueries = Object.values(addressSpellings(account)).map((spelling) => `account=${spelling}`);
+  await checkSet(run, 'pendingTraces', accountQueries);
   const [a, b] = [hashSpellings(hash), hashSpellings(randomBytes(32))];
   await checkSet(run, 'pendingTraces', [
     `ext_msg_hash=${a.hex}&ext_msg_hash=${b.hexPrefixed}`,
@@ -54,12 +51,9 @@ async function checkSet(run: Run, operation: OperationName, queries: readonly st
   const wrong = answers.flatMap((it) =>
     inspect(operation, it, statuses).problems.map((problem) => `${it.target}: ${problem}`),
   );
-  const other = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
-  const problems = [
-    ...wrong.slice(0, MOST_REPORTED),
-    ...other.slice(0, MOST_REPORTED).map(({ target }) => `another answer for ${target}`),
-    ...(upstreamRequests > 1 ? [`they cost ${upstreamRequests} requests at the indexer`] : []),
-  ];
+  const others = answers.filter(({ status, bytes }) => status !== first.status || !bytes.equals(first.bytes));
+  const problems = [...wrong, ...others.map(({ target }) => `another answer for ${target}`)].slice(0, MOST_REPORTED);
+  if (upstreamRequests > 1) problems.push(`they cost ${upstreamRequests} requests at the indexer`);
   const detail = `${answers.length} spellings cost ${upstreamRequests}; ${inspect(operation, first, statuses).detail}`;
   run.report.add({ ...finding, problems, detail });
 }

@@ -2,7 +2,6 @@
 export interface Finding {
   readonly check: string;
   readonly asked: string;
-  /** What is wrong; empty if nothing is. */
   readonly problems: readonly string[];
   readonly detail: string;
   /** The check could not be made, for the reason in `detail`. */

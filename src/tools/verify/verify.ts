@@ -18,13 +18,9 @@ export interface VerifyOptions {
   /** How many blocks, transactions and accounts are asked for. */
   readonly samples: number;
   /** Where the findings go. */
-  readonly stdout: Writer;
+  readonly stdout: { write(text: string): unknown };
   /** Where the proxy's warnings go. */
-  readonly stderr: Writer;
-}
-
-interface Writer {
-  write(text: string): unknown;
+  readonly stderr: { write(text: string): unknown };
 }
 
 /** Longer than in service: a slow answer is not a wrong one. */
