@@ -1,3 +1,15 @@
+/** How the indexer can fail a request. */
+export const UPSTREAM_FAILURES = [
+  'upstream-error',
+  'upstream-invalid',
+  'upstream-rate-limited',
+  'upstream-redirect',
+  'upstream-refused-key',
+  'upstream-timeout',
+  'upstream-too-large',
+  'upstream-unreachable',
+] as const;
+
 /** Every way a request can fail, in one closed list: a new code does not compile until `http/public/error-message.ts` gives it a status. */
 export type ErrorCode =
   | 'invalid-request'
@@ -13,14 +25,7 @@ export type ErrorCode =
   | 'too-many-requests'
   | 'overloaded'
   | 'shutting-down'
-  | 'upstream-error'
-  | 'upstream-invalid'
-  | 'upstream-rate-limited'
-  | 'upstream-redirect'
-  | 'upstream-refused-key'
-  | 'upstream-timeout'
-  | 'upstream-too-large'
-  | 'upstream-unreachable'
+  | (typeof UPSTREAM_FAILURES)[number]
   | 'client-left'
   | 'internal';
 

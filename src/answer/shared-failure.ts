@@ -1,19 +1,10 @@
 import { z } from 'zod';
-import { ProxyError } from '../errors.ts';
+import { ProxyError, UPSTREAM_FAILURES } from '../errors.ts';
 
 /** A failure as instances share it: one of the indexer. The cause is left out: it concerns this process alone. */
 const SHARED = z
   .object({
-    code: z.enum([
-      'upstream-error',
-      'upstream-invalid',
-      'upstream-rate-limited',
-      'upstream-redirect',
-      'upstream-refused-key',
-      'upstream-timeout',
-      'upstream-too-large',
-      'upstream-unreachable',
-    ]),
+    code: z.enum(UPSTREAM_FAILURES),
     message: z.string(),
     upstreamStatus: z.int().min(200).max(599).optional(),
     /** It is sent on in a header. */

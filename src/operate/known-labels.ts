@@ -1,5 +1,5 @@
 import type { ProxyEvent, RequestOutcome } from '../answer/events.ts';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 
 /** How requests are answered. */
 export const REQUEST_OUTCOMES = Object.keys({
@@ -14,14 +14,7 @@ export const REQUEST_OUTCOMES = Object.keys({
 
 /** The failures of requests for an operation that are not the client's fault. */
 export const FAILURES = [
-  'upstream-error',
-  'upstream-invalid',
-  'upstream-rate-limited',
-  'upstream-redirect',
-  'upstream-refused-key',
-  'upstream-timeout',
-  'upstream-too-large',
-  'upstream-unreachable',
+  ...UPSTREAM_FAILURES,
   'overloaded',
   'too-many-requests',
   'shutting-down',

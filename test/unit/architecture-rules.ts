@@ -62,12 +62,14 @@ export const mayImport: Record<string, readonly string[]> = {
   config: ['redis-url.ts', 'loopback.ts'],
   operate: [
     'http',
+    'errors.ts',
     'version.ts',
     'reason-of.ts',
     'ton',
-    ...[...parts.filter((part) => !['http', 'ton', 'version.ts', 'reason-of.ts'].includes(part)), 'event-hub.ts'].map(
-      typesOf,
-    ),
+    ...[
+      ...parts.filter((part) => !['http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'].includes(part)),
+      'event-hub.ts',
+    ].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],
