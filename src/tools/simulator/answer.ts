@@ -1,7 +1,6 @@
 import type { Account } from './accounts.ts';
-import { IndexerRefusal } from './query.ts';
+import { IndexerRefusal, readWrappedInt32 } from './query.ts';
 import type { IndexerOperation, Question } from './question.ts';
-import { readWrappedInt32 } from './read-values.ts';
 import { expandActionTypes, renderTrace } from './render-trace.ts';
 import { accountsIn, renderAddressBook, renderBlock, renderMetadata, renderTransaction } from './render-transaction.ts';
 import { type BlockSet, knownTransactions, type Trace, type Transaction } from './trace.ts';

@@ -1,7 +1,7 @@
 /** Which indexer is simulated: a version, or one that reads as 1.3 does and answers in the specification's shape. */
 export type Dialect = 'spec' | '1.2' | '1.3';
 
-/** How the dialects differ. How they read a hash is in `read-values.ts`. */
+/** How the dialects differ. How they read a hash is in `query.ts`. */
 export interface DialectTraits {
   readonly apiVersion: string;
   /** What `masterchainBlockShards` lists. */

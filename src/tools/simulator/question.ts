@@ -1,7 +1,6 @@
 import type { Chain } from './chain.ts';
 import { DIALECTS, type Dialect, type DialectTraits } from './dialect.ts';
-import { IndexerRefusal, Query } from './query.ts';
-import { readAddress, readFlag, readHash, readInt32 } from './read-values.ts';
+import { IndexerRefusal, Query, readAddress, readFlag, readHash, readInt32 } from './query.ts';
 
 const OPERATIONS = [
   'pendingTraces',
@@ -46,10 +45,7 @@ export interface AnsweringIndexer {
   readonly instant?: number;
 }
 
-/**
- * One request as the answering functions see it: parameters read as the dialect's indexer reads them. Whatever reads one
- * throws a {@link IndexerRefusal}, 422, for a value that the indexer cannot convert.
- */
+/** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
 export class Question {
   readonly method: string;
   readonly operation: IndexerOperation;

@@ -4,11 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** The channel on which undici, ours and the one in Node's `fetch`, announces every request that it makes. */
 const REQUEST_CHANNEL = 'undici:request:create';
 
-/**
- * Counts and paces all requests to the indexer that leave this process: those of the proxy, including background
- * refreshes, and our own. They are counted in undici, so that neither the rate nor a check depends on what the proxy
- * reports.
- */
+/** Counts and paces all requests to the indexer that leave this process: no check relies on what the proxy reports. */
 export class UpstreamTraffic {
   count = 0;
   /** Those among them that can be for an answer: toncache asks for the head of the chain by itself. */
