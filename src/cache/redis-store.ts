@@ -105,10 +105,11 @@ export class RedisStore {
   /** Reads the entry, and takes its lease if nobody has it, in one step. */
   async acquire(key: string, { token, leaseMs }: Pick<LeaseRequest, 'token' | 'leaseMs'>): Promise<Acquired> {
     const reply = await this.#dependencies.connection.runScript(ACQUIRE, this.#keys(key), [token, leaseMs]);
-    const [holder, bytes] = Array.isArray(reply) ? reply : [];
-    const read = Buffer.isBuffer(bytes) ? this.decode(bytes, key) : undefined;
+    if (!isPairOfValues(reply)) throw new Error('Redis gave no answer to a lease');
+    const [holder, bytes] = reply;
+    const read = bytes === null ? undefined : this.decode(bytes, key);
     return {
-      holder: Buffer.isBuffer(holder) ? holder.toString() : undefined,
+      holder: holder?.toString(),
       read: read?.state === 'found' ? read : { state: 'absent' },
     };
   }
@@ -145,6 +146,10 @@ export class RedisStore {
     const redisKey = this.#dependencies.redisKey(key);
     return [redisKey, leaseKeyOf(redisKey)];
   }
+}
+
+function isPairOfValues(reply: unknown): reply is readonly [Buffer | null, Buffer | null] {
+  return Array.isArray(reply) && reply.length === 2 && reply.every((part) => part === null || Buffer.isBuffer(part));
 }
 
 /**

@@ -27,6 +27,16 @@ it.each([
   await observed.untilRead('key', 'absent');
 });
 
+it('a Redis that answers a lease with a map has not answered: nobody waits for the lease', async () => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
+  await observed.untilRead('key', 'absent');
+  garbling.garble({ bytes: GARBAGE_FORMS['a map'] ?? '', isGarbled: ([name]) => name?.toUpperCase() === 'EVALSHA' });
+  const request = { token: 'ours', leaseMs: 1000, budgetMs: 5000 };
+  expect(await observed.tier.acquire('key', request)).toBeUndefined();
+});
+
 it('a Redis that breaks each connection at its first command is reconnected to at growing intervals', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
