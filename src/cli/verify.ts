@@ -7,9 +7,8 @@ import { readOptions, wholeNumber } from './options.ts';
 export const verify: Command = {
   help: `usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]
 
-Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only
-reads, and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a
-checkout: npm run verify -- <address>.
+Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only reads,
+and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a checkout: npm run verify -- <address>.
 
   --rate     requests to the indexer per second, 0.01 to 1000 (1)
   --samples  how many blocks, transactions and accounts are looked at, 1 to 100 (5)
