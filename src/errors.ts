@@ -29,12 +29,15 @@ export type ErrorCode =
   | 'client-left'
   | 'internal';
 
+/** A longer error body of the indexer is replaced by our own message. */
+export const LONGEST_ERROR_BYTES = 64 * 1024;
+
 /** Details of a failure beside its code and message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The status the indexer answered with, when it answered. */
   readonly upstreamStatus?: number | undefined;
-  /** The indexer's own error body, passed on as it is: at most 64 KiB. Only for `upstream-error`. */
+  /** The indexer's own error body, passed on as it is: `LONGEST_ERROR_BYTES` at most. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer | undefined;
   /** The indexer's `X-API-Version`, when it sent one. */
   readonly apiVersion?: string | undefined;

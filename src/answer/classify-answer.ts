@@ -1,5 +1,5 @@
 import { completenessOf, contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
-import { type ErrorCode, ProxyError } from '../errors.ts';
+import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
 import { unsliced } from '../sliced-strings.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import type { ReadAnswer } from './answer-body-reader.ts';
@@ -62,9 +62,6 @@ export function classifyAnswer(
   const texts = { key: unsliced(key), etag: unsliced(etag) };
   return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
 }
-
-/** A longer error body of the indexer is replaced by our own message. */
-const LONGEST_ERROR_BYTES = 64 * 1024;
 
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProxyError, UPSTREAM_FAILURES } from '../errors.ts';
+import { LONGEST_ERROR_BYTES, ProxyError, UPSTREAM_FAILURES } from '../errors.ts';
 
 /** A failure as instances share it: one of the indexer. The cause is left out: it concerns this process alone. */
 const SHARED = z
@@ -14,7 +14,10 @@ const SHARED = z
       .optional(),
     retryAfterSeconds: z.int().min(0).max(3600).optional(),
     /** In base64. */
-    upstreamBody: z.string().optional(),
+    upstreamBody: z
+      .string()
+      .max(4 * Math.ceil(LONGEST_ERROR_BYTES / 3))
+      .optional(),
   })
   .refine(({ code, upstreamStatus = 0 }) => code !== 'upstream-error' || upstreamStatus >= 400);
 

@@ -220,6 +220,11 @@ describe('garbage in Redis', () => {
       failedWith('{"code":"upstream-error","message":"x","upstreamStatus":204}'),
       3,
     ],
+    [
+      'a failure whose body is too long',
+      failedWith(`{"code":"upstream-error","message":"x","upstreamStatus":500,"upstreamBody":"${'A'.repeat(90_000)}"}`),
+      3,
+    ],
     ['a failure that no indexer has', failedWith('{"code":"internal","message":"x"}'), 3],
   ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();

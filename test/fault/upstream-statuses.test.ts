@@ -38,6 +38,7 @@ describe('an error of the indexer', () => {
     ['nothing', ''],
     ['a list', '[{"error":"x"}]'],
     ['a JSON word', 'null'],
+    ['a JSON object of more than 64 KiB', `{"detail":"${'x'.repeat(65_536)}"}`],
   ])('in %s is passed on with its status and an error body of toncache', async (_, said) => {
     for (const status of [422, 500, 503]) {
       const target = newestBlock(world);
