@@ -11,7 +11,7 @@ import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-inde
 import type { IndexerSample } from './operate/gauges.ts';
 import type { RedisScripting } from './redis/connect.ts';
 
-/** How long a start waits for the heads of several indexers so that none answers from the past. */
+/** How long a start waits for the heads of several indexers, so that none answers from the past. */
 const FIRST_HEADS_MS = 1000;
 
 /** The way to the indexers. */

@@ -48,7 +48,7 @@ export class MemoryTier {
   readonly #copies: LRUCache<string, MemoryCopy>;
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
-  readonly #now: () => number;
+  readonly #now: () => EpochMs;
 
   constructor(dependencies: MemoryTierDependencies) {
     this.#now = dependencies.now;

@@ -58,10 +58,10 @@ class Limit {
   readonly #name: string;
   readonly #burst: number;
   readonly #everyMs: Ms;
-  readonly #now: () => number;
+  readonly #now: () => MonotonicMs;
   readonly #fullAt = new LRUCache<string, number>({ max: MOST_CLIENTS });
 
-  constructor(name: string, perSecond: number, burst: number, now: () => number) {
+  constructor(name: string, perSecond: number, burst: number, now: () => MonotonicMs) {
     this.#name = name;
     this.#burst = burst;
     this.#everyMs = 1000 / perSecond;

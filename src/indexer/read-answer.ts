@@ -203,11 +203,6 @@ export function timedOut(cause?: unknown): ProxyError {
   return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
 }
 
-/** This process closed the connection, which says nothing about the indexer. */
-export function shuttingDown(cause: unknown): ProxyError {
-  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
-}
-
 /** The answer is larger than the limit. */
 function tooLarge(maxBodyBytes: number): ProxyError {
   return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);

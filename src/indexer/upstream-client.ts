@@ -4,7 +4,7 @@ import { type ErrorCode, ProxyError } from '../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
-import { decoded, type RawAnswer, readAnswer, shuttingDown, timedOut, unanswered } from './read-answer.ts';
+import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
@@ -234,4 +234,9 @@ export class UpstreamClient {
 function header({ headers }: RawAnswer, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** This process closed the connection, which says nothing about the indexer. */
+function shuttingDown(cause: unknown): ProxyError {
+  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
 }

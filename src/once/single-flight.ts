@@ -1,4 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+
 /** The flight of a load, as the load sees it. */
 export interface Flight {
   /** Aborted when the last waiter leaves before the flight has departed. */
@@ -34,10 +35,7 @@ export interface SingleFlightDependencies<T> {
   /** How long an outcome answers newcomers after landing: above 0 for failures only. */
   readonly failureTtlMs: (value: T) => number;
   readonly now: () => MonotonicMs;
-  /**
-   * How long a flight can be joined: a later follower would get an answer that was asked for too long
-   * ago.
-   */
+  /** How long a flight can be joined: a later follower would get an answer that was asked for too long ago. */
   readonly collapseWindowMs: Ms;
 }
 

@@ -1,4 +1,5 @@
 import type { MonotonicMs } from '../time-units.ts';
+
 /** One line of the metrics page. */
 export interface MetricSample {
   readonly name: string;

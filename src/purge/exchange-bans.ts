@@ -5,9 +5,9 @@ import { type Ban, FURTHEST_AHEAD_MS } from './bans.ts';
 export type RunScript = (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
 /**
- * How far the clock of an instance may be ahead of Redis' time: an entry that it asks for just before a
- * purge is dated so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next
- * sample (1 ms in 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
+ * How far the clock of an instance may be ahead of Redis' time: an entry that it asks for just before a purge is dated
+ * so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next sample (1 ms in
+ * 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
  */
 const CLOCK_MARGIN_MS = 5;
 

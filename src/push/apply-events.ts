@@ -29,7 +29,7 @@ const APART_MS = 100;
  */
 const MOST_REFRESHES_A_SECOND = 50;
 
-/** If no event comes within this time after a change was seen it counts as missed. */
+/** If no event comes within this time after a change was seen, it counts as missed. */
 const EVENT_WITHIN_MS = 500;
 
 /**
@@ -114,7 +114,7 @@ export class EventEffects {
     return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0, memoryTtl: emptyWatchedMs };
   }
 
-  /** So that the next client finds a fresh answer: at most once for each time that a client polled. */
+  /** Loads a key again, so that its next client finds a fresh answer: at most once for each poll of a client. */
   #refresh(watch: Watch): void {
     const second = Math.floor(this.#dependencies.now() / 1000);
     if (second !== this.#second) [this.#second, this.#refreshesLeft] = [second, MOST_REFRESHES_A_SECOND];

@@ -12,8 +12,8 @@ export interface SubscriptionDependencies {
 }
 
 /**
- * Each message holds all names, of 70 bytes each. So changes are gathered for 1 ms for each name, and at least for so
- * long: then messages are 70 KB a second at most.
+ * Each message holds all names, of 70 bytes each. So changes are gathered for 1 ms for each name, and at least for
+ * this long: then messages are 70 KB a second at most.
  */
 const LEAST_GATHER_MS = 50;
 

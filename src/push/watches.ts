@@ -1,5 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
-import type { EpochMs } from '../time-units.ts';
+import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { accountsAskedFor, type Watchable } from '../ton/watchable.ts';
 
@@ -32,7 +32,7 @@ export interface WatchesDependencies {
   /** Called when the names to subscribe to may have changed. */
   readonly onNames: () => void;
   readonly now: () => EpochMs;
-  readonly monotonic: () => number;
+  readonly monotonic: () => MonotonicMs;
 }
 
 /** A watch ends when nobody has asked for so long: one that is polled, and any other. */

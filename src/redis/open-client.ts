@@ -136,7 +136,7 @@ function reconnectDelayMs(attempt: number): number {
   return delayMs + Math.random() * delayMs;
 }
 
-/** After a connection that lasted this long reconnect delays begin again with the shortest. */
+/** After a connection that lasted this long, reconnect delays begin again with the shortest. */
 const GOOD_AFTER_MS = 2000;
 
 /**

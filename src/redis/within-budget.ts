@@ -1,4 +1,5 @@
 import type { Ms } from '../time-units.ts';
+
 /** The time that a piece of work has. */
 export interface Budget {
   /** Whether the time is over: then nobody waits for the work any longer. */

@@ -3,19 +3,6 @@ import type { Socket } from 'node:net';
 import { type CacheStatus, renderCacheStatus } from '../../answer/cache-status.ts';
 import type { Ms } from '../../time-units.ts';
 
-let second = 0;
-let text = '';
-
-/** The value of `Date` (RFC 9110 6.6.1), rendered once a second. */
-export function httpDate(): string {
-  const now = Math.floor(Date.now() / 1000);
-  if (now !== second) {
-    second = now;
-    text = new Date(now * 1000).toUTCString();
-  }
-  return text;
-}
-
 /** Methods of the public port. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 
@@ -90,6 +77,19 @@ function preflightHeaders(passesThrough: boolean): readonly string[] {
   ];
 }
 
+let renderedSecond = 0;
+let renderedDate = '';
+
+/** The value of `Date` (RFC 9110 6.6.1), rendered once a second. */
+export function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== renderedSecond) {
+    renderedSecond = second;
+    renderedDate = new Date(second * 1000).toUTCString();
+  }
+  return renderedDate;
+}
+
 /**
  * Characters that Node's HTTP server refuses in a field value: control characters, which could end the line, and those
  * beyond latin1.
@@ -130,7 +130,7 @@ export function isOneSlice(body: Buffer): boolean {
 }
 
 /**
- * Writes a large body in slices, each when the one before has left the process, so that {@link SlowReaders} sees
+ * Writes a large body in slices, each when the one before has left the process, so that `SlowReaders` sees
  * whether the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
  */
 export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {

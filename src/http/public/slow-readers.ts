@@ -1,4 +1,5 @@
 import type { Ms } from '../../time-units.ts';
+
 /** The part of `net.Socket` that is used here. */
 export interface WrittenSocket {
   /** `bytesWritten` counts all bytes written so far, `writableLength` those of them that have not left the process. */
@@ -29,7 +30,7 @@ export class SlowReaders {
   readonly #timer: NodeJS.Timeout;
   readonly #marks = new WeakMap<WrittenSocket, Mark>();
 
-  /** `sockets`: those that are open, read anew each time; `slowReaderMs`: the time, in milliseconds. */
+  /** `sockets`: those that are open, read anew each time. */
   constructor(sockets: Iterable<WrittenSocket>, slowReaderMs: Ms) {
     this.#sockets = sockets;
     this.#timer = setInterval(() => this.#look(), slowReaderMs / LOOKS).unref();

@@ -1,4 +1,4 @@
-import type { EpochMs } from '../../time-units.ts';
+import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers, type StatusNumbers } from './numbers.ts';
 import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
@@ -21,7 +21,7 @@ export interface StatusMoment extends StatusNumbers {
 export interface StatusHistoryDependencies {
   readonly samples: () => Promise<readonly MetricSample[]>;
   readonly now: () => EpochMs;
-  readonly monotonic: () => number;
+  readonly monotonic: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
 }
 

@@ -1,4 +1,5 @@
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
+import type { MonotonicMs } from '../../time-units.ts';
 
 /** How often a key is requested, estimated from a sample. */
 export interface TopKey {
@@ -26,14 +27,14 @@ const HALF_LIFE_MS = 30_000;
  */
 export class TopKeys {
   readonly #random: () => number;
-  readonly #monotonic: () => number;
+  readonly #monotonic: () => MonotonicMs;
   readonly #counts = new Map<string, number>();
   #total = 0;
   #toSkip = 0;
   #halvedAt: number;
 
-  /** `random`: 0 to 1. `monotonic`: milliseconds. */
-  constructor(random: () => number, monotonic: () => number) {
+  /** `random`: 0 to 1. */
+  constructor(random: () => number, monotonic: () => MonotonicMs) {
     this.#random = random;
     this.#monotonic = monotonic;
     this.#halvedAt = monotonic();

@@ -67,7 +67,7 @@ function certainty(transaction: Transaction, finality: SimulatedFinality, dialec
 }
 
 /**
- * A transaction as the indexer's JSON has it, as far as anybody reads it: about 4 KB. Once finalized it renders the same
+ * A transaction in the indexer's JSON, with the fields that toncache, the demo or `verify` read: about 4 KB. Once finalized it renders the same
  * for ever: its messages were all sent when it executed, whether or not they have been executed themselves.
  */
 export function renderTransaction(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
@@ -89,7 +89,7 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
   };
 }
 
-/** A block of a block set as the indexer's JSON has it, as far as anybody reads it: about 0.7 KB, the same at every rendering. */
+/** A block of a block set in the indexer's JSON, with the fields that are read: about 0.7 KB, the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {
   const name = `${block.workchain},${block.shard},${block.seqno}`;
   const transactions = blockSet.transactions.filter(
