@@ -215,17 +215,6 @@ describe('garbage in Redis', () => {
     // An instance that cannot read a failure asks the indexer by itself, and does not wait.
     ['a failure that is no JSON', failedWith('x'), 3],
     ['a failure that is none', failedWith('{"code":1}'), 3],
-    [
-      'a failure with a status that is none',
-      failedWith('{"code":"upstream-error","message":"x","upstreamStatus":204}'),
-      3,
-    ],
-    [
-      'a failure whose body is too long',
-      failedWith(`{"code":"upstream-error","message":"x","upstreamStatus":500,"upstreamBody":"${'A'.repeat(90_000)}"}`),
-      3,
-    ],
-    ['a failure that no indexer has', failedWith('{"code":"internal","message":"x"}'), 3],
   ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;
