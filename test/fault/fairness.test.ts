@@ -1,8 +1,9 @@
 import { type RequestOptions, request } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { messagesOf, openEvents, type StatusMessage } from '../e2e/status-events.ts';
 import { startFaultyWorld } from './faulty-world.ts';
+import { untilQueued } from './shed-requests.ts';
 
 /** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
 interface Telling {
@@ -43,8 +44,6 @@ async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]
     env,
     overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 } },
   });
-  const queued = (count: number) =>
-    expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
   const gate = world.indexer.hold();
   const [greedy, polite] = [Array.from({ length: 30 }, () => unknownTransaction()), unknownTransaction()];
   const ask = (client: string, target: string) => askAs(options(client), world.proxy.url, target);
@@ -52,10 +51,10 @@ async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]
   await gate.arrived(1);
   for (const [index, target] of greedy.entries()) {
     all.push(ask('127.0.0.2', target));
-    await queued(index + 1);
+    await untilQueued(world, index + 1);
   }
   all.push(ask('127.0.0.3', polite));
-  await queued(31);
+  await untilQueued(world, 31);
   all.push(ask('127.0.0.4', greedy.at(-1) ?? ''));
   await expect.poll(() => world.proxy.metric('toncache_requests_in_flight')).toBe(33);
   gate.release();
@@ -81,10 +80,6 @@ it('addresses that a client invents give it no more turns: without a trusted pro
 });
 
 describe('who waits', () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   it.each([
     ['by their networks', {}, '192.0.2.0/24'],
     ['by their addresses, where those may be shown', { showAddresses: true }, '192.0.2.2'],
@@ -101,7 +96,7 @@ describe('who waits', () => {
     await gate.arrived(1);
     for (let i = 0; i < 12; i++) all.push(ask('192.0.2.2'));
     for (const other of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) all.push(ask(other));
-    await expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(15);
+    await untilQueued(world, 15);
     expect(await world.proxy.metric('toncache_waiting_clients')).toBe(4);
     expect(await world.proxy.metric('toncache_waiting_greediest_ratio')).toBe(0.8);
     const events = await openEvents(world.proxy.adminUrl);

@@ -26,9 +26,9 @@ export function startEndingWorld({ overrides, ...options }: WorldProxyOptions = 
  * A world in which no clock matters that a test does not move: a busy machine may stand still for longer than the usual
  * timeouts and windows.
  */
-export function startPatientWorld({ env, overrides }: WorldProxyOptions = {}): Promise<World> {
+export function startPatientWorld({ env, overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
-  const proxy = { env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission } };
+  const proxy = { ...options, env: { UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides, admission } };
   return World.start({ ...ANY_WORLD, proxy });
 }
 

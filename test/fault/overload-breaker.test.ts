@@ -1,38 +1,20 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
-import type { World, WorldProxyOptions } from '../e2e/world.ts';
+import type { World } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
-import { expectShed } from './shed-requests.ts';
+import { expectShed, shedOf } from './shed-requests.ts';
 
-let world: World;
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-async function start(options?: WorldProxyOptions): Promise<AsyncDisposable> {
-  world = await startEndingWorld(options);
-  return world;
+/** Asks for so many keys of pendingTraces and gives the statuses. */
+async function statusesOfPending(world: World, count: number): Promise<number[]> {
+  const replies = await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())));
+  return replies.map(({ status }) => status);
 }
 
-const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
-
-/** One question for each operation, never asked before, all with an answer. */
-const misses = () => ({
-  pendingTraces: nothingPending(),
-  adjacentTransactions: parentOfSettled(world),
-  masterchainBlockShards: newestBlock(world),
-});
-
 describe('the circuit breaker', () => {
-  /** Asks for so many keys of pendingTraces and gives the statuses. */
-  const pending = async (count: number) =>
-    (await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())))).map(({ status }) => status);
-
   it.each([
     ['fails', failed(500), 500],
     ['hangs', { kind: 'hang' }, 504],
@@ -40,38 +22,41 @@ describe('the circuit breaker', () => {
     'of an operation that %s opens, and the other operations are served as before',
     async (_name, fault, status) => {
       const breaker = { openDuration: 60_000, longestOpenDuration: 60_000 };
-      await using _ = await start({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { breaker } });
+      await using world = await startEndingWorld({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { breaker } });
       world.indexer.faults.inject(fault, { operation: 'pendingTraces' });
-      expect(await pending(20)).toEqual(Array(20).fill(status));
+      expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(status));
       const shedNow = await world.ask(nothingPending());
       expectShed(shedNow);
       expect(shedNow.headers['retry-after']).toBe('60');
-      expect(new Set(await pending(30))).toEqual(new Set([503]));
+      expect(new Set(await statusesOfPending(world, 30))).toEqual(new Set([503]));
       expect(world.indexer.requests.count('pendingTraces')).toBe(20);
-      const { adjacentTransactions, masterchainBlockShards } = misses();
-      for (const target of [adjacentTransactions, masterchainBlockShards]) {
+      for (const target of [parentOfSettled(world), newestBlock(world)]) {
         expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
       }
       expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
-      expect(await shed('breaker-open')).toBe(31);
+      expect(await shedOf(world, 'breaker-open')).toBe(31);
     },
   );
 
   it('sends a trial after the open duration, and closes with the first success', async () => {
-    await using _ = await start({ overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } } });
+    await using world = await startEndingWorld({
+      overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } },
+    });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
-    await pending(20);
+    await statusesOfPending(world, 20);
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(1);
     fault.remove();
     await expect.poll(async () => (await world.ask(nothingPending())).status).toBe(200);
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
-    expect(await pending(20)).toEqual(Array(20).fill(200));
+    expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(200));
   });
 
   it('of one operation that is answered again lets the others try at once', async () => {
-    await using _ = await start({ overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } } });
+    await using world = await startEndingWorld({
+      overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
+    });
     const fault = world.indexer.faults.inject(failed(500));
-    await pending(20);
+    await statusesOfPending(world, 20);
     world.advance(59_000);
     for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(2);
@@ -85,7 +70,7 @@ describe('the circuit breaker', () => {
 
   it.each([404, 422, 429])('does not open for %i', async (status) => {
     // A pause that ends before the next request: each of them meets the indexer.
-    await using _ = await start({ overrides: { upstream: { pause: 1, longestPause: 1 } } });
+    await using world = await startEndingWorld({ overrides: { upstream: { pause: 1, longestPause: 1 } } });
     world.indexer.faults.inject(status === 429 ? rateLimited('json') : failed(status));
     for (let time = 0; time < 40; time++) {
       await world.ask(unknownTransaction());
@@ -93,7 +78,7 @@ describe('the circuit breaker', () => {
     }
     expect(world.indexer.requests.count('adjacentTransactions')).toBe(40);
     expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
-    expect(await shed('breaker-open')).toBe(0);
+    expect(await shedOf(world, 'breaker-open')).toBe(0);
   });
 
   it('opens for all operations when the indexer cannot be reached, and closes by itself when it is back', async () => {
@@ -124,7 +109,7 @@ describe('the circuit breaker', () => {
 
 describe('after the pause of a 429', () => {
   it('only one trial is sent, and its success lets all others through', async () => {
-    await using _ = await start();
+    await using world = await startEndingWorld();
     world.indexer.faults.inject(rateLimited('text', '5'), { times: 1 });
     expectShed(await world.ask(newestBlock(world)));
     world.advance(5000);

@@ -1,27 +1,13 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
-import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 import { startEndingWorld } from './faulty-world.ts';
-import { expectShed } from './shed-requests.ts';
-
-let world: World;
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-async function start(options?: WorldProxyOptions): Promise<AsyncDisposable> {
-  world = await startEndingWorld(options);
-  return world;
-}
-
-const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
+import { expectShed, shedOf } from './shed-requests.ts';
 
 describe('UPSTREAM_RPS', () => {
   it('is kept in any second, and all requests that can be sent in time are answered', async () => {
-    await using _ = await start({ env: { UPSTREAM_RPS: '25', UPSTREAM_TIMEOUT: '30s' } });
+    await using world = await startEndingWorld({ env: { UPSTREAM_RPS: '25', UPSTREAM_TIMEOUT: '30s' } });
     const arrivals: number[] = [];
     world.indexer.requests.on('request', () => arrivals.push(performance.now()));
     const answers = await Promise.all(Array.from({ length: 80 }, () => world.ask(nothingPending())));
@@ -31,7 +17,7 @@ describe('UPSTREAM_RPS', () => {
   });
 
   it('sheds at once each request that could not be sent in time', async () => {
-    await using _ = await start({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
+    await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
     // One slot a second, and a request waits for half of the timeout at most: the slots at 0, 1 and 2 s come in time.
     // The clock of the rate stands still, so it does not matter how long the requests take to arrive.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
@@ -40,18 +26,18 @@ describe('UPSTREAM_RPS', () => {
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(22);
     for (const answered of refused) expectShed(answered);
-    expect(await shed('rate-limit')).toBe(22);
+    expect(await shedOf(world, 'rate-limit')).toBe(22);
     expect(world.forwarded).toHaveLength(3);
   });
 
   it('below one is refused at the start, because nothing would ever be sent', async () => {
-    await expect(start({ env: { UPSTREAM_RPS: '0.5' } })).rejects.toThrow(/UPSTREAM_RPS/);
+    await expect(startEndingWorld({ env: { UPSTREAM_RPS: '0.5' } })).rejects.toThrow(/UPSTREAM_RPS/);
   });
 });
 
 describe('a retry', () => {
   it('is made once, when the connection was reset', async () => {
-    await using _ = await start();
+    await using world = await startEndingWorld();
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect((await world.ask(nothingPending())).status).toBe(200);
     expect(world.forwarded).toHaveLength(2);
@@ -66,14 +52,14 @@ describe('a retry', () => {
     ['an answer that was cut', { kind: 'cut', framing: 'content-length' }],
     ['no answer', { kind: 'hang' }],
   ] as const)('is not made after %s', async (_name, fault) => {
-    await using _ = await start({ env: { UPSTREAM_TIMEOUT: '200ms' } });
+    await using world = await startEndingWorld({ env: { UPSTREAM_TIMEOUT: '200ms' } });
     world.indexer.faults.inject(fault);
     expect((await world.ask(newestBlock(world))).status).toBeGreaterThanOrEqual(500);
     expect(world.forwarded).toHaveLength(1);
   });
 
   it('is made for at most a tenth of the requests, and once a second', async () => {
-    await using _ = await start({ overrides: { breaker: { minimumThroughput: 100_000 } } });
+    await using world = await startEndingWorld({ overrides: { breaker: { minimumThroughput: 100_000 } } });
     world.indexer.faults.inject({ kind: 'reset' });
     const startedAt = performance.now();
     for (let time = 0; time < 100; time++) expect((await world.ask(unknownTransaction())).status).toBe(502);

@@ -1,14 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nothingPending, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
-import { expectShed, NEVER, times } from './shed-requests.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { expectShed, NEVER, times, untilQueued } from './shed-requests.ts';
 
 describe('bytes of answers being read', () => {
   const MIB = 1024 * 1024;
@@ -77,7 +73,7 @@ describe('bytes of answers being read', () => {
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];
     await expect.poll(() => reading.held.length).toBe(2);
     const waiting = await proxy.sendIn(nothingPending());
-    await expect.poll(() => proxy.metric('toncache_upstream_queued')).toBe(1);
+    await untilQueued({ proxy }, 1);
     reading.writeMost();
     await expect
       .poll(

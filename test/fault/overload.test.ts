@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   childrenOfSettled,
   newestBlock,
@@ -7,32 +7,15 @@ import {
   parentOfSettled,
   unknownTransaction,
 } from '../e2e/questions.ts';
-import type { World, WorldProxyOptions } from '../e2e/world.ts';
 import { startEndingWorld } from './faulty-world.ts';
-import { expectShed, NEVER, times } from './shed-requests.ts';
-
-let world: World;
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-async function start(options?: WorldProxyOptions): Promise<AsyncDisposable> {
-  world = await startEndingWorld(options);
-  return world;
-}
+import { expectShed, NEVER, shedOf, times, untilQueued } from './shed-requests.ts';
 
 /** Clients that give up soon. */
 const IMPATIENT = { patience: 100 };
 
-const queued = (count: number) =>
-  expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
-
-const shed = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
-
 describe('an indexer that hangs', () => {
   it('leaves no request waiting for a slot: such requests get 503 with Retry-After', async () => {
-    await using _ = await start({
+    await using world = await startEndingWorld({
       ...NEVER,
       overrides: { upstream: { maxConcurrency: 2 }, admission: { ...IMPATIENT, maxQueue: 30 } },
     });
@@ -43,7 +26,11 @@ describe('an indexer that hangs', () => {
       expectShed(answered);
     }
     // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused at once.
-    const [waited, full, late] = [await shed('waited-too-long'), await shed('queue-full'), await shed('expected-wait')];
+    const [waited, full, late] = [
+      await shedOf(world, 'waited-too-long'),
+      await shedOf(world, 'queue-full'),
+      await shedOf(world, 'expected-wait'),
+    ];
     expect(waited).toBeGreaterThan(0);
     expect(waited + full + late).toBe(50);
     expect(world.forwarded).toHaveLength(2);
@@ -54,7 +41,7 @@ describe('an indexer that hangs', () => {
 describe('a refresh', () => {
   it('is dropped while no slot is free, and the client that needs it then begins a miss', async () => {
     const lifetimes = { shardsFinal: times(1000, 1000, 0) };
-    await using _ = await start({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
+    await using world = await startEndingWorld({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
     const refreshed = newestBlock(world);
     await world.ask(refreshed);
     world.advance(1500);
@@ -62,20 +49,20 @@ describe('a refresh', () => {
     const holder = await world.proxy.sendIn(unknownTransaction());
     await gate.arrived(1);
     expect(await world.ask(refreshed)).toMatchObject({ status: 200, cache: { hit: true } });
-    await queued(0);
+    await untilQueued(world, 0);
     // The copy is too old to be served from now on.
     world.advance(600);
     const missed = await world.proxy.sendIn(refreshed);
-    await queued(1);
+    await untilQueued(world, 1);
     gate.release();
     expect([(await holder.answer).status, (await missed.answer).status]).toEqual([404, 200]);
-    expect(await shed('no-free-slot')).toBe(0);
+    expect(await shedOf(world, 'no-free-slot')).toBe(0);
   });
 });
 
 describe('shares', () => {
   it('let the requests of one operation start before those of another that floods the queue', async () => {
-    await using _ = await start({ ...NEVER, overrides: { upstream: { maxConcurrency: 10 } } });
+    await using world = await startEndingWorld({ ...NEVER, overrides: { upstream: { maxConcurrency: 10 } } });
     const gate = world.indexer.hold();
     const flood = await Promise.all(Array.from({ length: 40 }, () => world.proxy.sendIn(unknownTransaction())));
     await gate.arrived(10);
@@ -83,7 +70,7 @@ describe('shares', () => {
       ...(await Promise.all(Array.from({ length: 4 }, () => world.proxy.sendIn(nothingPending())))),
       await world.proxy.sendIn(newestBlock(world)),
     ];
-    await queued(35);
+    await untilQueued(world, 35);
     gate.release(5);
     await gate.arrived(15);
     expect(world.indexer.requests.count('pendingTraces')).toBe(4);
@@ -96,15 +83,19 @@ describe('shares', () => {
 });
 
 describe('a process that is nearly out of memory', () => {
-  it('sheds all misses and sends nothing, serves hits, and answers its health check', async () => {
+  it('sheds all misses and followers and sends nothing, serves hits, and answers its health check', async () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
-    await using _ = await start({ overrides: { lifetimes, admission: { maxMemory: 0.9 } } });
+    await using world = await startEndingWorld({ overrides: { lifetimes, admission: { maxMemory: 0.9 } } });
     const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     // The first is evicted to make room.
     for (const target of [nothingPending(), fresh, stale, tooOld]) expect((await world.ask(target)).status).toBe(200);
+    const followed = unknownTransaction();
+    const gate = world.indexer.hold();
+    const leader = await world.proxy.sendIn(followed);
+    await gate.arrived(1);
     vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(0.95 * limitBytes);
     world.advance(30_000);
     const before = world.forwarded.length;
@@ -113,12 +104,18 @@ describe('a process that is nearly out of memory', () => {
       expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
       expect(await world.ask(stale)).toMatchObject({ status: 200, cache: { hit: true, ttl: -29 } });
       expectShed(await world.ask(tooOld));
-      for (const target of [unknownTransaction(), nothingPending()]) expectShed(await world.ask(target));
+      for (const target of [followed, unknownTransaction(), nothingPending()]) {
+        const refused = await world.ask(target);
+        expectShed(refused);
+        expect(refused.cache).toEqual({ detail: 'overloaded' });
+      }
       expect((await world.proxy.askAdmin('/healthz')).status).toBe(200);
       expect((await world.proxy.askAdmin('/readyz')).status).toBe(200);
     }
     expect(world.forwarded).toHaveLength(before);
-    expect(await shed('memory')).toBe(12);
+    expect(await shedOf(world, 'memory')).toBe(15);
+    gate.release();
+    expect((await leader.answer).status).toBe(404);
   });
 });
 

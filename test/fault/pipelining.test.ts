@@ -1,5 +1,4 @@
-import os from 'node:os';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
@@ -14,10 +13,7 @@ beforeEach(async () => {
   world = await startFaultyWorld({ env: ENV, overrides: { http: NO_DRAIN } });
 });
 
-afterEach(async () => {
-  vi.useRealTimers();
-  await world[Symbol.asyncDispose]();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const client = (sent: string, options?: ClientOptions) => connectClient(world, sent, options);
 const inFlight = () => requestsInFlight(world);
@@ -146,25 +142,5 @@ describe('while http.maxWaiting requests wait', () => {
     gate.release();
     for (const { answer } of waiting) expect((await answer).status).toBe(404);
     expect((await world.ask(unknownTransaction())).status).toBe(404);
-  });
-});
-
-describe('a process that is nearly out of memory', () => {
-  it('refuses followers too', async () => {
-    const limitBytes = 64 * 1024 ** 3;
-    vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
-    vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
-    await world[Symbol.asyncDispose]();
-    world = await startFaultyWorld({ overrides: { admission: { maxMemory: 0.9 } } });
-    const gate = world.indexer.hold();
-    const miss = unknownTransaction();
-    const first = await world.proxy.sendIn(miss);
-    await gate.arrived(1);
-    vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(0.95 * limitBytes);
-    world.advance(10_000);
-    expect(await world.ask(miss)).toMatchObject({ status: 503, cache: { detail: 'overloaded' } });
-    expect(await world.proxy.metric('toncache_shed_total', { reason: 'memory' })).toBe(1);
-    gate.release();
-    expect((await first.answer).status).toBe(404);
   });
 });

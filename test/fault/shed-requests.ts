@@ -1,12 +1,24 @@
 import { expect } from 'vitest';
+import type { World } from '../e2e/world.ts';
 import type { Answered } from '../support/http-client.ts';
 
 export const NEVER = { env: { UPSTREAM_TIMEOUT: '60s' } };
 
-export function expectShed({ status, text, headers }: Answered): void {
+/** That a request was refused as overload is, with a `Retry-After` of these seconds. */
+export function expectShed({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/): void {
   expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
-  expect(headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
+  expect(headers['retry-after']).toMatch(retryAfter);
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
+}
+
+/** How many requests were refused for a reason. */
+export function shedOf({ proxy }: World, reason: string): Promise<number> {
+  return proxy.metric('toncache_shed_total', { reason });
+}
+
+/** Until so many requests wait for a slot. */
+export async function untilQueued({ proxy }: Pick<World, 'proxy'>, count: number): Promise<void> {
+  await expect.poll(() => proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
 }
 
 export const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: number) => ({

@@ -1,59 +1,44 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
-import { ANY_WORLD, World, type WorldProxyOptions } from '../e2e/world.ts';
+import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import { type Answered, type Sent, send } from '../support/http-client.ts';
-import { PATIENT_ADMISSION } from './faulty-world.ts';
-
-let world: World;
-
-afterEach(async () => {
-  vi.useRealTimers();
-  await world[Symbol.asyncDispose]();
-});
+import { PATIENT_ADMISSION, startPatientWorld } from './faulty-world.ts';
+import { expectShed } from './shed-requests.ts';
 
 /** A world whose indexer takes so many requests at once while so many wait. */
-async function start(maxConcurrency: number, maxQueue: number, options: WorldProxyOptions = {}): Promise<void> {
-  const { upstream, admission, ...others } = options.overrides ?? {};
-  const overrides = {
-    ...others,
-    upstream: { ...upstream, maxConcurrency },
-    admission: { ...PATIENT_ADMISSION, ...admission, maxQueue },
-  };
-  const env = { UPSTREAM_TIMEOUT: '60s' };
-  world = await World.start({ ...ANY_WORLD, proxy: { ...options, env, overrides } });
+function start(maxConcurrency: number, maxQueue: number, { overrides, ...options }: WorldProxyOptions = {}) {
+  return startPatientWorld({
+    ...options,
+    overrides: { ...overrides, upstream: { maxConcurrency }, admission: { maxQueue } },
+  });
 }
 
 /** Sends requests for as many keys and resolves when all of them are at the indexer or in the queue. */
-async function occupy(count: number): Promise<Sent[]> {
+async function occupy(world: World, count: number): Promise<Sent[]> {
   const sent = await Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(unknownTransaction())));
-  await untilOccupied(count);
+  await untilOccupied(world, count);
   return sent;
 }
 
-async function untilOccupied(count: number): Promise<void> {
-  const gauges = () =>
-    Promise.all(['in_flight', 'queued'].map((name) => world.proxy.metric(`toncache_upstream_${name}`)));
+async function untilOccupied({ proxy }: World, count: number): Promise<void> {
+  const gauges = () => Promise.all(['in_flight', 'queued'].map((name) => proxy.metric(`toncache_upstream_${name}`)));
   await vi.waitFor(async () => expect((await gauges()).reduce((sum, value) => sum + value, 0)).toBe(count), {
     timeout: 15_000,
     interval: 2,
   });
 }
 
-function expectShed({ status, text, headers }: Answered): void {
-  expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
-  expect(headers['retry-after']).toMatch(/^[123]$/);
-  expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
-}
+const expectShedForSeconds = (answered: Answered) => expectShed(answered, /^[123]$/);
 
 describe('the concurrency limit', () => {
   it('is never exceeded at the indexer, and requests that wait are answered in order', async () => {
-    await start(3, 20);
+    await using world = await start(3, 20);
     const gate = world.indexer.hold();
     const targets = Array.from({ length: 12 }, unknownTransaction);
     const sent: Sent[] = [];
     for (const [index, target] of targets.entries()) {
       sent.push(await world.proxy.sendIn(target));
-      await untilOccupied(index + 1);
+      await untilOccupied(world, index + 1);
     }
     expect(gate.held).toBe(3);
     for (let arrived = 4; arrived <= targets.length; arrived++) {
@@ -69,7 +54,7 @@ describe('the concurrency limit', () => {
   });
 
   it('holds while many clients come, wait and leave', async () => {
-    await start(4, 10);
+    await using world = await start(4, 10);
     world.indexer.faults.latencyMs = 1;
     world.indexer.faults.jitterMs = 5;
     const clients = Array.from({ length: 25 }, async (_, client) => {
@@ -78,14 +63,14 @@ describe('the concurrency limit', () => {
         await sent.sent;
         if ((client + time) % 5 === 0) sent.leave();
         await sent.answer.then(
-          (answered) => (answered.status === 503 ? expectShed(answered) : expect(answered.status).toBe(404)),
+          (answered) => (answered.status === 503 ? expectShedForSeconds(answered) : expect(answered.status).toBe(404)),
           () => {},
         );
       }
     });
     await Promise.all(clients);
     expect(world.indexer.requests.maxInHand).toBeLessThanOrEqual(4);
-    await untilOccupied(0);
+    await untilOccupied(world, 0);
     expect((await world.ask(newestBlock(world))).status).toBe(200);
   });
 });
@@ -93,13 +78,13 @@ describe('the concurrency limit', () => {
 describe('beyond the queue', () => {
   it('a miss is shed at once: 503 with a Retry-After of one to three seconds', async () => {
     let random = 0;
-    await start(1, 1, { random: () => random });
+    await using world = await start(1, 1, { random: () => random });
     const gate = world.indexer.hold();
-    const occupying = await occupy(2);
+    const occupying = await occupy(world, 2);
     const waits: unknown[] = [];
     for (random of [0, 0.34, 0.5, 0.67, 0.999]) {
       const answered = await world.ask(nothingPending());
-      expectShed(answered);
+      expectShedForSeconds(answered);
       waits.push(answered.headers['retry-after']);
     }
     expect(waits).toEqual(['1', '2', '2', '3', '3']);
@@ -112,13 +97,13 @@ describe('beyond the queue', () => {
 
   it('hits in memory are served, fresh or stale, and take no place', async () => {
     const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
-    await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
+    await using world = await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
     const fresh = newestBlock(world);
     const stale = parentOfSettled(world);
     const { text } = await world.ask(stale);
     await world.ask(fresh);
     const gate = world.indexer.hold();
-    const occupying = await occupy(2);
+    const occupying = await occupy(world, 2);
     expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
     for (const [afterMs, ttl] of [
       [1500, -1],
@@ -129,29 +114,29 @@ describe('beyond the queue', () => {
       expect([reply.status, reply.text, reply.cache['ttl']]).toEqual([200, text, ttl]);
     }
     world.advance(1000);
-    expectShed(await world.ask(stale));
+    expectShedForSeconds(await world.ask(stale));
     expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
-    await untilOccupied(2);
+    await untilOccupied(world, 2);
     gate.release();
     for (const { answer } of occupying) expect((await answer).status).toBe(404);
   });
 
   it('shed requests are no failures of the indexer: no failure is cached, nothing is logged', async () => {
-    await start(1, 0);
+    await using world = await start(1, 0);
     const gate = world.indexer.hold();
-    const occupying = await occupy(1);
+    const occupying = await occupy(world, 1);
     const target = newestBlock(world);
-    for (let time = 0; time < 3; time++) expectShed(await world.ask(target));
+    for (let time = 0; time < 3; time++) expectShedForSeconds(await world.ask(target));
     gate.release();
     await Promise.all(occupying.map(({ answer }) => answer));
-    await untilOccupied(0);
+    await untilOccupied(world, 0);
     expect((await world.ask(target)).status).toBe(200);
     expect(world.proxy.log).toEqual([]);
   });
 });
 
 it('hits in Redis are served though the indexer hangs and the queue is full', async () => {
-  world = await World.start({
+  await using world = await World.start({
     dialect: '1.3',
     tiers: 'memory and Redis',
     proxy: {
@@ -164,7 +149,7 @@ it('hits in Redis are served though the indexer hangs and the queue is full', as
   await world.ask(target, {}, other);
   await other.untilRedisHasAll();
   const gate = world.indexer.hold();
-  const occupying = await occupy(1);
+  const occupying = await occupy(world, 1);
   expect(await world.ask(target)).toMatchObject({ status: 200, cache: { hit: true, detail: 'redis' } });
   gate.release();
   await Promise.all(occupying.map(({ answer }) => answer));
