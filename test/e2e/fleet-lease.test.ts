@@ -171,7 +171,7 @@ describe('a load that other instances wait for', () => {
     await fleet.untilAsked(1);
     const target = someChildren();
     const queued = busy.ask(target);
-    await expect.poll(() => busy.metric('toncache_upstream_queued')).toBe(1);
+    await busy.untilQueued(1);
     expect(await leases(fleet)).toHaveLength(1);
     expect((await free.ask(target)).headers['cache-status']).toMatch(/fwd=miss; fwd-status=200; stored$/);
     held.give(pendingTrace('a'));

@@ -2,24 +2,16 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
-import { open, startPassThrough, untilNoticed } from './pass-through-world.ts';
+import { arrivedAt, open, startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { head, INFO, JSON_BODY, MESSAGE, MIB, statuses } from './raw-requests.ts';
-import type { World, WorldProxyOptions } from './world.ts';
-
-let world: World;
-
-async function start(options?: WorldProxyOptions): Promise<void> {
-  world = await startPassThrough(options);
-}
-
-/** All requests at the indexer; here only the proxy sends any. */
-const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-afterEach(() => world[Symbol.asyncDispose]());
+import type { World } from './world.ts';
 
 describe('bodies of requests that are passed through', () => {
-  beforeEach(() => start());
+  let world: World;
+  beforeEach(async () => {
+    world = await startPassThrough();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
 
   it.each([0, 1, 65_536, MIB])('are sent byte for byte: %d bytes', async (bytes) => {
     const body = randomBytes(bytes >> 1)
@@ -27,13 +19,13 @@ describe('bodies of requests that are passed through', () => {
       .padEnd(bytes, 'x');
     for (const framing of [{ 'Content-Length': String(bytes) }, { 'Transfer-Encoding': 'chunked' }]) {
       await world.ask(MESSAGE, { method: 'POST', headers: { ...JSON_BODY, ...framing }, body });
-      const [asked] = arrived().slice(-1);
+      const [asked] = arrivedAt(world).slice(-1);
       expect(asked).toMatchObject({ method: 'POST', target: MESSAGE, headers: { 'content-type': 'application/json' } });
       expect(asked?.headers['content-length']).toBe(String(bytes));
       expect(asked?.headers).not.toHaveProperty('transfer-encoding');
       expect(hash('sha256', asked?.body ?? '')).toBe(hash('sha256', body));
     }
-    expect(arrived()).toHaveLength(2);
+    expect(arrivedAt(world)).toHaveLength(2);
   });
 
   it('are refused above 1 MiB by Content-Length: 413, and the connection is kept or closed', async () => {
@@ -45,7 +37,7 @@ describe('bodies of requests that are passed through', () => {
     expect(['413', '413,200']).toContain(statuses(received).join());
     // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
-    expect(arrived().map(({ method }) => method)).not.toContain('POST');
+    expect(arrivedAt(world).map(({ method }) => method)).not.toContain('POST');
   });
 
   it('are refused above 1 MiB in chunks: 413, and the connection is kept or closed', async () => {
@@ -57,7 +49,7 @@ describe('bodies of requests that are passed through', () => {
     expect(['413', '413,200']).toContain(statuses(received).join());
     // The simulated indexer has the same limit: this one is that of toncache.
     expect(received).toMatch(/detail=body-too-large/);
-    expect(arrived().map(({ method }) => method)).not.toContain('POST');
+    expect(arrivedAt(world).map(({ method }) => method)).not.toContain('POST');
   });
 
   it('are refused before they are sent when Content-Length is too large', async () => {
@@ -78,7 +70,7 @@ describe('bodies of requests that are passed through', () => {
       await once(socket, 'close');
       await untilNoticed(world);
     }
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
     expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
   });
 
@@ -88,10 +80,10 @@ describe('bodies of requests that are passed through', () => {
       `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{"boc":`,
     );
     await untilNoticed(world);
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
     socket.write('"AAAA"}');
     expect(statuses((await buffer(socket)).toString())).toEqual(['200']);
-    expect(arrived()).toMatchObject([{ body: Buffer.from('{"boc":"AAAA"}') }]);
+    expect(arrivedAt(world)).toMatchObject([{ body: Buffer.from('{"boc":"AAAA"}') }]);
   });
 
   it('of GET and HEAD are not sent, and bytes that follow on the connection are the next request', async () => {
@@ -102,8 +94,8 @@ describe('bodies of requests that are passed through', () => {
       );
       expect(statuses(received)).toEqual(['200', '200']);
     }
-    expect(arrived().map(({ target }) => target)).toEqual([INFO, INFO, INFO, INFO]);
-    for (const { body, headers } of arrived()) {
+    expect(arrivedAt(world).map(({ target }) => target)).toEqual([INFO, INFO, INFO, INFO]);
+    for (const { body, headers } of arrivedAt(world)) {
       expect(body).toHaveLength(0);
       expect(headers).not.toHaveProperty('content-length');
     }
@@ -115,7 +107,9 @@ describe('bodies of clients', () => {
     `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
 
   it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
-    await start({ overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } } });
+    await using world = await startPassThrough({
+      overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } },
+    });
     const stalled = [
       await open(world, unfinished(MIB)),
       await open(world, unfinished(0, 'Transfer-Encoding: chunked')),
@@ -133,9 +127,9 @@ describe('bodies of clients', () => {
   });
 
   it('must arrive within the deadline of a whole request', async () => {
-    await start({ overrides: { http: { headerTimeout: 200 } } });
+    await using world = await startPassThrough({ overrides: { http: { headerTimeout: 200 } } });
     const socket = await open(world, unfinished(10));
     expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
-    expect(arrived()).toHaveLength(0);
+    expect(arrivedAt(world)).toHaveLength(0);
   });
 });

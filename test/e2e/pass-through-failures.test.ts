@@ -1,24 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
-import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
-import { startPassThrough, untilNoticed } from './pass-through-world.ts';
+import { arrivedAt, startPassThrough, untilNoticed } from './pass-through-world.ts';
 import { INFO, MESSAGE } from './raw-requests.ts';
-import type { World, WorldProxyOptions } from './world.ts';
-
-let world: World;
-
-async function start(options?: WorldProxyOptions): Promise<void> {
-  world = await startPassThrough(options);
-}
-
-/** All requests at the indexer; here only the proxy sends any. */
-const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-afterEach(() => world[Symbol.asyncDispose]());
 
 describe('an indexer that fails passed-through requests', () => {
   it.each(['GET', 'POST'])('gets exactly one request: %s and a reset', async (method) => {
-    await start();
+    await using world = await startPassThrough();
     // A connection that is kept is where clients are tempted to try again.
     await world.ask(INFO);
     const fault = world.indexer.faults.inject({ kind: 'reset' });
@@ -31,33 +18,33 @@ describe('an indexer that fails passed-through requests', () => {
     expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     await untilNoticed(world);
     expect(fault.hits).toBe(1);
-    expect(arrived()).toHaveLength(2);
+    expect(arrivedAt(world)).toHaveLength(2);
   });
 
   it.each(['content-length', 'chunked'] as const)(
     'and cuts its answer short, %s: the client sees that it is incomplete',
     async (framing) => {
-      await start();
+      await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'cut', framing });
       await expect(world.ask(INFO)).rejects.toThrow();
       expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
-      expect(arrived()).toHaveLength(1);
+      expect(arrivedAt(world)).toHaveLength(1);
     },
   );
 
   it('because it cannot be reached becomes 502', async () => {
-    await start();
+    await using world = await startPassThrough();
     await world.indexer.close();
     expect(await world.ask(INFO)).toMatchObject({ status: 502, headers: { 'cache-control': 'no-store' } });
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
   });
 
   it('by not answering becomes 504', async () => {
-    await start({ env: { UPSTREAM_TIMEOUT: '300ms' } });
+    await using world = await startPassThrough({ env: { UPSTREAM_TIMEOUT: '300ms' } });
     world.indexer.faults.inject({ kind: 'hang' });
     expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
-    expect(arrived()).toHaveLength(2);
+    expect(arrivedAt(world)).toHaveLength(2);
   });
 
   it.each([
@@ -70,10 +57,10 @@ describe('an indexer that fails passed-through requests', () => {
   ] as readonly (readonly [string, Extract<Fault, { kind: 'answer' }>, number])[])(
     'is passed on unchanged: %s',
     async (_, fault, status) => {
-      await start();
+      await using world = await startPassThrough();
       world.indexer.faults.inject(fault);
       expect(await world.ask(INFO)).toMatchObject({ status, text: fault.body, cache: { fwd: 'bypass' } });
-      expect(arrived()).toHaveLength(1);
+      expect(arrivedAt(world)).toHaveLength(1);
     },
   );
 });

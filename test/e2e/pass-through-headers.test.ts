@@ -1,27 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rateLimited } from '../../src/tools/simulator/faults.ts';
-import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { startPassThrough } from './pass-through-world.ts';
+import { arrivedAt, startPassThrough } from './pass-through-world.ts';
 import { newestBlock, nothingPending } from './questions.ts';
 import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
-import type { World, WorldProxyOptions } from './world.ts';
-
-let world: World;
-
-async function start(options?: WorldProxyOptions): Promise<void> {
-  world = await startPassThrough(options);
-}
-
-/** All requests at the indexer; here only the proxy sends any. */
-const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-afterEach(() => world[Symbol.asyncDispose]());
+import type { World } from './world.ts';
 
 describe('headers', () => {
   it('of the client are sent, its key too, but no connection headers and no cookies', async () => {
-    await start();
+    await using world = await startPassThrough();
     const received = await world.proxy.exchange(
       [
         `GET ${INFO} HTTP/1.1`,
@@ -44,7 +32,7 @@ describe('headers', () => {
       ].join('\r\n'),
     );
     expect(statuses(received)).toEqual(['200']);
-    const { headers = {} } = arrived()[0] ?? {};
+    const { headers = {} } = arrivedAt(world)[0] ?? {};
     expect(headers).toMatchObject({
       ...{ host: new URL(world.indexer.url).host, 'x-api-key': 'of-the-client', 'x-kept': '1', 'x-latin': '\xe9\xff' },
       ...{ 'x-actions-version': 'v1', 'user-agent': 'wallet', accept: 'application/json', 'accept-encoding': 'gzip' },
@@ -56,7 +44,7 @@ describe('headers', () => {
   });
 
   it('of any client are never mistaken for an indexer that cannot be reached', async () => {
-    await start();
+    await using world = await startPassThrough();
     const odd = [
       '__proto__: 1',
       'constructor: 1',
@@ -90,7 +78,7 @@ describe('headers', () => {
   });
 
   it('of the indexer are returned, but no connection headers, no cookies, and none that toncache sets', async () => {
-    await start();
+    await using world = await startPassThrough();
     world.indexer.faults.inject({
       kind: 'answer',
       status: 201,
@@ -121,7 +109,7 @@ describe('headers', () => {
     ['a status below all', '042 Odd', 'X-Odd: 1'],
     ['a switch of protocols', '101 Switching Protocols', 'Upgrade: x'],
   ])('of the indexer that are odd still give an answer and leave no connection open: %s', async (_, status, header) => {
-    await start();
+    await using _world = await startPassThrough();
     await using upstream = await startScriptedUpstream(
       (socket) => void socket.write(`HTTP/1.1 ${status}\r\n${header}\r\nContent-Length: 2\r\n\r\n{}`, 'latin1'),
     );
@@ -134,39 +122,39 @@ describe('headers', () => {
 
 describe('keys', () => {
   const OURS = 'of-the-proxy';
-  const keys = () => arrived().map(({ headers }) => headers['x-api-key']);
+  const keysIn = (world: World) => arrivedAt(world).map(({ headers }) => headers['x-api-key']);
 
   it('of clients are sent only with passed-through requests, and ours only with cached operations', async () => {
-    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS } });
     const headers = { 'X-Api-Key': 'of-the-client' };
     await world.ask(newestBlock(world), { headers });
     await world.ask(nothingPending(), { headers });
     await world.ask(INFO, { headers });
     await world.ask(INFO);
     await world.ask(MESSAGE, { method: 'POST', headers: { 'X-Api-Key': '' }, body: '{}' });
-    expect(keys()).toEqual([OURS, OURS, 'of-the-client', undefined, '']);
+    expect(keysIn(world)).toEqual([OURS, OURS, 'of-the-client', undefined, '']);
   });
 
   it.each(['/api/v3/pending%54races', '/api/v3/%70endingTraces/'])(
     'of clients are not sent to a cached operation under another spelling of its path: %s',
     async (path) => {
-      await start();
+      await using world = await startPassThrough();
       const query = nothingPending().split('?')[1] ?? '';
       await world.ask(`${path}?${query}`, { headers: { 'X-Api-Key': 'of-the-client' } });
-      expect(keys()).not.toContain('of-the-client');
+      expect(keysIn(world)).not.toContain('of-the-client');
     },
   );
 
   it('of toncache are sent with PASSTHROUGH_SHARED_KEY=on for clients without one', async () => {
-    await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } });
     await world.ask(INFO);
     await world.ask(MESSAGE, { method: 'POST', body: '{}' });
-    expect(keys()).toEqual(['of-the-client', OURS, OURS]);
+    expect(keysIn(world)).toEqual(['of-the-client', OURS, OURS]);
   });
 
   it('never appear in an answer, a log or a metric', async () => {
-    await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     world.indexer.faults.inject({ kind: 'reset' });
     const replies = [
       await world.ask(`${INFO}?api_key=in-the-query`, { headers: { 'X-Api-Key': 'of-the-client' } }),
@@ -177,7 +165,7 @@ describe('keys', () => {
   });
 
   it('of one client that are used up do not stop others', async () => {
-    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).toMatchObject({ status: 429 });
     expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });
@@ -186,16 +174,16 @@ describe('keys', () => {
   it.each(['api_key=of-the-client', 'limit=1&api%5Fkey=of-the-client'])(
     'of a client in the query count like those in the header: %s',
     async (query) => {
-      await start({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+      await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
       world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });
       expect((await world.ask(`${INFO}?${query}`)).status).toBe(429);
-      expect(keys()).toEqual([undefined]);
+      expect(keysIn(world)).toEqual([undefined]);
       expect((await world.ask(newestBlock(world))).status).toBe(200);
     },
   );
 
   it('that are missing, on a shared address that is used up, do not stop requests with our key', async () => {
-    await start({ env: { UPSTREAM_API_KEY: OURS } });
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS } });
     world.indexer.faults.inject(rateLimited('text', '60'), { operation: 'masterchainInfo' });
     expect(await world.ask(INFO)).toMatchObject({ status: 429 });
     expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200 });

@@ -1,35 +1,20 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
+import { describe, expect, it } from 'vitest';
 import { send } from '../support/http-client.ts';
-import { open, startPassThrough } from './pass-through-world.ts';
+import { arrivedAt, open, startPassThrough } from './pass-through-world.ts';
 import { newestBlock } from './questions.ts';
 import { head, INFO, MESSAGE, MIB } from './raw-requests.ts';
-import type { World, WorldProxyOptions } from './world.ts';
-
-let world: World;
-
-async function start(options?: WorldProxyOptions): Promise<void> {
-  world = await startPassThrough(options);
-}
-
-/** All requests at the indexer; here only the proxy sends any. */
-const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-afterEach(() => world[Symbol.asyncDispose]());
 
 describe('the slots of pass-through', () => {
   const LARGE = 16 * MIB;
   /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
   const admission = { patience: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
-  const waiting = async (count: number) =>
-    expect.poll(() => world.proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
 
   it('are separate from those of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
-    await start({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
+    await using world = await startPassThrough({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
     const gate = world.indexer.hold();
     const first = [await world.proxy.sendIn(INFO), await world.proxy.sendIn(INFO)];
     await gate.arrived(2);
@@ -37,7 +22,7 @@ describe('the slots of pass-through', () => {
       await world.proxy.sendIn(INFO),
       await world.proxy.sendIn(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' }),
     ];
-    await waiting(2);
+    await world.proxy.untilQueued(2);
     const refused = await world.ask(INFO);
     expect(refused).toMatchObject({ status: 503, headers: { 'cache-control': 'no-store' } });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
@@ -50,12 +35,12 @@ describe('the slots of pass-through', () => {
   });
 
   it('are not waited for when the process ends: the answer says why', async () => {
-    await start({ overrides: { ...most(1), http: { drain: 100 } } });
+    await using world = await startPassThrough({ overrides: { ...most(1), http: { drain: 100 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
     await gate.arrived(1);
     const queued = await world.proxy.sendIn(INFO);
-    await waiting(1);
+    await world.proxy.untilQueued(1);
     const closed = world.proxy[Symbol.asyncDispose]();
     const [, refused] = await Promise.all([first.answer, queued.answer]);
     expect(refused).toMatchObject({ status: 503, headers: { 'cache-status': 'toncache; detail=shutting-down' } });
@@ -63,7 +48,7 @@ describe('the slots of pass-through', () => {
   });
 
   it('are not used up by clients that do not read their answers', async () => {
-    await start({ overrides: most(1) });
+    await using world = await startPassThrough({ overrides: most(1) });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
     const sockets = [await open(world, head(`GET ${INFO}`)), await open(world, head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
@@ -73,7 +58,7 @@ describe('the slots of pass-through', () => {
   });
 
   it('are limited apart from the answers on their way to clients', async () => {
-    await start({ overrides: { passThrough: { maxTransfers: 2 } } });
+    await using world = await startPassThrough({ overrides: { passThrough: { maxTransfers: 2 } } });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
     const sockets = [await open(world, head(`GET ${INFO}`)), await open(world, head(`GET ${INFO}`))];
     for (const socket of sockets) await once(socket, 'readable');
@@ -84,7 +69,7 @@ describe('the slots of pass-through', () => {
   });
 
   it('are not used up by clients that send a body slowly', async () => {
-    await start({ overrides: most(1) });
+    await using world = await startPassThrough({ overrides: most(1) });
     const socket = await open(
       world,
       `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{`,
@@ -92,19 +77,19 @@ describe('the slots of pass-through', () => {
     expect((await world.ask(INFO)).status).toBe(200);
     socket.write('}');
     await buffer(socket);
-    expect(arrived()).toHaveLength(2);
+    expect(arrivedAt(world)).toHaveLength(2);
     expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
   });
 
   it('are returned when the client leaves in the queue, or in the middle of an answer', async () => {
-    await start({ overrides: { passThrough: { maxConcurrency: 1 } } });
+    await using world = await startPassThrough({ overrides: { passThrough: { maxConcurrency: 1 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
     await gate.arrived(1);
     const second = await world.proxy.sendIn(INFO);
-    await waiting(1);
+    await world.proxy.untilQueued(1);
     second.leave();
-    await waiting(0);
+    await world.proxy.untilQueued(0);
     gate.release();
     expect((await first.answer).status).toBe(200);
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 1 });
@@ -117,7 +102,7 @@ describe('the slots of pass-through', () => {
   });
 
   it('are held when a client leaves before the answer, and its request to the indexer ends', async () => {
-    await start();
+    await using world = await startPassThrough();
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     const sent = send(world.proxy.url, INFO);
     await world.indexer.requests.arrived(1);
@@ -129,7 +114,7 @@ describe('the slots of pass-through', () => {
   it.each(['content-length', 'chunked'] as const)(
     'stay taken by large answers (%s) until slow clients have read them, to the last byte',
     async (framing) => {
-      await start();
+      await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'huge', bytes: LARGE, framing });
       const truth = (await world.askIndexer(INFO)).bytes;
       const sending = await open(world, head(`GET ${INFO}`));

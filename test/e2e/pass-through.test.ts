@@ -1,36 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
-import { startPassThrough } from './pass-through-world.ts';
+import { arrivedAt, startPassThrough } from './pass-through-world.ts';
 import { head, INFO, MESSAGE, statuses } from './raw-requests.ts';
-import type { World, WorldProxyOptions } from './world.ts';
-
-let world: World;
-
-async function start(options?: WorldProxyOptions): Promise<void> {
-  world = await startPassThrough(options);
-}
-
-/** All requests at the indexer; here only the proxy sends any. */
-const arrived = (): readonly LoggedRequest[] => world.indexer.requests.recent;
-
-afterEach(() => world[Symbol.asyncDispose]());
+import type { World } from './world.ts';
 
 describe('pass-through when it is not configured', () => {
-  beforeEach(() => start({ env: { PASSTHROUGH: 'off' } }));
-
   it('is off: other paths get 501, and preflight allows no POST', async () => {
+    await using world = await startPassThrough({ env: { PASSTHROUGH: 'off' } });
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
       expect(await world.ask(INFO, { method })).toMatchObject({ status: 501 });
     }
     const { headers } = await world.ask('/api/v3/pendingTraces', { method: 'OPTIONS' });
     expect(headers['access-control-allow-methods']).not.toMatch(/POST/);
     expect(headers['access-control-allow-headers']).not.toMatch(/content-type/i);
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 });
 
 describe('a request that is passed through', () => {
-  beforeEach(() => start());
+  let world: World;
+  beforeEach(async () => {
+    world = await startPassThrough();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
 
   it('gets the answer of the indexer, which is never stored', async () => {
     const truth = await world.askIndexer(INFO);
@@ -47,7 +38,7 @@ describe('a request that is passed through', () => {
       expect(headers['access-control-allow-origin']).toBe('*');
       expect(headers['x-request-id']).toMatch(/./);
     }
-    expect(arrived()).toHaveLength(3);
+    expect(arrivedAt(world)).toHaveLength(3);
   });
 
   it('gets the refusal of the indexer', async () => {
@@ -57,7 +48,7 @@ describe('a request that is passed through', () => {
     });
     expect(await world.ask(MESSAGE)).toMatchObject({ status: 405 });
     expect(await world.ask('/api/v3/transactionsByMasterchainBlock?limit=x')).toMatchObject({ status: 422 });
-    expect(arrived()).toHaveLength(3);
+    expect(arrivedAt(world)).toHaveLength(3);
   });
 
   it.each(['GET', 'HEAD'])('is sent byte for byte: %s', async (method) => {
@@ -67,7 +58,7 @@ describe('a request that is passed through', () => {
       '/api/v3/?api_key=of-the-client',
     ]) {
       await world.ask(target, { method });
-      expect(arrived().at(-1)).toMatchObject({ method, target });
+      expect(arrivedAt(world).at(-1)).toMatchObject({ method, target });
     }
   });
 
@@ -82,7 +73,7 @@ describe('a request that is passed through', () => {
       ].join('\r\n'),
     );
     expect(statuses(received)).toEqual(['200']);
-    expect(arrived()).toMatchObject([{ target: INFO, headers: { host: new URL(world.indexer.url).host } }]);
+    expect(arrivedAt(world)).toMatchObject([{ target: INFO, headers: { host: new URL(world.indexer.url).host } }]);
   });
 
   it.each([
@@ -103,7 +94,7 @@ describe('a request that is passed through', () => {
       );
       expect(statuses(received)).toEqual(['400']);
     }
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 
   it.each([
@@ -114,7 +105,7 @@ describe('a request that is passed through', () => {
     '/%61pi/v3/x',
   ])('has a path under /api/v3/: %s is 404', async (target) => {
     expect(statuses(await world.proxy.exchange(head(`GET ${target}`)))).toEqual(['404']);
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 
   it('is allowed to browsers: preflight allows POST and Content-Type', async () => {
@@ -126,14 +117,14 @@ describe('a request that is passed through', () => {
     expect(headers['access-control-allow-methods']).toMatch(/\bPOST\b/);
     expect(headers['access-control-allow-headers']).toMatch(/\bContent-Type\b/);
     expect(headers['access-control-allow-headers']).toMatch(/\bX-Api-Key\b/);
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 
   it.each(['DELETE', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('is refused with %s: 405 with Allow', async (method) => {
     const { status, headers } = await world.ask(INFO, { method });
     expect(status).toBe(405);
     expect(headers['allow']?.split(/, */).sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 
   it('switches no protocols and opens no tunnels', async () => {
@@ -152,13 +143,13 @@ describe('a request that is passed through', () => {
     for (const target of ['127.0.0.1:1', new URL(world.indexer.url).host, INFO]) {
       expect(await world.proxy.exchange(head(`CONNECT ${target}`))).not.toMatch(/^HTTP\/1\.1 [12]/);
     }
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 
   it('is not for a cached operation: their POST is not passed on', async () => {
     for (const target of ['/api/v3/pendingTraces', '/API/v3/masterchainblockshards/', '/api/v3/adjacentTransactions']) {
       expect(await world.ask(target, { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
     }
-    expect(arrived()).toEqual([]);
+    expect(arrivedAt(world)).toEqual([]);
   });
 });

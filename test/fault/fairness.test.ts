@@ -3,7 +3,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { messagesOf, openEvents, type StatusMessage } from '../e2e/status-events.ts';
 import { startFaultyWorld } from './faulty-world.ts';
-import { untilQueued } from './shed-requests.ts';
 
 /** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
 interface Telling {
@@ -51,10 +50,10 @@ async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]
   await gate.arrived(1);
   for (const [index, target] of greedy.entries()) {
     all.push(ask('127.0.0.2', target));
-    await untilQueued(world, index + 1);
+    await world.proxy.untilQueued(index + 1);
   }
   all.push(ask('127.0.0.3', polite));
-  await untilQueued(world, 31);
+  await world.proxy.untilQueued(31);
   all.push(ask('127.0.0.4', greedy.at(-1) ?? ''));
   await expect.poll(() => world.proxy.metric('toncache_requests_in_flight')).toBe(33);
   gate.release();
@@ -96,7 +95,7 @@ describe('who waits', () => {
     await gate.arrived(1);
     for (let i = 0; i < 12; i++) all.push(ask('192.0.2.2'));
     for (const other of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) all.push(ask(other));
-    await untilQueued(world, 15);
+    await world.proxy.untilQueued(15);
     expect(await world.proxy.metric('toncache_waiting_clients')).toBe(4);
     expect(await world.proxy.metric('toncache_waiting_greediest_ratio')).toBe(0.8);
     const events = await openEvents(world.proxy.adminUrl);

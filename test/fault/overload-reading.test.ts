@@ -4,7 +4,7 @@ import type { World } from '../e2e/world.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
-import { expectShed, NEVER, times, untilQueued } from './shed-requests.ts';
+import { expectShed, NEVER, times } from './shed-requests.ts';
 
 describe('bytes of answers being read', () => {
   const MIB = 1024 * 1024;
@@ -73,7 +73,7 @@ describe('bytes of answers being read', () => {
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];
     await expect.poll(() => reading.held.length).toBe(2);
     const waiting = await proxy.sendIn(nothingPending());
-    await untilQueued({ proxy }, 1);
+    await proxy.untilQueued(1);
     reading.writeMost();
     await expect
       .poll(

@@ -8,7 +8,7 @@ import {
   unknownTransaction,
 } from '../e2e/questions.ts';
 import { startEndingWorld } from './faulty-world.ts';
-import { expectShed, NEVER, shedOf, times, untilQueued } from './shed-requests.ts';
+import { expectShed, NEVER, shedOf, times } from './shed-requests.ts';
 
 /** Clients that give up soon. */
 const IMPATIENT = { patience: 100 };
@@ -49,11 +49,11 @@ describe('a refresh', () => {
     const holder = await world.proxy.sendIn(unknownTransaction());
     await gate.arrived(1);
     expect(await world.ask(refreshed)).toMatchObject({ status: 200, cache: { hit: true } });
-    await untilQueued(world, 0);
+    await world.proxy.untilQueued(0);
     // The copy is too old to be served from now on.
     world.advance(600);
     const missed = await world.proxy.sendIn(refreshed);
-    await untilQueued(world, 1);
+    await world.proxy.untilQueued(1);
     gate.release();
     expect([(await holder.answer).status, (await missed.answer).status]).toEqual([404, 200]);
     expect(await shedOf(world, 'no-free-slot')).toBe(0);
@@ -70,7 +70,7 @@ describe('shares', () => {
       ...(await Promise.all(Array.from({ length: 4 }, () => world.proxy.sendIn(nothingPending())))),
       await world.proxy.sendIn(newestBlock(world)),
     ];
-    await untilQueued(world, 35);
+    await world.proxy.untilQueued(35);
     gate.release(5);
     await gate.arrived(15);
     expect(world.indexer.requests.count('pendingTraces')).toBe(4);

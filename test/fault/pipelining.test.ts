@@ -94,15 +94,14 @@ describe('a connection that pipelines', () => {
       env: { ...ENV, UPSTREAM_MAX_CONCURRENCY: '1' },
       overrides: { http: NO_DRAIN },
     });
-    const queued = () => world.proxy.metric('toncache_upstream_queued');
     const gate = world.indexer.hold();
     const staying = client(get(unknownTransaction()));
     await gate.arrived(1);
     const leaving = [get, head, get, head].map((ask) => client(ask(unknownTransaction())));
-    await expect.poll(queued).toBe(4);
+    await world.proxy.untilQueued(4);
     expect(await inFlight()).toBe(5);
     for (const { socket } of leaving) socket.destroy();
-    await expect.poll(queued).toBe(0);
+    await world.proxy.untilQueued(0);
     expect(await inFlight()).toBe(1);
     gate.release();
     await expect.poll(() => staying.statuses).toEqual(['404']);

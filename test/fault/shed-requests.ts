@@ -16,11 +16,6 @@ export function shedOf({ proxy }: World, reason: string): Promise<number> {
   return proxy.metric('toncache_shed_total', { reason });
 }
 
-/** Until so many requests wait for a slot. */
-export async function untilQueued({ proxy }: Pick<World, 'proxy'>, count: number): Promise<void> {
-  await expect.poll(() => proxy.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
-}
-
 export const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: number) => ({
   lifetime,
   memoryTtl: lifetime,

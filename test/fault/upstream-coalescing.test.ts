@@ -129,12 +129,12 @@ describe('a flight that waits for a slot', () => {
     await gate.arrived(1);
     const target = nothingPending();
     const waiters = await sendMany(target, 2);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    await world.proxy.untilQueued(1);
     waiters[0]?.leave();
     await untilNoticed(world);
     expect(await world.proxy.metric('toncache_upstream_queued')).toBe(1);
     waiters[1]?.leave();
-    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(0);
+    await world.proxy.untilQueued(0);
     gate.release();
     expect((await holder.answer).status).toBe(200);
     await world.ask(parentOfSettled(world));
@@ -174,7 +174,7 @@ it('what a flight stored answers the next flight that had to wait, without anoth
   const first = await world.proxy.sendIn(target);
   await gate.arrived(1);
   const second = await world.proxy.sendIn(target);
-  await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+  await world.proxy.untilQueued(1);
   gate.release();
   expect((await first.answer).status).toBe(200);
   const { status, headers } = await second.answer;

@@ -117,7 +117,7 @@ describe('while the indexer is paused', () => {
     const limited = world.ask(parentOfSettled(world));
     await gate.arrived(1);
     const queued = await world.proxy.sendIn(unknownTransaction());
-    await expect.poll(() => world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    await world.proxy.untilQueued(1);
     gate.release();
     expect((await limited).status).toBe(503);
     const shed = await queued.answer;

@@ -132,6 +132,11 @@ export class RunningProxy implements AsyncDisposable {
     return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
   }
 
+  /** Until so many requests wait to be sent to an indexer. */
+  async untilQueued(count: number): Promise<void> {
+    await expect.poll(() => this.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
+  }
+
   /** Until Redis has what was stored. */
   async untilRedisHasAll(): Promise<void> {
     await vi.waitFor(async () => expect(await this.metric('toncache_redis_writes_pending')).toBe(0), {
