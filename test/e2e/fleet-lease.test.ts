@@ -6,9 +6,6 @@ import { send } from '../support/http-client.ts';
 import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 import { watchLeases } from './acquired-leases.ts';
 
-/** No clock but that of the lease matters: a busy machine may stand still for longer than a second. */
-const PATIENT = { coalescing: { collapseWindow: 60_000 } };
-
 /** An indexer that holds its answers until the test releases them, the oldest first. */
 class Held {
   readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
@@ -37,7 +34,7 @@ describe('300 clients of three instances', () => {
       await after(400);
       return children('a');
     };
-    await using fleet = await Fleet.start(late, { overrides: PATIENT });
+    await using fleet = await Fleet.start(late);
     for (let time = 1; time <= 4; time++) {
       expect(distinctAnswers(await fleet.ask(someChildren(), 300))).toEqual([
         `200 ${JSON.stringify(children('a').body)}`,
@@ -50,24 +47,19 @@ describe('300 clients of three instances', () => {
   it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
-      overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } },
+      overrides: { coalescing: { failureTtl: 60_000 } },
     });
-    const late = await fleet.add({ coalescing: { collapseWindow: 60_000, failureTtl: 60_000 } });
+    const late = await fleet.add();
     const target = someChildren();
     const asking = Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
     await fleet.untilAsked(1);
-    await Promise.all([1, 2].map((skip) => expect.poll(() => followers(fleet)).toBeGreaterThanOrEqual(skip)));
+    await fleet.untilFollowed(2);
     held.give(NO_DATABASE);
     expect(distinctAnswers(await asking)).toEqual(['500 {"error":"no database"}']);
     expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
   });
 });
-
-async function followers(fleet: Fleet): Promise<number> {
-  const counts = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('toncache_followed_total')));
-  return counts.reduce((sum, count) => sum + count, 0);
-}
 
 describe('a refusal by the holder of a lease itself', () => {
   it('goes to its own clients only, and exactly one other instance loads', async () => {
@@ -82,12 +74,11 @@ describe('a refusal by the holder of a lease itself', () => {
       { instances: 0 },
     );
     const limited = await fleet.add({
-      ...PATIENT,
       upstream: { requestsPerSecond: 1, timeout: 20_000 },
       admission: { patience: 20_000 },
     });
-    await fleet.add(PATIENT);
-    await fleet.add(PATIENT);
+    await fleet.add();
+    await fleet.add();
     await using acquired = await watchLeases(fleet.network);
     // The burst is used up by the call that brings the pause; the next one waits for the rate while it holds its lease.
     const pausing = limited.ask(someMessage());
@@ -108,14 +99,14 @@ describe('a refusal by the holder of a lease itself', () => {
     const held = new Held();
     await using fleet = await Fleet.start(held.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
-      overrides: { ...PATIENT, http: { drain: 100 } },
+      overrides: { http: { drain: 100 } },
     });
     const target = someChildren();
     const holder = fleet.get(0);
     const lone = send(holder.url, target);
     await fleet.untilAsked(1);
     const others = fleet.ask(target, 20, 1);
-    await expect.poll(() => followers(fleet)).toBe(2);
+    await fleet.untilFollowed(2);
     await holder.close();
     expect((await lone.answer).status).toBe(503);
     // It would go on renewing its lease for five minutes.
@@ -135,9 +126,9 @@ describe('a refusal by the holder of a lease itself', () => {
     };
     await using fleet = await Fleet.start(answer, { instances: 0 });
     const slow = { requestsPerSecond: 1, timeout: 300_000 };
-    const holder = await fleet.add({ ...PATIENT, upstream: slow, admission: { patience: 300_000 } });
-    await fleet.add(PATIENT);
-    await fleet.add(PATIENT);
+    const holder = await fleet.add({ upstream: slow, admission: { patience: 300_000 } });
+    await fleet.add();
+    await fleet.add();
     await holder.ask(someChildren());
     await using acquired = await watchLeases(fleet.network);
     // These are before it in the queue for the rate: there is time to leave.
@@ -147,7 +138,7 @@ describe('a refusal by the holder of a lease itself', () => {
     const lone = send(holder.url, target);
     await expect.poll(() => acquired.count).toBe(6);
     const others = fleet.ask(target, 20, 1);
-    await expect.poll(() => followers(fleet)).toBe(2);
+    await fleet.untilFollowed(2);
     lone.leave();
     expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
     expect(asked).toBe(1);
@@ -162,11 +153,10 @@ describe('a load that other instances wait for', () => {
       instances: 0,
     });
     const busy = await fleet.add({
-      ...PATIENT,
       upstream: { maxConcurrency: 1, timeout: 120_000 },
       admission: { patience: 60_000 },
     });
-    const free = await fleet.add(PATIENT);
+    const free = await fleet.add();
     const first = busy.ask(someMessage());
     await fleet.untilAsked(1);
     const target = someChildren();

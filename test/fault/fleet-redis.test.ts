@@ -1,21 +1,13 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asAdmin } from '../support/as-admin.ts';
-import { distinctAnswers, Fleet, type FleetOptions, someChildren } from '../support/fleet.ts';
-import { children, type JsonAnswer } from '../support/json-upstream.ts';
+import { distinctAnswers, Fleet, someChildren } from '../support/fleet.ts';
+import { children } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];
-
-/** As much of Redis as is set by default; no clock but its own matters. */
-function startFleet(answer: () => JsonAnswer | Promise<JsonAnswer>, options: FleetOptions): Promise<Fleet> {
-  return Fleet.start(answer, {
-    ...options,
-    overrides: { coalescing: { collapseWindow: 60_000 }, ...options.overrides },
-  });
-}
 
 /** Each instance has reported each loss and return of Redis exactly once. */
 function expectTransitionsOnly(fleet: Fleet): void {
@@ -52,11 +44,11 @@ describe('while two instances wait for a third one, a Redis', () => {
     const indexer = held();
     // The look-up and the acquisition at the beginning are not what this is about.
     const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
-    await using fleet = await startFleet(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
+    await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
     const target = someChildren();
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
     await fleet.untilAsked(1);
-    await expect.poll(() => followers(fleet)).toBe(2);
+    await fleet.untilFollowed(2);
     await fail(redis);
     const failedAt = performance.now();
     await fleet.untilAsked(3);
@@ -75,11 +67,11 @@ describe('while two instances wait for a third one, a Redis', () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     const indexer = held();
-    await using fleet = await startFleet(indexer.answer, { redisUrl: proxy.url });
+    await using fleet = await Fleet.start(indexer.answer, { redisUrl: proxy.url });
     const target = someChildren();
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
     await fleet.untilAsked(1);
-    await expect.poll(() => followers(fleet)).toBe(2);
+    await fleet.untilFollowed(2);
     // Not every reply belongs to a wait: the holder renews its lease, and subscribers ping.
     const resetUntilAsked = () => {
       if (fleet.asked === 1) proxy.resetNextReplyAfterBytes(3);
@@ -91,11 +83,6 @@ describe('while two instances wait for a third one, a Redis', () => {
     expect(fleet.asked).toBeLessThanOrEqual(3);
   });
 });
-
-async function followers(fleet: Fleet): Promise<number> {
-  const counts = await Promise.all(fleet.proxies.map((proxy) => proxy.metric('toncache_followed_total')));
-  return counts.reduce((sum, count) => sum + count, 0);
-}
 
 describe('a Redis of three instances', () => {
   it.each<[string, (redis: RedisServer) => Promise<unknown>, (redis: RedisServer) => Promise<unknown>]>([
@@ -113,7 +100,7 @@ describe('a Redis of three instances', () => {
     ],
   ])('%s harms no answer, and is used again by itself', async (_, fail, mend) => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
-    await using fleet = await startFleet(() => children('a'), {
+    await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: redis.url,
       overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 50, maxPendingWrites: 8 } },
     });
@@ -148,7 +135,7 @@ describe('a Redis of three instances', () => {
   it('that takes 5 s is not waited for: the indexer is asked at once', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
-    await using fleet = await startFleet(() => children('a'), {
+    await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: proxy.url,
       overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 60_000 } },
     });
@@ -170,7 +157,7 @@ describe('a Redis of three instances', () => {
   it('whose replies are cut by resets again and again harms no answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
-    await using fleet = await startFleet(() => children('a'), { redisUrl: proxy.url });
+    await using fleet = await Fleet.start(() => children('a'), { redisUrl: proxy.url });
     for (let time = 0; time < 15; time++) {
       proxy.resetNextReplyAfterBytes(1 + ((time * 7) % 40));
       expect(distinctAnswers(await fleet.ask(someChildren(), 9))).toEqual(RIGHT);
@@ -188,7 +175,7 @@ describe('garbage in Redis', () => {
 
   /** Three new instances, and where the entry of a target is that an older one has stored. */
   async function start() {
-    const fleet = await startFleet(() => children('a'), { redisUrl: redis.url, instances: 1 });
+    const fleet = await Fleet.start(() => children('a'), { redisUrl: redis.url, instances: 1 });
     const target = someChildren();
     await fleet.get(0).ask(target);
     await fleet.get(0).untilRedisHasAll();

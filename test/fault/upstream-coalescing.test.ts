@@ -147,8 +147,7 @@ describe('a flight that waits for a slot', () => {
 });
 
 it('with Redis, a cold key costs all its clients together one look-up, one request and one write', async () => {
-  const overrides = { coalescing: { collapseWindow: 60_000 } };
-  world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
+  world = await World.start({ dialect: '1.3', tiers: 'memory and Redis' });
   await world.proxy.untilRedisHasAll();
   const target = parentOfSettled(world);
   const calls = () =>
@@ -215,7 +214,7 @@ describe('followers of a flight that fails', () => {
     ["a 404 that is not the indexer's own", failed(404, 'text'), 502, 'upstream-invalid'],
     ['too large a body', { kind: 'huge', bytes: 5000 }, 502, 'upstream-too-large'],
   ])('share an answer that cannot be cached, also within the failure TTL: %s', async (_, fault, status, detail) => {
-    const overrides = { coalescing: { collapseWindow: 60_000, failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
+    const overrides = { coalescing: { failureTtl: 60_000 }, upstream: { maxBodySize: 4096 } };
     world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: { overrides } });
     const other = await world.addProxy({ overrides });
     const target = newestBlock(world);

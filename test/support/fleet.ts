@@ -9,6 +9,8 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 /** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
 const PATIENT_COALESCING = { collapseWindow: 60_000 };
 
+const POLL = { timeout: 20_000, interval: 5 };
+
 /** What fleets are made of. */
 export interface FleetOptions {
   readonly instances?: number;
@@ -111,12 +113,13 @@ export class Fleet implements AsyncDisposable {
 
   /** Until the indexer was asked so often in all. */
   async untilAsked(times: number): Promise<void> {
-    await expect.poll(() => this.asked, { timeout: 20_000, interval: 5 }).toBe(times);
+    await expect.poll(() => this.asked, POLL).toBe(times);
   }
 
-  /** Until so many loads of an instance were left to others. */
-  async untilFollowed(proxy: RunningProxy, loads: number): Promise<void> {
-    await expect.poll(() => proxy.metric('toncache_followed_total'), { timeout: 20_000, interval: 5 }).toBe(loads);
+  /** Until so many loads of its instances were left to others. */
+  async untilFollowed(loads: number): Promise<void> {
+    const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('toncache_followed_total')));
+    await expect.poll(async () => (await followed()).reduce((sum, count) => sum + count, 0), POLL).toBe(loads);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

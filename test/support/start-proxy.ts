@@ -49,35 +49,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const {
-    upstream,
-    admission,
-    breaker,
-    passThrough,
-    redis,
-    memory,
-    compression,
-    stream,
-    http,
-    clients,
-    coalescing,
-    lifetimes,
-  } = settings;
-  return {
-    ...settings,
-    upstream: { ...upstream, ...overrides.upstream },
-    admission: { ...admission, ...overrides.admission },
-    breaker: { ...breaker, ...overrides.breaker },
-    passThrough: { ...passThrough, ...overrides.passThrough },
-    redis: { ...redis, ...overrides.redis },
-    memory: { ...memory, ...overrides.memory },
-    compression: { ...compression, ...overrides.compression },
-    stream: { ...stream, ...overrides.stream },
-    http: { ...http, ...overrides.http },
-    clients: { ...clients, ...overrides.clients },
-    coalescing: { ...coalescing, ...overrides.coalescing },
-    lifetimes: { ...lifetimes, ...overrides.lifetimes },
-  };
+  const groups = Object.entries(overrides).map(([name, group]) => [name, { ...settings[name as Group], ...group }]);
+  return { ...settings, ...Object.fromEntries(groups) };
 }
 
 /** A proxy as its clients and its operator see it. */
