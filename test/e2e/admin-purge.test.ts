@@ -1,7 +1,5 @@
-import { connect } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Answered, Asking } from '../support/http-client.ts';
+import { type Answered, type Asking, exchange } from '../support/http-client.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
@@ -21,18 +19,14 @@ function post(headers: Asking['headers'] = JSON_TYPE, body = ALL): Promise<Answe
   return proxy.askAdmin('/purge', { method: 'POST', headers, body });
 }
 
-/** Bytes out, bytes in: for requests that an HTTP client would not send. */
-async function raw(head: readonly string[], body = ALL): Promise<string> {
-  const { hostname, port } = new URL(proxy.adminUrl);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => {});
-  const lines = ['POST /purge HTTP/1.1', 'Connection: close', `Content-Length: ${body.length}`, ...head];
-  socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  return (await buffer(socket)).toString();
+/** Sends these lines of a head and a body as they are: for requests that an HTTP client would not send. */
+function raw(head: readonly string[], body: string, target = '/purge'): Promise<string> {
+  const lines = [`POST ${target} HTTP/1.1`, 'Connection: close', 'Content-Type: application/json', ...head];
+  return exchange(proxy.adminUrl, `${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-const asJson = (host: string, ...more: readonly string[]) =>
-  raw([`Host: ${host}`, 'Content-Type: application/json', ...more]);
+const asHost = (host: string, ...more: readonly string[]) =>
+  raw([`Host: ${host}`, `Content-Length: ${ALL.length}`, ...more], ALL);
 const purges = () => proxy.metric('toncache_purges_total');
 
 /** That this was an error in words, that nothing was purged, and that no page of another origin could read it. */
@@ -74,15 +68,11 @@ describe('POST /purge on loopback', () => {
   it('accepts 4096 bytes and no more, sent in pieces too', async () => {
     await start();
     const padded = (length: number) => ALL.padEnd(length, ' ');
-    const chunked = async (length: number) => {
-      const chunk = `${length.toString(16)}\r\n${padded(length)}\r\n0\r\n\r\n`;
-      const { hostname, port } = new URL(proxy.adminUrl);
-      const socket = connect(Number(port), hostname);
-      socket.on('error', () => {});
-      const head = ['Host: localhost', 'Connection: close', 'Content-Type: application/json'];
-      socket.write(`POST /purge HTTP/1.1\r\n${head.join('\r\n')}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
-      return (await buffer(socket)).toString();
-    };
+    const chunked = (length: number) =>
+      raw(
+        ['Host: localhost', 'Transfer-Encoding: chunked'],
+        `${length.toString(16)}\r\n${padded(length)}\r\n0\r\n\r\n`,
+      );
     // What is left of such a body is not read.
     expect(await post(JSON_TYPE, padded(4097))).toMatchObject({ status: 413, headers: { connection: 'close' } });
     expect(await chunked(4097)).toMatch(/^HTTP\/1\.1 413 /);
@@ -93,12 +83,7 @@ describe('POST /purge on loopback', () => {
 
   it('does not wait for a body that is not sent', async () => {
     await start({}, 200);
-    const { hostname, port } = new URL(proxy.adminUrl);
-    const socket = connect(Number(port), hostname);
-    socket.write(
-      'POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
-    );
-    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await raw(['Host: localhost', 'Content-Length: 9'], '{')).toMatch(/^HTTP\/1\.1 408 /);
     expect(await purges()).toBe(0);
   });
 
@@ -144,19 +129,16 @@ describe('a web page', () => {
     '',
   ])('cannot purge by a host name that it points here: %j', async (host) => {
     await start();
-    expect(await asJson(host)).toMatch(/^HTTP\/1\.1 (421|400) /);
+    expect(await asHost(host)).toMatch(/^HTTP\/1\.1 (421|400) /);
     expect(await purges()).toBe(0);
   });
 
   it('cannot purge by a second Host, or by a target that names another', async () => {
     await start();
-    expect(await asJson('localhost', 'Host: evil.example')).toMatch(/^HTTP\/1\.1 (421|400) /);
-    expect(await asJson('evil.example', 'Host: localhost')).toMatch(/^HTTP\/1\.1 (421|400) /);
-    const { hostname, port } = new URL(proxy.adminUrl);
-    const socket = connect(Number(port), hostname);
-    const head = ['Host: localhost', 'Connection: close', 'Content-Type: application/json', 'Content-Length: 12'];
-    socket.write(`POST http://evil.example/purge HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${ALL}`);
-    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await asHost('localhost', 'Host: evil.example')).toMatch(/^HTTP\/1\.1 (421|400) /);
+    expect(await asHost('evil.example', 'Host: localhost')).toMatch(/^HTTP\/1\.1 (421|400) /);
+    const elsewhere = await raw(['Host: localhost', 'Content-Length: 12'], ALL, 'http://evil.example/purge');
+    expect(elsewhere).toMatch(/^HTTP\/1\.1 421 /);
     expect(await purges()).toBe(0);
   });
 
@@ -173,20 +155,20 @@ describe('a host', () => {
     'that needs no DNS is accepted: %s',
     async (host) => {
       await start();
-      expect(await asJson(host)).toMatch(/^HTTP\/1\.1 200 /);
+      expect(await asHost(host)).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
 
   it('is accepted by a configured name, in any case, and by no other', async () => {
     await start({ ADMIN_ALLOWED_HOSTS: 'Toncache.internal, toncache-0' });
     for (const host of ['toncache.internal:9464', 'TONCACHE.INTERNAL', 'toncache-0']) {
-      expect([host, await asJson(host, `Origin: http://${host}`)]).toEqual([
+      expect([host, await asHost(host, `Origin: http://${host}`)]).toEqual([
         host,
         expect.stringMatching(/^HTTP\/1\.1 200 /),
       ]);
     }
-    expect(await asJson('toncache.internal.evil.example')).toMatch(/^HTTP\/1\.1 421 /);
-    expect(await asJson('toncache.internal', 'Origin: http://toncache-0')).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await asHost('toncache.internal.evil.example')).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await asHost('toncache.internal', 'Origin: http://toncache-0')).toMatch(/^HTTP\/1\.1 403 /);
   });
 });
 
@@ -211,7 +193,7 @@ describe('a token', () => {
     await start({ ADMIN_TOKEN: TOKEN });
     const headers = { ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` };
     await expectRefused(await post({ ...headers, Origin: 'https://evil.example' }), 403);
-    expect(await asJson('evil.example', `Authorization: Bearer ${TOKEN}`)).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await asHost('evil.example', `Authorization: Bearer ${TOKEN}`)).toMatch(/^HTTP\/1\.1 421 /);
   });
 
   it('must be configured where other machines can reach the port', async () => {

@@ -1,8 +1,6 @@
-import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   childrenOfSettled,
-  finalizedTrace,
   futureBlock,
   newestBlock,
   nothingPending,
@@ -41,42 +39,6 @@ describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
       }
     }
     expect(world.forwarded).toHaveLength(targets.length);
-  });
-
-  it('pass byte for byte through Redis', async () => {
-    if (kind.tiers === 'memory alone') return;
-    for (const target of [newestBlock(world), childrenOfSettled(world), parentOfSettled(world)]) {
-      const { digest } = await world.ask(target);
-      await world.proxy.untilRedisHasAll();
-      await using other = await world.addProxy();
-      const reply = await world.ask(target, {}, other);
-      expect([reply.digest, reply.cache['detail']]).toEqual([digest, 'redis']);
-    }
-  });
-
-  it('come out plain when the indexer compresses them', async () => {
-    const target = finalizedTrace(world);
-    const direct = await world.askIndexer(target);
-    const zipped = { headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(direct.bytes) };
-    world.indexer.faults.inject({ kind: 'answer', status: 200, ...zipped });
-    for (const headers of [{}, { 'Accept-Encoding': 'gzip, br' }]) {
-      const reply = await world.ask(target, { headers });
-      expect([reply.status, reply.digest]).toEqual([200, direct.digest]);
-      expect(reply.headers).not.toHaveProperty('content-encoding');
-    }
-    expect(world.forwarded).toHaveLength(1);
-    expect(world.forwarded[0]?.headers['accept-encoding']).toBe('gzip');
-  });
-
-  it('are complete however they are framed and however slowly they come', async () => {
-    const direct = await world.askIndexer(parentOfSettled(world));
-    world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1_000, pauseMs: 1 });
-    expect((await world.ask(parentOfSettled(world))).digest).toBe(direct.digest);
-    world.indexer.faults.clear();
-    world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000, framing: 'chunked' });
-    const { status, bytes } = await world.ask(newestBlock(world));
-    expect([status, bytes.length]).toEqual([200, 1_000_000]);
-    expect((await world.ask(newestBlock(world))).bytes.equals(bytes)).toBe(true);
   });
 });
 

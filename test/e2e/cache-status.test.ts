@@ -1,14 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
-import { parseCacheStatus } from './cache-status.ts';
-import {
-  childrenOfSettled,
-  newestBlock,
-  nothingPending,
-  parentOfSettled,
-  pendingTrace,
-  unknownTransaction,
-} from './questions.ts';
+import { newestBlock, nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,55 +41,6 @@ describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => 
     world.advance(900);
     expect((await world.ask(target)).cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
-
-  it('shows the failure for a stale answer that is served in its place', async () => {
-    const target = parentOfSettled(world);
-    await world.ask(target);
-    await world.leap(2 * HOUR_MS);
-    world.indexer.faults.inject(failed(500));
-    const { status, cache } = await world.ask(target);
-    expect(status).toBe(200);
-    expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 500, ttl: -3600, detail: 'upstream-error' });
-  });
-
-  it('shows that nothing was forwarded for a stale answer in place of a shed request', async () => {
-    const target = parentOfSettled(world);
-    await world.ask(target);
-    await world.leap(2 * HOUR_MS);
-    world.indexer.faults.inject(rateLimited('json', '30'), { times: 1 });
-    await world.ask(unknownTransaction());
-    const { status, cache } = await world.ask(target);
-    expect(status).toBe(200);
-    expect(cache).toEqual({ hit: true, ttl: -3600, detail: expect.stringMatching(/^(memory|redis)$/) });
-  });
-
-  it('shows which requests were collapsed into another', async () => {
-    const target = childrenOfSettled(world);
-    const gate = world.indexer.hold();
-    const leader = await world.proxy.sendIn(target);
-    await gate.arrived(1);
-    const follower = await world.proxy.sendIn(target);
-    gate.release();
-    const answers = await Promise.all([leader.answer, follower.answer]);
-    const [led, followed] = answers.map(({ headers }) => parseCacheStatus(headers['cache-status']));
-    expect(led).toEqual({ fwd: 'miss', 'fwd-status': 200, stored: true });
-    expect(followed).toMatchObject({ fwd: 'miss', 'fwd-status': 200, collapsed: true });
-    expect(world.forwarded).toHaveLength(1);
-  });
-
-  it('shows the status of the indexer for a failure, and why nothing was stored', async () => {
-    world.indexer.faults.inject(failed(500));
-    const { status, cache } = await world.ask(unknownTransaction());
-    expect(status).toBe(500);
-    expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 500, detail: 'upstream-error' });
-  });
-
-  it('shows that a failure without an answer was forwarded', async () => {
-    world.indexer.faults.inject({ kind: 'reset' });
-    const { status, cache } = await world.ask(unknownTransaction());
-    expect(status).toBe(502);
-    expect(cache).toEqual({ fwd: 'miss', detail: expect.any(String) });
-  });
 });
 
 describe('Cache-Status', () => {
@@ -138,14 +80,5 @@ describe('Cache-Status', () => {
     expect([missed.status, missed.cache]).toEqual([304, { fwd: 'miss', 'fwd-status': 200, stored: true }]);
     const hit = await world.ask(target, { method: 'HEAD', headers: { 'If-None-Match': '*' } });
     expect([hit.status, hit.cache]).toEqual([304, { hit: true, ttl: 0, detail: 'memory' }]);
-  });
-
-  it('shows that a shed request was not forwarded', async () => {
-    world.indexer.faults.inject(rateLimited('json', '30'));
-    const first = await world.ask(unknownTransaction());
-    expect([first.status, first.cache]).toMatchObject([503, { fwd: 'miss', 'fwd-status': 429 }]);
-    const second = await world.ask(unknownTransaction());
-    expect([second.status, second.cache]).toEqual([503, { detail: expect.any(String) }]);
-    expect(world.forwarded).toHaveLength(1);
   });
 });

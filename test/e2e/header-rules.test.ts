@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DIALECTS as TRAITS } from '../../src/tools/simulator/dialect.ts';
 import { failed } from '../../src/tools/simulator/faults.ts';
 import {
   childrenOfSettled,
@@ -74,12 +73,6 @@ describe('headers', () => {
     expect(exact.headers['cache-control']).toBe('public, max-age=600');
     const { headers } = await world.ask(page, {}, shortened);
     expect(headers['cache-control']).toBe('public, max-age=540');
-  });
-
-  it('have X-API-Version as the indexer sent it when the indexer itself answers with an error', async () => {
-    world.indexer.faults.inject(failed(500));
-    const { status, headers } = await world.ask(unknownTransaction());
-    expect([status, headers['x-api-version']]).toEqual([500, TRAITS[ANY_WORLD.dialect].apiVersion]);
   });
 
   it('have a new request id on every answer that is no memory hit', async () => {

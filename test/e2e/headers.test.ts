@@ -100,6 +100,9 @@ describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
       expect((await world.ask(target, { method: 'HEAD' })).headers['x-api-version']).toBe(apiVersion);
     }
     expect((await world.ask('/api/v3/pendingTraces')).headers).not.toHaveProperty('x-api-version');
+    world.indexer.faults.inject(failed(500));
+    const { status, headers } = await world.ask(unknownTransaction());
+    expect([status, headers['x-api-version']]).toEqual([500, apiVersion]);
   });
 
   it('hold no other header of the indexer', async () => {

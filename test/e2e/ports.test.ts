@@ -38,20 +38,6 @@ describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) 
     expect(world.forwarded).toHaveLength(1);
     expect(world.forwarded[0]?.method).toBe('GET');
   });
-
-  it('lets HEAD and GET share a flight', async () => {
-    const gate = world.indexer.hold();
-    const head = await world.proxy.sendIn(newestBlock(world), { method: 'HEAD' });
-    await gate.arrived(1);
-    const get = await world.proxy.sendIn(newestBlock(world));
-    gate.release();
-    expect(await head.answer).toMatchObject({ status: 200, text: '' });
-    const { status, headers, text } = await get.answer;
-    expect(status).toBe(200);
-    expect(headers['cache-status']).toMatch(/; collapsed/);
-    expect(text.length).toBeGreaterThan(0);
-    expect(world.forwarded).toHaveLength(1);
-  });
 });
 
 describe('the public port', () => {

@@ -97,11 +97,12 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
     expectFailure(await roomy.ask(newestBlock(roomy)), 502, 'upstream-too-large');
   });
 
-  it('but just below the limit it is taken', async () => {
+  it.each(['content-length', 'chunked'] as const)('but just below the limit it is taken: by %s', async (framing) => {
     const target = newestBlock(world);
-    world.indexer.faults.inject({ kind: 'huge', bytes: MIB }, { times: 1 });
+    world.indexer.faults.inject({ kind: 'huge', bytes: MIB, framing }, { times: 1 });
     const reply = await world.ask(target);
     expect([reply.status, reply.bytes.length]).toEqual([200, MIB]);
+    expect((await world.ask(target)).digest).toBe(reply.digest);
   });
 });
 
@@ -109,6 +110,7 @@ describe('a compressed body', () => {
   it('may be named in any case, or not be compressed at all', async () => {
     const truth = (await world.askIndexer(newestBlock(world))).bytes;
     await expectTaken(answering(gzipSync(truth), { 'Content-Encoding': 'GZip' }));
+    expect(world.forwarded[0]?.headers['accept-encoding']).toBe('gzip');
     world.advance(400);
     await expectTaken(
       answering((await world.askIndexer(newestBlock(world))).bytes, { 'Content-Encoding': 'identity' }),

@@ -18,6 +18,7 @@ async function expectPaused(seconds: number): Promise<void> {
   for (const target of [unknownTransaction(), nothingPending()]) {
     const reply = await world.ask(target);
     expectFailure(reply, 503);
+    expect(reply.cache).toEqual({ detail: 'overloaded' });
     expect(Number(reply.headers['retry-after'])).toBe(seconds);
   }
   expect(world.forwarded).toHaveLength(before);

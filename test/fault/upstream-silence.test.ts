@@ -40,7 +40,9 @@ describe('an indexer whose connection breaks', () => {
   it('before an answer becomes 502', async () => {
     const target = newestBlock(world);
     const reset = world.indexer.faults.inject({ kind: 'reset' });
-    expectFailure(await world.ask(target), 502, 'upstream-unreachable');
+    const reply = await world.ask(target);
+    expectFailure(reply, 502, 'upstream-unreachable');
+    expect(reply.cache).not.toHaveProperty('fwd-status');
     reset.remove();
     await expectNotKept(world, target);
   });
