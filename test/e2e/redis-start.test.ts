@@ -41,9 +41,9 @@ async function untilStoredInRedis(proxy: RunningProxy): Promise<void> {
 }
 
 describe.each([
-  ['down', (redis: RedisServer) => redis.kill(), (redis: RedisServer) => redis.restart()],
-  ['hung', (redis: RedisServer) => redis.pause(), (redis: RedisServer) => redis.resume()],
-])('a start while Redis is %s', (_, fell, comeBack) => {
+  ['down', (redis: RedisServer) => redis.kill(), (redis: RedisServer) => redis.restart(), 'ECONNREFUSED'],
+  ['hung', (redis: RedisServer) => redis.pause(), (redis: RedisServer) => redis.resume(), 'Socket timeout'],
+])('a start while Redis is %s', (_, fell, comeBack, reason) => {
   it('takes one connect timeout at most, is reported once, and Redis is used when it comes', async () => {
     await using redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] });
     await fell(redis);
@@ -55,6 +55,9 @@ describe.each([
     await using proxy = await starting;
     expect(first).not.toBe('twice');
     await expect.poll(() => warnings(proxy)).toEqual(['no connection to Redis']);
+    expect(proxy.log.find(({ msg }) => msg === 'no connection to Redis')).toMatchObject({
+      reason: expect.stringContaining(reason),
+    });
     await comeBack(redis);
     await untilStoredInRedis(proxy);
   });

@@ -9,7 +9,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];
 
-/** Each instance has reported each loss and return of Redis exactly once. */
+/** No instance has reported one and the same loss or return of Redis more than three times: not each request. */
 function expectTransitionsOnly(fleet: Fleet): void {
   for (const { log } of fleet.proxies) {
     const lines = log.map((line) => JSON.stringify([line.msg, 'operation' in line ? line.operation : '']));

@@ -8,56 +8,6 @@ import { startRedis } from '../support/redis-server.ts';
 
 const entry = () => anEntry({ askedAt: Date.now(), body: randomBytes(200_000) });
 
-test('a Redis that is down at the start is used as soon as it is there', async () => {
-  await using redis = await startRedis();
-  await redis.kill();
-  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
-  await observed.untilConnection('disconnected');
-  const stored = entry();
-  for (let time = 0; time < 50; time++) {
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-    observed.tier.set(stored);
-    await observed.tier.idle();
-  }
-  expect(observed.count('redis-read', 'rejected-by-breaker')).toBeGreaterThan(0);
-
-  await redis.restart();
-  await observed.untilRead(stored.key, 'absent');
-  await observed.untilStored(stored);
-  expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
-  expect(observed.availability('read')).toEqual([false, true]);
-  expect(observed.availability('write')).toEqual([false, true]);
-  expect(observed.connectionTransitions).toEqual([
-    { state: 'disconnected', reason: expect.stringContaining('ECONNREFUSED') },
-    { state: 'connected' },
-  ]);
-});
-
-test('after Redis is killed under load every look-up fails at once, and Redis is used again when it is back', async () => {
-  await using redis = await startRedis();
-  await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000 });
-  const stored = entry();
-  await observed.untilConnection('connected');
-  await observed.untilStored(stored);
-
-  const underWay = Array.from({ length: 50 }, () => observed.tier.get(stored.key));
-  await redis.kill();
-  for (const read of await Promise.all(underWay)) expect(['found', 'failed']).toContain(read.state);
-  await observed.untilRead(stored.key, 'failed');
-  for (let time = 0; time < 100; time++) {
-    expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-    observed.tier.set(stored);
-  }
-  await observed.tier.idle();
-
-  await redis.restart();
-  await observed.untilRead(stored.key, 'absent');
-  await observed.untilStored(stored);
-  expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
-  expect(observed.availability('read')).toEqual([false, true]);
-  await observed.untilConnection('connected', 'disconnected', 'connected');
-});
-
 test('a connection that is reset in the middle of a reply fails that look-up only', async () => {
   await using redis = await startRedis();
   await using proxy = await meddlingProxy(redis.port);
