@@ -213,7 +213,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       ready = false;
       // Load balancers send requests until they next look at /readyz.
       if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
-      status.close();
+      history.close();
       greedyWatch.close();
       await publicServer.drain(http.drain);
       log.onClosing();

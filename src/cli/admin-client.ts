@@ -1,11 +1,10 @@
-import { type Dispatcher, request } from 'undici';
+import { request } from 'undici';
 import { UnavailableError } from './command.ts';
 
 interface RequestOptions {
   readonly method?: 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly signal?: AbortSignal;
 }
 
 /** What the admin port answered. */
@@ -45,43 +44,19 @@ export class AdminClient {
     return this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
-  /** The data of each server-sent event, until the signal is aborted. Rejects when the server ends them. */
-  async *events(path: string, signal: AbortSignal): AsyncGenerator<string> {
-    const ending = new AbortController();
-    try {
-      const response = await this.#reach(this.#send(path, { signal: AbortSignal.any([signal, ending.signal]) }));
-      if (response.statusCode !== 200) throw this.#refusal(response.statusCode, await response.body.text());
-      let text = '';
-      for await (const chunk of response.body.setEncoding('utf8')) {
-        const lines = `${text}${chunk}`.split('\n');
-        text = lines.pop() ?? '';
-        for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length);
-      }
-      throw new UnavailableError(`${this.url} ended the connection`);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      ending.abort();
-    }
-  }
-
-  async #ask(path: string, options: RequestOptions): Promise<AdminAnswer> {
-    const asked = this.#send(path, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  async #ask(path: string, { headers, ...options }: RequestOptions): Promise<AdminAnswer> {
+    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
+    // Not by `fetch`, which refuses some ports.
+    const asked = request(this.url + path, {
+      ...options,
+      headers: { ...headers, ...authorization },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
     const read = asked.then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }));
     const { status, text } = await this.#reach(read);
     if (status === 200 || status === 422 || status === 503) return { status, text };
-    throw this.#refusal(status, text);
-  }
-
-  /** Not by `fetch`, which refuses some ports. */
-  #send(path: string, { headers, ...options }: RequestOptions): Promise<Dispatcher.ResponseData> {
-    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
-    return request(this.url + path, { ...options, headers: { ...headers, ...authorization }, bodyTimeout: 0 });
-  }
-
-  #refusal(status: number, text: string): UnavailableError {
     const help = status === 401 ? '; set ADMIN_TOKEN to the token of that instance' : '';
-    return new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
+    throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }
 
   async #reach<T>(asked: Promise<T>): Promise<T> {

@@ -1,6 +1,5 @@
-import type { StatusMoment } from '../operate/status/history.ts';
-import type { StatusAbout } from '../operate/status/status-pages.ts';
-import type { ShownClient } from '../operate/status/top-keys.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StatusMessage } from '../operate/status/status-pages.ts';
 import { duration, grouped, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';
@@ -9,12 +8,7 @@ import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from '
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
 
-/** A message of `/status/events`; the first has what came before it, and about which instance. */
-type StatusEvent = StatusMoment & {
-  readonly clients?: readonly ShownClient[];
-  readonly about?: StatusAbout;
-  readonly history?: readonly StatusMoment[];
-};
+const LOOK_EVERY_MS = 1000;
 
 export const top: Command = {
   help: `usage: toncache top [--once | --count N] [--admin URL] [--json]
@@ -49,14 +43,16 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     const settings = readSettings(context);
     const client = new AdminClient({ url: adminUrl(values.admin, settings), token: settings.http.adminToken });
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
-    let about: StatusAbout | undefined;
-    for await (const data of client.events('/status/events', AbortSignal.any([signal, keys.signal]))) {
-      const { history: _, ...message }: StatusEvent = JSON.parse(data);
-      about = message.about ?? about;
+    const ended = AbortSignal.any([signal, keys.signal]);
+    while (!ended.aborted) {
+      const { text } = await client.get('/status.json');
+      const message: StatusMessage = JSON.parse(text);
       // The first second of a process has no rates: they are counted from one second to the next.
-      if (message.rates === undefined) continue;
-      stdout.write(values.json ? `${JSON.stringify(message)}\n` : clear + screen(client.url, message, about));
-      if (--left === 0) break;
+      if (message.rates !== undefined) {
+        stdout.write(values.json ? `${text}\n` : clear + screen(client.url, message));
+        if (--left === 0) break;
+      }
+      await sleep(LOOK_EVERY_MS, undefined, { signal: ended }).catch(() => {});
     }
     return EXIT.ok;
   },
@@ -82,8 +78,8 @@ function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: Ab
 }
 
 /** At most 80 columns and 24 lines, what matters most first. */
-function screen(url: string, message: StatusEvent, about: StatusAbout | undefined): string {
-  const { at, verdict, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno } = message;
+function screen(url: string, message: StatusMessage): string {
+  const { about, at, verdict, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno } = message;
   const rates: Readonly<Record<string, number>> = message.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);
   const outcomes = Object.entries(rates).map(([outcome, rate]) => [outcome, rate.toFixed(1), share(rate / (all || 1))]);
@@ -99,7 +95,6 @@ function screen(url: string, message: StatusEvent, about: StatusAbout | undefine
     ['event loop lag p99', seconds(process.loopLagSeconds)],
   ];
   const since = verdict.why === '' ? '' : ` since ${timeOf(verdict.since)}: ${verdict.why}`;
-  const version = about === undefined ? '' : ` ${about.version} on ${about.host}, ${about.network},`;
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
   const indexers = message.indexers.map(({ indexer, state, seqno, lagBlocks, perSecond, failedPerSecond }) => [
     ...[indexer, state, String(seqno), String(lagBlocks), perSecond.toFixed(1), failedPerSecond.toFixed(1)],
@@ -111,7 +106,7 @@ function screen(url: string, message: StatusEvent, about: StatusAbout | undefine
     ...[client, String(waiting), share(part)],
   ]);
   if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
-  const head = `toncache${version} at ${url}, ${timeOf(at)}`;
+  const head = `toncache ${about.version} on ${about.host}, ${about.network}, at ${url}, ${timeOf(at)}`;
   return [`${head}\n${verdict.says}${since}\n`, ...tables].join('\n');
 }
 

@@ -1,7 +1,6 @@
 import { type RequestOptions, request } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
-import { messagesOf, openEvents, type StatusMessage } from '../e2e/status-events.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
 /** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
@@ -98,14 +97,12 @@ describe('who waits', () => {
     await world.proxy.untilQueued(15);
     expect(await world.proxy.metric('toncache_waiting_clients')).toBe(4);
     expect(await world.proxy.metric('toncache_waiting_greediest_ratio')).toBe(0.8);
-    const events = await openEvents(world.proxy.adminUrl);
-    const message: StatusMessage = (await messagesOf(events).next()).value;
-    expect(message.clients?.[0]).toMatchObject({ client: shown, waiting: 12 });
-    expect(message.clients).toHaveLength(4);
+    const status = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
+    expect(status.clients[0]).toMatchObject({ client: shown, waiting: 12 });
+    expect(status.clients).toHaveLength(4);
     vi.advanceTimersByTime(20_000);
     const lines = world.proxy.log.filter(({ msg }) => msg.startsWith('one client has more than half'));
     expect(lines).toEqual([expect.objectContaining({ client: shown, share: 0.8 })]);
-    events.destroy();
     gate.release();
     await Promise.all(all);
   });

@@ -3,8 +3,11 @@ import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers, type StatusNumbers } from './numbers.ts';
 import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
-/** How often the metrics are looked at, while somebody watches and while nobody does: once a second made hits 5 % dearer. */
-const [WATCHED_MS, UNWATCHED_MS] = [1000, 5000];
+/** A moment this old is not shown any more, and the metrics are looked at anew: who asks each second gets a new one. */
+const SHOWN_MS = 900;
+
+/** How often the metrics are looked at while nobody asks: once a second made hits 5 % dearer. */
+const UNWATCHED_MS = 5000;
 
 /** Ratios, latencies and the verdict cover this time. */
 const WINDOW_MS = 10_000;
@@ -33,29 +36,25 @@ export class StatusHistory {
   #samples: Samples[] = [];
   #reading: Promise<void> | undefined;
 
-  /** Somebody watches who is told of each new moment. */
-  onMoment: ((moment: StatusMoment) => void) | undefined;
-
   constructor(dependencies: StatusHistoryDependencies) {
     this.#dependencies = dependencies;
-    this.#timer = setInterval(() => void this.#lookIfDue(), WATCHED_MS).unref();
+    this.#timer = setInterval(() => void this.moments(), UNWATCHED_MS).unref();
   }
 
-  /** The moments that are kept, oldest first; at least one. */
+  /** The moments that are kept, oldest first; at least one, and the last is of this second. */
   async moments(): Promise<readonly StatusMoment[]> {
-    if (this.#ageMs >= WATCHED_MS) await this.#look();
+    const { monotonic, onBug } = this.#dependencies;
+    const lookedAt = this.#samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+    // Skipped while the look before is not over: a busy process looks less often.
+    if (monotonic() - lookedAt >= SHOWN_MS) {
+      this.#reading ??= this.#read()
+        .catch(onBug)
+        .finally(() => {
+          this.#reading = undefined;
+        });
+    }
+    await this.#reading;
     return this.#moments;
-  }
-
-  /** How old the last look is. */
-  get #ageMs(): number {
-    return this.#dependencies.monotonic() - (this.#samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY);
-  }
-
-  /** Timers are a little early or late. */
-  #lookIfDue(): void {
-    const everyMs = this.onMoment === undefined ? UNWATCHED_MS : WATCHED_MS;
-    if (this.#ageMs >= everyMs - WATCHED_MS / 2) void this.#look();
   }
 
   /** The place of the last verdict in {@link LEVELS}. */
@@ -67,29 +66,17 @@ export class StatusHistory {
     clearInterval(this.#timer);
   }
 
-  /** Skipped while the one before is not over: a busy process looks less often. */
-  #look(): Promise<void> {
-    this.#reading ??= this.#read()
-      .catch(this.#dependencies.onBug)
-      .finally(() => {
-        this.#reading = undefined;
-      });
-    return this.#reading;
-  }
-
   async #read(): Promise<void> {
     const { samples, monotonic, now } = this.#dependencies;
     const newest = new Samples(await samples(), monotonic());
-    const window = this.#samples.filter(({ at }) => newest.at - at <= WINDOW_MS + WATCHED_MS / 2);
+    const window = this.#samples.filter(({ at }) => newest.at - at <= WINDOW_MS + SHOWN_MS / 2);
     const [oldest = newest, ...others] = [...window, newest];
     this.#samples = [oldest, ...others];
     const verdict = verdictOf(oldest, newest);
     const before = this.#moments.at(-1)?.verdict;
     const at = now();
     const since = before !== undefined && before.level === verdict.level ? before.since : at;
-    const moment = { at, verdict: { ...verdict, since }, ...readNumbers([oldest, ...others]) };
-    this.#moments.push(moment);
+    this.#moments.push({ at, verdict: { ...verdict, since }, ...readNumbers([oldest, ...others]) });
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
-    this.onMoment?.(moment);
   }
 }

@@ -5,9 +5,9 @@ import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
 import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
+import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
-import type { StatusHistory } from './history.ts';
-import { StatusFeed } from './status-feed.ts';
+import type { StatusHistory, StatusMoment } from './history.ts';
 import type { ShownClient, TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
@@ -32,6 +32,24 @@ export interface StatusAbout {
   readonly startedAt: EpochMs;
 }
 
+/** `/status.json`: the last moment. */
+export interface StatusMessage extends StatusMoment {
+  readonly about: StatusAbout;
+  /** The moments after the instant that `since` names, this one included; absent where it names none. */
+  readonly history?: readonly StatusMoment[];
+  /** The most requested keys and the clients that wait and ask most, for those who may purge. */
+  readonly keys?: readonly ShownKey[];
+  readonly clients?: readonly ShownClient[];
+}
+
+/** A key as operators see it, with what memory has of it. */
+interface ShownKey {
+  readonly request: string;
+  readonly share: number;
+  readonly answerClass?: string;
+  readonly freshForMs?: number;
+}
+
 const SHOWN_KEYS = 15;
 const LONGEST_REQUEST = 300;
 
@@ -49,14 +67,13 @@ const PAGE_HEADERS = [
 ];
 
 /**
- * The status page at `/`, its files, `/status/events`, which it reads, and `/status.json`, the last of these messages. Who
- * may read `/metrics` may read the numbers, which are the same. Keys hold addresses that clients ask about, so they are
- * shown only to those who may purge.
+ * The status page at `/`, its files, and `/status.json`, which it asks for each second. Who may read `/metrics` may read
+ * the numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
+ * purge.
  */
 export class StatusPages implements ServedStatus {
   readonly #dependencies: StatusPagesDependencies;
   readonly #files = readPageFiles();
-  readonly #feed = new StatusFeed();
   readonly #refusedToRead: ReturnType<typeof guardReading>;
   readonly #refusedKeys: ReturnType<typeof guardAdmin>;
 
@@ -74,49 +91,28 @@ export class StatusPages implements ServedStatus {
       response.writeHead(200, [...headers, ...PAGE_HEADERS]).end(request.method === 'HEAD' ? undefined : body);
       return true;
     }
-    if (path !== '/status/events' && path !== '/status.json') return false;
+    if (path !== '/status.json') return false;
     const refused = this.#refusedToRead(request);
-    if (refused !== undefined) {
-      sendJson(response, refused.status, { error: refused.error }, refused.headers);
-    } else if (request.method === 'HEAD') {
-      sendJson(response, 405, { error: 'accepted: GET' }, ['Allow', 'GET']);
-    } else if (this.#feed.isClosed) {
-      sendJson(response, 503, { error: 'the process is shutting down' }, ['Retry-After', '5']);
-    } else {
-      this.#sendMoments(path === '/status.json', request, response).catch(this.#dependencies.onBug);
-    }
+    if (refused !== undefined) sendJson(response, refused.status, { error: refused.error }, refused.headers);
+    else this.#sendNumbers(request, response).catch(this.#dependencies.onBug);
     return true;
   }
 
-  /** Ends the responses of all viewers. */
-  close(): void {
-    this.#dependencies.history.close();
-    this.#feed.close();
-  }
-
-  /** The last moment as JSON, or all that are kept and then each new one as events. */
-  async #sendMoments(isOnce: boolean, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { history, about } = this.#dependencies;
+  async #sendNumbers(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { history, about, topClients } = this.#dependencies;
     const moments = await history.moments();
-    if (isOnce) {
-      sendJson(response, 200, { about, ...moments.at(-1) });
-      return;
-    }
-    const isTrusted = this.#refusedKeys(request) === undefined;
-    const secrets = isTrusted ? this.#secrets() : {};
-    history.onMoment = (moment) => this.#feed.send(moment, this.#secrets());
-    this.#feed.add(response, isTrusted, { about, history: moments.slice(0, -1), ...moments.at(-1), ...secrets });
-    response.once('close', () => {
-      if (!this.#feed.hasViewers) history.onMoment = undefined;
-    });
-  }
-
-  #secrets(): object {
-    return { keys: this.#shownKeys(), clients: this.#dependencies.topClients() };
+    const since = new URLSearchParams(parseTarget(request.url ?? '').rawQuery).get('since');
+    const message: Partial<StatusMessage> = {
+      about,
+      ...moments.at(-1),
+      ...(since !== null && { history: moments.filter(({ at }) => at > Number(since)) }),
+      ...(this.#refusedKeys(request) === undefined && { keys: this.#shownKeys(), clients: topClients() }),
+    };
+    sendJson(response, 200, message, ['Cache-Control', 'no-store']);
   }
 
   /** The most requested keys, without the network, with what memory has of them. */
-  #shownKeys(): object[] {
+  #shownKeys(): ShownKey[] {
     const { topKeys, inMemory, now } = this.#dependencies;
     return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
       const entry = inMemory(key);

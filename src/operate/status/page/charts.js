@@ -77,11 +77,6 @@ export class Chart {
     while (at - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
   }
 
-  /** Forgets all. */
-  clear() {
-    for (const column of this.#data) column.length = 0;
-  }
-
   draw() {
     const [times, ...columns] = this.#data;
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);

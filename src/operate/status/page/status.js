@@ -1,6 +1,6 @@
+import { ask, useToken, watchNumbers } from './ask.js';
 import { Chart, timeOf } from './charts.js';
 import { purgeOf } from './purge-of.js';
-import { ask, readEvents, useToken } from './read-events.js';
 
 const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
 
@@ -15,7 +15,6 @@ const charts = {
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
 const mebi = (bytes) => (bytes / 2 ** 20).toFixed(0);
 const mebibytes = (bytes) => `${mebi(bytes)} MiB`;
-let about;
 
 function duration(seconds) {
   if (seconds === undefined) return '–';
@@ -38,27 +37,13 @@ function showVerdict({ level, says, why, since }) {
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }
 
-function showAbout(at) {
-  if (about === undefined) return;
+function showAbout({ about, at }) {
   const { version, host, network, indexers, startedAt } = about;
   byId('about').textContent =
     `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
 }
 
-function showNumbers({
-  at,
-  rates,
-  hitRatio,
-  savedRatio,
-  upstream,
-  memory,
-  process,
-  redis,
-  stream,
-  newestSeqno,
-  indexers,
-}) {
-  showAbout(at);
+function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno, indexers }) {
   if (rates) {
     const all = OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
     const part = all === 0 ? 0 : (rates.refused + rates.failed) / all;
@@ -197,16 +182,12 @@ byId('explain').addEventListener('submit', (event) => {
   event.preventDefault();
   void explain(byId('target').value);
 });
-readEvents(
+watchNumbers(
   (message) => {
-    about = message.about ?? about;
-    if (message.history !== undefined) {
-      for (const chart of Object.values(charts)) chart.clear();
-      message.history.forEach(addToCharts);
-    }
-    addToCharts(message);
+    message.history.forEach(addToCharts);
     for (const chart of Object.values(charts)) chart.draw();
     showVerdict(message.verdict);
+    showAbout(message);
     showNumbers(message);
     showSecrets(message);
   },

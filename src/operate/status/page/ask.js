@@ -1,0 +1,40 @@
+const ASK_EVERY_MS = 1000;
+const TIMEOUT_MS = 10_000;
+
+let token = '';
+
+/** Sends this token from now on. It is kept in this page alone. */
+export function useToken(given) {
+  token = given;
+}
+
+/** Asks the admin port, with the token where there is one. */
+export function ask(path, options = {}) {
+  const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` };
+  return fetch(path, {
+    ...options,
+    headers: { ...options.headers, ...authorization, ...(options.body && { 'Content-Type': 'application/json' }) },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+}
+
+/**
+ * Asks for the numbers each second, for as long as the page is open, with what came since the last ones. `onState` is
+ * told `live`, or why there is nothing.
+ */
+export async function watchNumbers(onNumbers, onState) {
+  for (let since = 0; ; ) {
+    try {
+      const response = await ask(`/status.json?since=${since}`);
+      const answer = await response.json();
+      if (response.ok) {
+        onNumbers(answer);
+        since = answer.at;
+      }
+      onState(response.ok ? 'live' : `refused: ${answer.error}`);
+    } catch {
+      onState('connecting again');
+    }
+    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS));
+  }
+}
