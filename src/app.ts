@@ -96,7 +96,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const memory = new MemoryTier({ now, maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
-    onPacked: metrics.onPacked,
+    onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
     minBytes: MIN_GZIP_BYTES,
   });
@@ -122,7 +122,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       // The instants of entries belong to another time: a 404 could be served for hours too long.
       memory.clear();
       for (const { head } of indexers.all) head.forget();
-      push?.onClockJump();
+      // Keys that are still polled are watched anew.
+      push?.watches.clear();
     }
   });
   const cache = new TieredCache({
@@ -152,7 +153,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onClient: askingClients.onAsked,
     onAnswered: accessLog?.onAnswered,
   });
-  publicServer.server.on('drop', metrics.onConnectionRefused);
+  publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
@@ -181,20 +182,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     requestTimeoutMs: http.headerTimeout,
   });
   metrics.readGauges({
-    memoryBytes: () => memory.sizeBytes,
-    memoryMaxBytes: () => settings.memory.maxSize,
-    memoryEntries: () => memory.count,
-    requestsInFlight: () => publicServer.requestsInFlight,
-    inFlight: () => admission.inFlight + passThroughAdmission.inFlight,
-    waiting: () => admission.waiting + passThroughAdmission.waiting,
-    waitingClients,
-    limit: () => admission.limit,
-    expectedWaitMs: (operation) => admission.expectedWaitMs(operation),
-    indexers: indexers.samples,
+    ...{ memory, server: publicServer, indexers, waitingClients, clock, redis, push },
+    maxMemoryBytes: bounds.maxSize,
     verdict: () => history.level,
-    redisWritesPending: () => redis?.tier.pendingWrites ?? 0,
-    redisClockOffsetMs: () => (redis === undefined ? 0 : clock.aheadOfWallMs),
-    stream: push?.gauges,
   });
 
   return {
@@ -202,7 +192,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await redis?.ready();
       await Promise.all([clock.askServer(), purges.follow(), indexers.ready()]);
-      push?.start();
+      push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       ready = true;

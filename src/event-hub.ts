@@ -17,6 +17,10 @@ export type AppEvent =
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
+  /** A connection of a client was refused: `http.maxConnections` are open. */
+  | { readonly name: 'connection-refused' }
+  /** A body was compressed. */
+  | { readonly name: 'compressed' }
   /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 

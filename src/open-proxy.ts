@@ -115,7 +115,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies): Op
     isMemoryFull: indexers.isMemoryFull,
     onAsked: (call, key) => {
       parts.onAsked(key);
-      push?.onAsked(call, key);
+      push?.watches.asked(call, key);
     },
     now,
     random,

@@ -13,22 +13,13 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
 export interface OpenPush {
   readonly effects: EventEffects;
-  /** Current values, for the metrics. */
-  readonly gauges: {
-    readonly isConnected: () => boolean;
-    readonly watches: () => number;
-    readonly addresses: () => number;
-  };
-  /** To be called with each request of a client. */
-  readonly onAsked: (call: Call, key: string) => void;
+  readonly watches: Watches;
+  readonly subscription: Subscription;
+  readonly connection: StreamConnection;
   /** Applies events of the stream to an entry before `purges` applies its bans. */
   readonly applyTo: (purges: AppliedBans) => AppliedBans;
-  /** Forgets all watches, because instants from before the jump mean nothing; polled keys are watched anew. */
-  readonly onClockJump: () => void;
-  /** Sets how a key that is polled is refreshed: to be called once, before `start`. Never rejects. */
+  /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. Never rejects. */
   readonly refreshBy: (refresh: Refresh) => void;
-  /** Begins to connect. */
-  start(): void;
   close(): void;
 }
 
@@ -82,14 +73,9 @@ export function openPush(
   });
   return {
     effects,
-    gauges: {
-      isConnected: () => connection.isUp,
-      watches: () => watches.all().filter(({ isPolled }) => isPolled).length,
-      addresses: () => subscription.addresses,
-    },
-    onAsked: (call, key) => {
-      if (call.operation.name === 'pendingTraces') watches.asked(call, key);
-    },
+    watches,
+    subscription,
+    connection,
     applyTo: (purges) => ({
       applyBans: (entry) => purges.applyBans(effects.applyTo(entry)),
       purgedUntil: (entry) => purges.purgedUntil(entry),
@@ -97,11 +83,9 @@ export function openPush(
         return purges.isCurrent;
       },
     }),
-    onClockJump: () => watches.clear(),
     refreshBy: (how) => {
       refresh = how;
     },
-    start: () => connection.start(),
     close: () => {
       connection.close();
       watches.close();

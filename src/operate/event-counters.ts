@@ -1,4 +1,4 @@
-import { Counter, type Metric, type Registry } from 'prom-client';
+import type { Metric, Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 
@@ -23,10 +23,23 @@ export function boundsUpTo(timeoutMs: Ms): number[] {
   return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
 }
 
-interface Sample {
+/** One line of a metric on the page. */
+export interface LabeledValue {
   readonly value: number;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly metricName?: string;
+}
+
+/** Adds a metric to the page, whose lines are read at each scrape. */
+export function addMetric(
+  registry: Registry,
+  { name, help }: Omit<Naming, 'labelNames'>,
+  type: 'counter' | 'gauge' | 'histogram',
+  read: () => readonly LabeledValue[],
+): void {
+  const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: read() }) };
+  // The cast: Registry is typed for prom-client's own classes, but calls only `name` and `get` of a metric (15.1.3).
+  registry.registerMetric(metric as unknown as Metric);
 }
 
 /** One value for each combination of labels that has occurred, in order of first occurrence. */
@@ -54,35 +67,39 @@ class ByLabels<T> {
     return value;
   }
 
-  flatMap<R>(render: (labels: Sample['labels'], value: T) => R[]): R[] {
-    const [firstName = '', secondName = ''] = this.#names;
+  flatMap<R>(render: (labels: LabeledValue['labels'], value: T) => R[]): R[] {
     return [...this.#values].flatMap(([first, seconds]) =>
       [...seconds].flatMap(([second, value]) => {
-        const labels = this.#names.length === 2 ? { [firstName]: first, [secondName]: second } : { [firstName]: first };
-        return render(labels, value);
+        const values = [first, second];
+        return render(Object.fromEntries(this.#names.map((name, index) => [name, values[index] ?? ''])), value);
       }),
     );
   }
 }
 
-/** A counter. */
+/** A counter, or a gauge of what was last said. */
 export class Tally {
-  readonly #counts: ByLabels<{ count: number }>;
+  readonly #values: ByLabels<{ value: number }>;
 
-  constructor(registry: Registry, naming: Naming) {
-    this.#counts = new ByLabels(naming.labelNames, () => ({ count: 0 }));
-    const values = () => this.#counts.flatMap((labels, { count }): Sample[] => [{ value: count, labels }]);
-    register(registry, naming, 'counter', values);
+  constructor(registry: Registry, naming: Naming, type: 'counter' | 'gauge' = 'counter') {
+    this.#values = new ByLabels(naming.labelNames, () => ({ value: 0 }));
+    if (naming.labelNames.length === 0) this.start();
+    addMetric(registry, naming, type, () => this.#values.flatMap((labels, { value }) => [{ value, labels }]));
   }
 
   /** Shows the labels with 0 until something is counted: else `rate` and `increase` do not see the first event. */
-  start(first: string, second: string | number = ''): void {
-    this.#counts.of(first, second);
+  start(first = '', second: string | number = ''): void {
+    this.#values.of(first, second);
   }
 
-  /** Counts one, under the values of the labels in their order. */
-  add(first: string, second: string | number = ''): void {
-    this.#counts.of(first, second).count++;
+  /** Adds to the count, under the values of the labels in their order. */
+  add(count: number, first = '', second: string | number = ''): void {
+    this.#values.of(first, second).value += count;
+  }
+
+  /** Replaces the value. */
+  set(value: number, first = '', second: string | number = ''): void {
+    this.#values.of(first, second).value = value;
   }
 }
 
@@ -95,13 +112,13 @@ export class DurationTally {
   constructor(registry: Registry, naming: Naming, bounds: readonly number[]) {
     this.#bounds = bounds;
     this.#durations = new ByLabels(naming.labelNames, () => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 }));
-    register(registry, naming, 'histogram', () =>
+    addMetric(registry, naming, 'histogram', () =>
       this.#durations.flatMap((labels, each) => this.#render(naming, labels, each)),
     );
   }
 
   /** Counts a duration in milliseconds. */
-  add(ms: number, first: string, second: string | number = ''): void {
+  add(ms: Ms, first = '', second: string | number = ''): void {
     const seconds = ms / 1000;
     const of = this.#durations.of(first, second);
     let bucket = 0;
@@ -114,9 +131,13 @@ export class DurationTally {
   }
 
   /** The count of a bucket includes those of all buckets below it. */
-  #render({ name }: Naming, labels: Sample['labels'], { counts, sum }: { counts: number[]; sum: number }): Sample[] {
+  #render(
+    { name }: Naming,
+    labels: LabeledValue['labels'],
+    { counts, sum }: { counts: number[]; sum: number },
+  ): LabeledValue[] {
     let count = 0;
-    const buckets = counts.map((inBucket, index): Sample => {
+    const buckets = counts.map((inBucket, index): LabeledValue => {
       count += inBucket;
       return { value: count, labels: { le: this.#bounds[index] ?? '+Inf', ...labels }, metricName: `${name}_bucket` };
     });
@@ -128,22 +149,16 @@ export class DurationTally {
   }
 }
 
-function register(registry: Registry, { name, help }: Naming, type: string, values: () => Sample[]): void {
-  const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: values() }) };
-  // The cast: Registry is typed for prom-client's own classes, but calls only `name` and `get` of a metric (15.1.3).
-  registry.registerMetric(metric as unknown as Metric);
-}
-
 type Named<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
 
 /** The values of the labels of one event, in their order. */
-type Values = readonly [first: string, second?: string | number];
+type Values = readonly [first?: string, second?: string | number];
 
 /** Which events a metric counts, and under which values of its labels. */
 type Counted = { readonly [N in AppEvent['name']]?: (event: Named<N>) => Values };
 
-/** Which events a histogram counts: the milliseconds, then the values of its labels. */
-type Timed = { readonly [N in AppEvent['name']]?: (event: Named<N>) => readonly [ms: number, ...Values] };
+/** Which events a metric reads a number from: milliseconds, or a value. The values of the labels follow it. */
+type Measured = { readonly [N in AppEvent['name']]?: (event: Named<N>) => readonly [measured: number, ...Values] };
 
 /** Metrics of events, each with its name (without the prefix `toncache_`), its help, its labels and what it counts. */
 export class EventCounters {
@@ -166,22 +181,22 @@ export class EventCounters {
     this.#listeners.set(name, [...listeners, listener as (event: AppEvent) => void]);
   }
 
-  /** A counter without labels, of events of this name if there is one: for rare ones, because prom-client counts them. */
-  countAll(name: string, help: string, event?: AppEvent['name']): Counter {
-    const counter = new Counter({ name: `toncache_${name}`, help, registers: [this.registry] });
-    if (event !== undefined) this.on(event, () => counter.inc());
-    return counter;
-  }
-
-  /** A counter with one or two labels. */
+  /** A counter with at most two labels. */
   count(name: string, help: string, labelNames: readonly string[], counted: Counted): Tally {
     const tally = new Tally(this.registry, { name: `toncache_${name}`, help, labelNames });
-    this.#onEach<Values>(counted, ([first, second]) => tally.add(first, second));
+    this.#onEach<Values>(counted, ([first, second]) => tally.add(1, first, second));
+    return tally;
+  }
+
+  /** A gauge with at most two labels: what the last event said of each combination. */
+  state(name: string, help: string, labelNames: readonly string[], measured: Measured): Tally {
+    const tally = new Tally(this.registry, { name: `toncache_${name}`, help, labelNames }, 'gauge');
+    this.#onEach<readonly [number, ...Values]>(measured, (values) => tally.set(...values));
     return tally;
   }
 
   /** A histogram of seconds with one or two labels. */
-  time(name: string, help: string, labelNames: readonly string[], timed: Timed, bounds = SECONDS): void {
+  time(name: string, help: string, labelNames: readonly string[], timed: Measured, bounds = SECONDS): void {
     const tally = new DurationTally(this.registry, { name: `toncache_${name}`, help, labelNames }, bounds);
     this.#onEach<readonly [number, ...Values]>(timed, ([ms, first, second]) => tally.add(ms, first, second));
   }

@@ -1,7 +1,16 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { Admission } from '../admission/admission.ts';
+import type { MemoryTier } from '../cache/memory-tier.ts';
+import type { RedisTier } from '../cache/redis-tier.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
+import type { Clock } from '../clock.ts';
+import type { PublicServer } from '../http/public/public-server.ts';
+import type { StreamConnection } from '../push/connection.ts';
+import type { Subscription } from '../push/subscription.ts';
+import type { Watches } from '../push/watches.ts';
 import type { Ms } from '../time-units.ts';
-import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
+import { OPERATION_NAMES } from '../ton/operations.ts';
+import { addMetric, type LabeledValue } from './event-counters.ts';
 
 /** What is known of one indexer now. */
 export interface IndexerSample {
@@ -20,102 +29,73 @@ export interface IndexerSample {
   readonly isFailing: boolean;
 }
 
-/** Current values, read at each scrape. */
+/** Whose values are read at each scrape. */
 export interface GaugeSources {
-  readonly memoryBytes: () => number;
-  /** The most that the memory tier may hold, in the same measure as `memoryBytes`. */
-  readonly memoryMaxBytes: () => number;
-  readonly memoryEntries: () => number;
-  /** Requests whose answers have not been sent to their clients yet. */
-  readonly requestsInFlight: () => number;
-  /** Requests at the indexer. */
-  readonly inFlight: () => number;
-  /** Requests that wait for a slot at the indexer. */
-  readonly waiting: () => number;
+  readonly memory: MemoryTier;
+  /** The most that the memory tier may hold, in the same measure as its `sizeBytes`. */
+  readonly maxMemoryBytes: number;
+  readonly server: PublicServer;
+  readonly indexers: {
+    readonly admission: Admission;
+    readonly passThroughAdmission: Admission;
+    readonly samples: () => readonly IndexerSample[];
+  };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
-  readonly limit: () => number;
-  /** How long a miss of an operation would wait for a slot. */
-  readonly expectedWaitMs: (operation: OperationName) => number;
-  readonly indexers: () => readonly IndexerSample[];
   /** 0: serving, 1: stale answers or what is cached, 2: refusing. */
   readonly verdict: () => number;
-  readonly redisWritesPending: () => number;
-  readonly redisClockOffsetMs: () => Ms;
+  readonly clock: Clock;
+  /** Absent without Redis. */
+  readonly redis: { readonly tier: RedisTier } | undefined;
   /** Absent where `stream.url` is not set. */
-  readonly stream: StreamSources | undefined;
-}
-
-/** The same of the stream. */
-export interface StreamSources {
-  readonly isConnected: () => boolean;
-  readonly watches: () => number;
-  readonly addresses: () => number;
+  readonly push:
+    | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
+    | undefined;
 }
 
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
-  const registers = [registry];
+  const { memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
+  const { admission, passThroughAdmission, samples } = indexers;
+  const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
+    addMetric(registry, { name: `toncache_${name}`, help }, 'gauge', read);
   const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name: `toncache_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
+    add(name, help, () => [{ value: read(), labels: {} }]);
+  const ofIndexer = (name: string, help: string, read: (sample: IndexerSample) => number) =>
+    add(name, help, () => samples().map((sample) => ({ value: read(sample), labels: { indexer: sample.indexer } })));
   gauge(
     'verdict',
     'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
     sources.verdict,
   );
-  gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', sources.memoryBytes);
-  gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', sources.memoryMaxBytes);
-  gauge('memory_entries', 'Entries in the memory tier.', sources.memoryEntries);
+  gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
+  gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
+  gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);
   gauge(
     'requests_in_flight',
     'Requests that were read from clients and whose answers have not been sent yet.',
-    sources.requestsInFlight,
+    () => server.requestsInFlight,
   );
-  gauge('upstream_in_flight', 'Requests at the indexer now.', sources.inFlight);
-  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', sources.limit);
-  gauge('upstream_queued', 'Requests that wait for a slot at the indexer.', sources.waiting);
+  gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight + passThroughAdmission.inFlight);
+  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () => admission.limit);
   gauge(
-    'waiting_clients',
-    'Clients whose requests wait for a slot at the indexer.',
-    () => sources.waitingClients().length,
+    'upstream_queued',
+    'Requests that wait for a slot at the indexer.',
+    () => admission.waiting + passThroughAdmission.waiting,
   );
+  gauge('waiting_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
   gauge(
     'waiting_greediest_ratio',
     'The part of the waiting requests that the greediest client has, 0 to 1.',
-    () => sources.waitingClients()[0]?.share ?? 0,
+    () => waitingClients()[0]?.share ?? 0,
   );
-  new Gauge({
-    name: 'toncache_upstream_expected_wait_seconds',
-    help: 'How long a miss that came now would wait for a slot at the indexer.',
-    labelNames: ['operation'],
-    registers,
-    collect() {
-      for (const operation of OPERATION_NAMES) this.set({ operation }, sources.expectedWaitMs(operation) / 1000);
-    },
-  });
-  gauge(
-    'redis_clock_offset_seconds',
-    "How far the clock of Redis is ahead of this machine's.",
-    () => sources.redisClockOffsetMs() / 1000,
+  add('upstream_expected_wait_seconds', 'How long a miss that came now would wait for a slot at the indexer.', () =>
+    OPERATION_NAMES.map((operation) => ({ value: admission.expectedWaitMs(operation) / 1000, labels: { operation } })),
   );
-  gauge('redis_writes_pending', 'Redis writes under way.', sources.redisWritesPending);
-  const ofIndexer = (name: string, help: string, read: (sample: IndexerSample) => number) =>
-    new Gauge({
-      name: `toncache_${name}`,
-      help,
-      labelNames: ['indexer'],
-      registers,
-      collect() {
-        for (const sample of sources.indexers()) this.set({ indexer: sample.indexer }, read(sample));
-      },
-    });
+  gauge('redis_clock_offset_seconds', "How far the clock of Redis is ahead of this machine's.", () =>
+    redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
+  );
+  gauge('redis_writes_pending', 'Redis writes under way.', () => redis?.tier.pendingWrites ?? 0);
   ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ seqno }) =>
     Math.max(0, seqno),
   );
@@ -139,11 +119,11 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge(
     'newest_masterchain_seqno',
     'The newest masterchain block that an indexer is known to have; 0 while none is known.',
-    () => Math.max(0, ...sources.indexers().map(({ seqno }) => seqno)),
+    () => Math.max(0, ...samples().map(({ seqno }) => seqno)),
   );
-  const { stream } = sources;
-  if (stream === undefined) return;
-  gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(stream.isConnected()));
-  gauge('stream_watches', 'Keys that clients poll and that the stream watches.', stream.watches);
-  gauge('stream_addresses', 'Addresses that are subscribed to.', stream.addresses);
+  if (push === undefined) return;
+  const { connection, watches, subscription } = push;
+  gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(connection.isUp));
+  gauge('stream_watches', 'Keys that clients poll and that the stream watches.', () => watches.polled().length);
+  gauge('stream_addresses', 'Addresses that are subscribed to.', () => subscription.addresses);
 }

@@ -1,8 +1,8 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
-import { boundsUpTo, EventCounters } from './event-counters.ts';
+import { addMetric, boundsUpTo, EventCounters, type Tally } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
@@ -22,10 +22,8 @@ export interface MetricsDependencies {
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #packed: Counter;
-  readonly #connectionsRefused: Counter;
-  readonly #breakerOpen: Gauge;
-  readonly #paused: Gauge;
+  readonly #breakerOpen: Tally;
+  readonly #paused: Tally;
 
   /** Counts an event in the metrics of its name. */
   readonly onEvent: (event: AppEvent) => void;
@@ -39,49 +37,33 @@ export class Metrics {
     countRedis(counters);
     if (usesRedis) showRedis(counters);
     if (usesStream) countStream(counters);
-    this.#packed = counters.countAll('compressed_total', 'Bodies that were compressed.');
-    this.#connectionsRefused = counters.countAll(
-      'connections_refused_total',
-      'Connections of clients that were refused: there were too many.',
+    this.#breakerOpen = counters.state(
+      'breaker_open',
+      'Whether the circuit breaker of an operation is open (1).',
+      ['indexer', 'operation'],
+      { breaker: ({ indexer, operation, state }) => [Number(state === 'open'), indexer, operation] },
     );
-    const gauge = (name: string, help: string, labelNames: string[]) =>
-      new Gauge({ name: `toncache_${name}`, help, labelNames, registers: [this.#registry] });
-    this.#breakerOpen = gauge('breaker_open', 'Whether the circuit breaker of an operation is open (1).', [
-      'indexer',
-      'operation',
-    ]);
-    this.#paused = gauge(
+    this.#paused = counters.state(
       'upstream_paused',
       'Whether the indexer asked for a pause (429) and has not answered since (1).',
       ['indexer'],
+      { pause: ({ indexer, state }) => [Number(state === 'begun'), indexer] },
     );
-    counters.on('breaker', ({ indexer, operation, state }) =>
-      this.#breakerOpen.set({ indexer, operation }, Number(state === 'open')),
-    );
-    counters.on('pause', ({ indexer, state }) => this.#paused.set({ indexer }, Number(state === 'begun')));
-    new Counter({
+    const dropped = {
       name: 'toncache_log_lines_dropped_total',
       help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(logLinesDropped());
-      },
-    });
+    };
+    addMetric(this.#registry, dropped, 'counter', () => [{ value: logLinesDropped(), labels: {} }]);
   }
 
   /** Adds the gauges to the page. To be called once, when the components that they read exist. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
-    for (const { indexer } of sources.indexers()) {
-      this.#paused.set({ indexer }, 0);
-      for (const operation of OPERATION_NAMES) this.#breakerOpen.set({ indexer, operation }, 0);
+    for (const { indexer } of sources.indexers.samples()) {
+      this.#paused.start(indexer);
+      for (const operation of OPERATION_NAMES) this.#breakerOpen.start(indexer, operation);
     }
   }
-
-  readonly onPacked = (): void => this.#packed.inc();
-
-  readonly onConnectionRefused = (): void => this.#connectionsRefused.inc();
 
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {
@@ -140,6 +122,9 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
+  counters.count('compressed_total', 'Bodies that were compressed.', [], { compressed: () => [] });
+  const refusedConnections = 'Connections of clients that were refused: there were too many.';
+  counters.count('connections_refused_total', refusedConnections, [], { 'connection-refused': () => [] });
 }
 
 /** Every request that reached an indexer or tried to. */
@@ -177,21 +162,19 @@ function countRedis(counters: EventCounters): void {
   counters.count('purges_total', 'Purges asked for here, by what was named.', ['selector'], {
     purged: ({ selector }) => [selector],
   });
-  const followed = counters.countAll('purges_followed_total', 'Purges that came from other instances through Redis.');
-  counters.on('purges-followed', ({ bans }) => followed.inc(bans));
+  const followed = counters.count('purges_followed_total', 'Purges of other instances, through Redis.', [], {});
+  counters.on('purges-followed', ({ bans }) => followed.add(bans));
 }
 
 function showRedis(counters: EventCounters): void {
   const is = { connected: false, read: true, write: true };
-  new Gauge({
+  const naming = {
     name: 'toncache_redis_available',
     help: 'Whether Redis is used (1), or is not connected or failing (0).',
-    labelNames: ['call'],
-    registers: [counters.registry],
-    collect() {
-      for (const call of ['read', 'write'] as const) this.set({ call }, Number(is.connected && is[call]));
-    },
-  });
+  };
+  addMetric(counters.registry, naming, 'gauge', () =>
+    (['read', 'write'] as const).map((call) => ({ value: Number(is.connected && is[call]), labels: { call } })),
+  );
   counters.on('redis-available', ({ operation, available }) => {
     is[operation] = available;
   });
@@ -201,16 +184,11 @@ function showRedis(counters: EventCounters): void {
 }
 
 function countStream(counters: EventCounters): void {
-  counters.countAll('stream_events_total', 'Events that the stream sent.', 'stream-event');
-  counters.countAll(
-    'stream_missed_events_total',
-    'Traces in answers after an empty one, which no event announced.',
-    'stream-missed-event',
-  );
-  counters.countAll('stream_bad_frames_total', 'Messages of the stream that could not be read.', 'stream-bad-frame');
-  counters.countAll(
-    'stream_refused_total',
-    'Errors that the stream answered with, to a subscription or without one.',
-    'stream-refused',
-  );
+  counters.count('stream_events_total', 'Events that the stream sent.', [], { 'stream-event': () => [] });
+  const missed = 'Traces in answers after an empty one, which no event announced.';
+  counters.count('stream_missed_events_total', missed, [], { 'stream-missed-event': () => [] });
+  const bad = 'Messages of the stream that could not be read.';
+  counters.count('stream_bad_frames_total', bad, [], { 'stream-bad-frame': () => [] });
+  const refused = 'Errors that the stream answered with, to a subscription or without one.';
+  counters.count('stream_refused_total', refused, [], { 'stream-refused': () => [] });
 }

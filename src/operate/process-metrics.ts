@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../version.ts';
+import { addMetric } from './event-counters.ts';
 
 /**
  * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
@@ -19,12 +20,8 @@ export function metricsOfProcess(): readonly Metric[] {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
   for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
-  new Gauge({
-    name: 'toncache_build_info',
-    help: 'The versions that run, as labels.',
-    labelNames: ['version', 'node'],
-    registers: [registry],
-  }).set({ version: VERSION, node: process.version }, 1);
+  const buildInfo = { name: 'toncache_build_info', help: 'The versions that run, as labels.' };
+  addMetric(registry, buildInfo, 'gauge', () => [{ value: 1, labels: { version: VERSION, node: process.version } }]);
   ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
   return ofProcess;
 }

@@ -65,13 +65,19 @@ export class Watches {
     return [...this.#watches.values()];
   }
 
+  /** Those that are subscribed to. */
+  polled(): readonly Watch[] {
+    return this.all().filter(({ isPolled }) => isPolled);
+  }
+
   /** The watches whose request names one of these accounts, or whose answer lists one of these traces. */
   naming(names: Iterable<string>): ReadonlySet<Watch> {
     return new Set([...names].flatMap((name) => [...(this.#byName.get(name) ?? [])]));
   }
 
-  /** To be called for each request of a client. */
+  /** To be called for each request of a client; those for pending traces are watched. */
   asked(call: Call, key: string): void {
+    if (call.operation.name !== 'pendingTraces') return;
     const now = this.#dependencies.monotonic();
     const watch = this.#watches.get(key);
     if (watch === undefined) {
@@ -99,7 +105,7 @@ export class Watches {
    * of answers, and those of older watches before those of newer ones, so that polled keys do not take turns.
    */
   names(maxAddresses: number): ReadonlySet<string> {
-    const polled = this.all().filter(({ isPolled }) => isPolled);
+    const polled = this.polled();
     const own = polled.flatMap(({ accounts }) => accounts);
     const accounts = new Set([...own, ...polled.flatMap(({ listed }) => listed.accounts)]);
     return new Set([...[...accounts].slice(0, maxAddresses), ...polled.flatMap(({ listed }) => listed.traces)]);

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '../../../src/operate/metrics.ts';
 import { collectGarbage } from '../../support/collect-garbage.ts';
+import { startProxy } from '../../support/start-proxy.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
@@ -12,26 +13,10 @@ const DASHBOARD = read('config/grafana/toncache.json');
 
 /** Every series of a page on which nothing has happened yet. */
 async function seriesOfPage(): Promise<Set<string>> {
-  const metrics = new Metrics({ logLinesDropped: () => 0, timeoutMs: 5000, usesRedis: true, usesStream: true });
-  const zero = () => 0;
-  metrics.readGauges({
-    memoryBytes: zero,
-    memoryMaxBytes: zero,
-    memoryEntries: zero,
-    requestsInFlight: zero,
-    inFlight: zero,
-    waiting: zero,
-    waitingClients: () => [],
-    limit: zero,
-    expectedWaitMs: zero,
-    indexers: () => [],
-    verdict: zero,
-    redisWritesPending: zero,
-    redisClockOffsetMs: zero,
-    stream: { isConnected: () => false, watches: zero, addresses: zero },
-  });
-  const { body } = await metrics.page();
-  const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  const env = { REDIS_URL: 'redis://127.0.0.1:1', STREAM_URL: 'ws://127.0.0.1:1' };
+  await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
+  const { text } = await proxy.askAdmin('/metrics');
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   return new Set(
     types.flatMap(([, name = '', type]) =>
       type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],

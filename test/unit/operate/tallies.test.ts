@@ -16,7 +16,7 @@ test('tallies of two labels are rendered as a counter of prom-client is', async 
       const tally = new Tally(actual, naming);
       for (const [kind, result] of events) {
         counter.inc({ kind, result });
-        tally.add(kind, result);
+        tally.add(1, kind, result);
       }
       expect(linesOf(await actual.metrics())).toEqual(linesOf(await expected.metrics()));
     }),

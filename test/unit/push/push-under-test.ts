@@ -61,7 +61,7 @@ export class PushUnderTest implements Disposable {
     this.#bans = push.applyTo(NOTHING_PURGED);
     push.refreshBy(async (_, key) => void this.refreshed.push(key));
     this.server.answersPings = true;
-    push.start();
+    push.connection.start();
     this.server.socket.accept();
   }
 
@@ -76,12 +76,12 @@ export class PushUnderTest implements Disposable {
   }
 
   get watches(): number {
-    return this.#push.gauges.watches();
+    return this.#push.watches.polled().length;
   }
 
   /** A client asks for these keys. */
   ask(...keys: readonly string[]): void {
-    for (const key of keys) this.#push.onAsked(callFor(key), key);
+    for (const key of keys) this.#push.watches.asked(callFor(key), key);
   }
 
   /** Clients poll these keys, and the server acknowledges what is subscribed to then. */
@@ -126,7 +126,7 @@ export class PushUnderTest implements Disposable {
   }
 
   onClockJump(): void {
-    this.#push.onClockJump();
+    this.#push.watches.clear();
   }
 
   [Symbol.dispose](): void {
