@@ -1,14 +1,12 @@
 import { createApp } from './app.ts';
 import { type LoadedSettings, loadSettings, SettingsError } from './config/load.ts';
+import { onEndingSignal } from './ending-signals.ts';
 import { LogDestination } from './operate/log-destination.ts';
 import { createLogger } from './operate/logger.ts';
 import { VERSION } from './version.ts';
 
 /** EX_CONFIG of sysexits.h: starting again will not help. */
 const EXIT_CONFIG = 78;
-
-/** Two signals that come within this time are one. */
-const SAME_SIGNAL_MS = 500;
 
 /** How long the reader of a full pipe has for the last lines of the log. */
 const LAST_LINES_MS = 250;
@@ -20,9 +18,7 @@ process.on('exit', () => output.flush(LAST_LINES_MS));
 const logger = createLogger(settings.logLevel, output);
 const app = createApp({ logger, logLinesDropped: () => output.dropped }, settings);
 
-let endingSince: number | undefined;
-process.on('SIGTERM', onSignal);
-process.on('SIGINT', onSignal);
+onEndingSignal(['SIGTERM', 'SIGINT'], (signal) => void end(signal));
 
 for (const warning of warnings) logger.warn(warning);
 
@@ -59,20 +55,7 @@ function readSettings(): LoadedSettings {
   }
 }
 
-/**
- * The first signal drains: after `http.shutdownDelay`, requests in flight are answered and the process ends. The second
- * signal ends it at once. npm repeats a Ctrl-C that the terminal has already sent to every process, so a repeat within
- * 500 ms is the same signal.
- */
-function onSignal(signal: string): void {
-  if (endingSince === undefined) {
-    endingSince = performance.now();
-    void end(signal);
-  } else if (performance.now() - endingSince > SAME_SIGNAL_MS) {
-    process.exit(1);
-  }
-}
-
+/** After `http.shutdownDelay`, requests in flight are answered and the process ends. */
 async function end(signal: string): Promise<void> {
   const { shutdownDelay: shutdownDelayMs } = settings.http;
   logger.info({ signal, shutdownDelayMs }, 'shutting down, draining requests');

@@ -1,11 +1,9 @@
 import { request } from 'undici';
-import { UnavailableError } from './command.ts';
-
-interface RequestOptions {
-  readonly method?: 'POST';
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+import { adminUrlOf } from '../config/http-settings.ts';
+import type { Settings } from '../config/schema.ts';
+import { isObject } from '../json-object.ts';
+import { reasonOf } from '../reason-of.ts';
+import { UnavailableError, UsageError } from './command.ts';
 
 /** What the admin port answered. */
 export interface AdminAnswer {
@@ -13,68 +11,62 @@ export interface AdminAnswer {
   readonly text: string;
 }
 
-export interface AdminClientOptions {
-  /** `http://host:port` */
-  readonly url: string;
-  /** The value of `ADMIN_TOKEN`, where there is one. */
-  readonly token: string | undefined;
-}
-
 const TIMEOUT_MS = 10_000;
 
-/**
- * Asks the admin port of a running toncache. Rejects with an {@link UnavailableError} if nothing answers or access is
- * refused. Statuses 200, 422 and 503 are answers.
- */
+/** Asks the admin port of a running toncache, with `ADMIN_TOKEN` where one is set. */
 export class AdminClient {
+  /** `http://host:port` */
   readonly url: string;
   readonly #token: string | undefined;
 
-  constructor({ url, token }: AdminClientOptions) {
-    this.url = url;
-    this.#token = token;
+  /** `given`: `--admin`, instead of the port that the settings name. Throws a {@link UsageError} if it is no address. */
+  constructor(given: string | undefined, { http }: Settings) {
+    this.url = given === undefined ? adminUrlOf(http) : originOf(given);
+    this.#token = http.adminToken;
   }
 
-  get(path: string): Promise<AdminAnswer> {
-    return this.#ask(path, {});
-  }
-
-  post(path: string, body: object): Promise<AdminAnswer> {
-    const headers = { 'Content-Type': 'application/json' };
-    return this.#ask(path, { method: 'POST', headers, body: JSON.stringify(body) });
-  }
-
-  async #ask(path: string, { headers, ...options }: RequestOptions): Promise<AdminAnswer> {
-    const authorization = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
-    // Not by `fetch`, which refuses some ports.
-    const asked = request(this.url + path, {
-      ...options,
-      headers: { ...headers, ...authorization },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+  /**
+   * Sends a GET, or a POST if there is a body. Rejects with an {@link UnavailableError} if nothing answers or access is
+   * refused. Statuses 200, 422 and 503 are answers.
+   */
+  async ask(path: string, body?: object): Promise<AdminAnswer> {
+    const { status, text } = await this.#send(path, body).catch((error: unknown) => {
+      const reason = reasonOf(error) ?? String(error);
+      throw new UnavailableError(
+        `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
+      );
     });
-    const read = asked.then(async ({ statusCode, body }) => ({ status: statusCode, text: await body.text() }));
-    const { status, text } = await this.#reach(read);
     if (status === 200 || status === 422 || status === 503) return { status, text };
     const help = status === 401 ? '; set ADMIN_TOKEN to the token of that instance' : '';
     throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }
 
-  async #reach<T>(asked: Promise<T>): Promise<T> {
-    try {
-      return await asked;
-    } catch (error) {
-      const cause = error instanceof Error ? (error.cause ?? error) : error;
-      throw new UnavailableError(
-        `no toncache answers at ${this.url} (${cause instanceof Error ? cause.message : cause}): start it, or name its admin port by --admin`,
-      );
-    }
+  async #send(path: string, body: object | undefined): Promise<AdminAnswer> {
+    // Not by `fetch`, which refuses some ports.
+    const response = await request(this.url + path, {
+      headers: {
+        ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
+        ...(body && { 'Content-Type': 'application/json' }),
+      },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    return { status: response.statusCode, text: await response.body.text() };
   }
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '') {
+    return url.origin;
+  }
+  throw new UsageError('--admin is not valid; accepted: an address like http://127.0.0.1:9464');
 }
 
 function errorIn(text: string): string {
   try {
-    const { error }: { error?: unknown } = JSON.parse(text);
-    if (typeof error === 'string') return error;
+    const answer: unknown = JSON.parse(text);
+    if (isObject(answer) && typeof answer['error'] === 'string') return answer['error'];
   } catch {
     // Something other than toncache listens there.
   }

@@ -15,7 +15,7 @@ export interface Context {
   readonly stderr: Output;
   /** Absent in a test. */
   readonly stdin?: ReadStream;
-  /** Aborted when the user ends the command. Its first use installs the handlers of the signals. */
+  /** Aborted, with what did it in words, when the user ends the command. Its first use installs the handlers of the signals. */
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,4 @@
 import type { Settings } from '../config/schema.ts';
-import { ProxyError } from '../errors.ts';
 import { UpstreamClient } from '../indexer/upstream-client.ts';
 import { isObject } from '../json-object.ts';
 import { duration } from '../operate/text-table.ts';
@@ -27,21 +26,31 @@ const WORTH_A_LOOK_MS = 1000;
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
   const { upstream, redis, stream } = settings;
   const { backup } = upstream;
+  const indexer = (url: string, apiKey: string | undefined) =>
+    check(`indexer ${new URL(url).host}`, () => askIndexer(settings, url, apiKey));
   const checks = [
-    ...upstream.url.map((url) => checkIndexer(settings, url, upstream.apiKey)),
-    ...(backup.url ?? []).map((url) => checkIndexer(settings, url, backup.apiKey)),
+    ...upstream.url.map((url) => indexer(url, upstream.apiKey)),
+    ...(backup.url ?? []).map((url) => indexer(url, backup.apiKey)),
   ];
-  if (redis.url !== undefined) checks.push(checkRedis(settings, redis.url));
-  if (stream.url !== undefined) checks.push(checkStream(settings, stream.url));
+  const [redisUrl, streamUrl] = [redis.url, stream.url];
+  if (redisUrl !== undefined) checks.push(check('Redis', () => askRedis(settings, redisUrl)));
+  if (streamUrl !== undefined) {
+    checks.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
+  }
   return Promise.all(checks);
 }
 
-async function checkIndexer(
-  { upstream, network }: Settings,
-  url: string,
-  apiKey: string | undefined,
-): Promise<ConnectCheck> {
-  const check = (found: string, isWrong: boolean) => ({ service: `indexer ${new URL(url).host}`, found, isWrong });
+/** `ask` resolves with what was found, and rejects with what is wrong. */
+async function check(service: string, ask: () => Promise<string>): Promise<ConnectCheck> {
+  try {
+    return { service, found: await ask(), isWrong: false };
+  } catch (error) {
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    return { service, found: [message, reasonOf(cause)].filter(Boolean).join(': '), isWrong: true };
+  }
+}
+
+async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
   const client = new UpstreamClient({
     now: Date.now,
     baseUrl: new URL(url),
@@ -56,20 +65,17 @@ async function checkIndexer(
   });
   try {
     const { status, body } = await client.fetch({ operation: 'masterchainInfo', query: [], headers: [] });
-    if (status === 401 || status === 403) return check(`refuses the API key (${status})`, true);
-    if (status !== 200) return check(`answers masterchainInfo with ${status}`, true);
+    if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
+    if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
     const { seqno, at } = headIn(body);
-    if (seqno === undefined) return check('does not answer as an indexer: is the address right?', true);
+    if (seqno === undefined) throw new Error('does not answer as an indexer: is the address right?');
     const globalId = globalIdIn(body);
     const expected = GLOBAL_IDS[network];
     if (expected !== undefined && globalId !== undefined && globalId !== expected) {
-      return check(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`, true);
+      throw new Error(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`);
     }
     const age = at === undefined ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
-    return check(`answers; newest masterchain block ${seqno}${age}`, false);
-  } catch (error) {
-    if (!(error instanceof ProxyError)) throw error;
-    return check([error.message, reasonOf(error.cause)].filter(Boolean).join(': '), true);
+    return `answers; newest masterchain block ${seqno}${age}`;
   } finally {
     await client.close();
   }
@@ -81,8 +87,7 @@ function globalIdIn(body: Buffer): unknown {
   return isObject(last) ? last['global_id'] : undefined;
 }
 
-async function checkRedis({ redis }: Settings, url: string): Promise<ConnectCheck> {
-  const check = (found: string, isWrong: boolean) => ({ service: 'Redis', found, isWrong });
+async function askRedis({ redis }: Settings, url: string): Promise<string> {
   let reason = 'no answer';
   const connection = connectRedis({
     url,
@@ -95,36 +100,29 @@ async function checkRedis({ redis }: Settings, url: string): Promise<ConnectChec
   });
   try {
     await connection.ready();
-    if (reason !== '') return check(`cannot be reached: ${reason}`, true);
-    const time = await readServerTime(connection, 'toncache:{check}');
-    if (time === undefined) return check('does not tell its time', true);
+    if (reason !== '') throw new Error(`cannot be reached: ${reason}`);
+    const time = await readServerTime(connection, 'toncache:{check}').catch((error: unknown) => {
+      throw new Error('refuses a script', { cause: error });
+    });
+    if (time === undefined) throw new Error('does not tell its time');
     const aheadMs = time - Date.now();
-    const isOff = Math.abs(aheadMs) > WORTH_A_LOOK_MS;
-    const clock = isOff
-      ? `its clock is ${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`
-      : 'same time';
-    return check(`answers; ${clock}`, false);
-  } catch (error) {
-    return check(`refuses a script: ${error instanceof Error ? error.message : error}`, true);
+    if (Math.abs(aheadMs) <= WORTH_A_LOOK_MS) return 'answers; same time';
+    return `answers; its clock is ${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
   } finally {
     await connection.close();
   }
 }
 
-function checkStream({ stream, upstream }: Settings, url: string): Promise<ConnectCheck> {
-  const service = `stream ${new URL(url).host}`;
-  return new Promise((resolve) => {
-    const socket = socketOpener(
-      url,
-      stream.apiKey,
-      upstream.timeout,
-    )({
-      onOpen: () => {
-        socket.close();
-        resolve({ service, found: 'answers', isWrong: false });
-      },
-      onMessage: () => {},
-      onClose: (reason) => resolve({ service, found: `cannot be reached: ${reason}`, isWrong: true }),
-    });
+function openStream({ stream, upstream }: Settings, url: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const open = socketOpener(url, stream.apiKey, upstream.timeout);
+  const socket = open({
+    onOpen: () => {
+      socket.close();
+      resolve('answers');
+    },
+    onMessage: () => {},
+    onClose: (reason) => reject(new Error(`cannot be reached: ${reason}`)),
   });
+  return promise;
 }

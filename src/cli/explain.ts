@@ -5,7 +5,7 @@ import { describeExplanation } from '../operate/describe-explanation.ts';
 import { readHeaderLines, readPasted } from '../ton/explain-call.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT, UsageError } from './command.ts';
-import { adminUrl, readOptions, readSettings } from './options.ts';
+import { readOptions, readSettings } from './options.ts';
 
 export const explain: Command = {
   help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--offline] [--admin URL] [--json]
@@ -62,9 +62,8 @@ async function askInstance(
   admin: string | undefined,
   settings: Settings,
 ): Promise<Found> {
-  const client = new AdminClient({ url: adminUrl(admin, settings), token: settings.http.adminToken });
   const query = new URLSearchParams([['target', text], ...headers.map((line): [string, string] => ['header', line])]);
-  return JSON.parse((await client.get(`/explain?${query}`)).text);
+  return JSON.parse((await new AdminClient(admin, settings).ask(`/explain?${query}`)).text);
 }
 
 function refuse(error: string, asJson: boolean, { stdout, stderr }: Context): number {

@@ -3,6 +3,10 @@ import '../require-node-24.cjs';
 
 // Imported after the check of the version, because an older Node may fail to load the rest.
 const { run } = await import('./run.ts');
+const { onEndingSignal } = await import('../ending-signals.ts');
+
+/** What ends a command, in words. */
+const ENDED_BY: Readonly<Record<string, string>> = { SIGINT: 'Ctrl-C', SIGHUP: 'its terminal' };
 
 const stopping = new AbortController();
 let handlesSignals = false;
@@ -19,10 +23,10 @@ process.exitCode = await run(process.argv.slice(2), {
   },
 });
 
-/** The first signal ends the command in good order, a second one at once: Node's own way. */
+/** The first signal ends the command in good order, a second one at once. */
 function handleSignals(): void {
   handlesSignals = true;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
+  onEndingSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => stopping.abort(ENDED_BY[signal] ?? signal));
   // The reader of the output has gone (`| head`).
-  process.stdout.on('error', () => stopping.abort());
+  process.stdout.on('error', () => stopping.abort('its reader'));
 }

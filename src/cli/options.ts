@@ -1,8 +1,8 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { adminUrlOf } from '../config/http-settings.ts';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/schema.ts';
-import { type Context, UsageError } from './command.ts';
+import { duration } from '../config/values.ts';
+import { type Context, UnavailableError, UsageError } from './command.ts';
 
 /** Reads arguments strictly: throws a {@link UsageError} for an unknown option and for one that is given twice. */
 export function readOptions<const O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
@@ -28,16 +28,6 @@ export function wholeNumber(name: string, text: string | undefined, minimum: num
   );
 }
 
-/** An http(s) address without a path; `undefined` when it is not given. Throws a {@link UsageError} naming the option. */
-function baseUrl(name: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search + url.hash === '') {
-    return url.origin;
-  }
-  throw new UsageError(`${name} is not valid; accepted: an address like http://127.0.0.1:9464`);
-}
-
 /**
  * The settings for a command that asks a running toncache. They are read as toncache itself reads them, except that
  * `UPSTREAM_URL` may be missing. Throws a `SettingsError`.
@@ -46,7 +36,21 @@ export function readSettings({ env }: Context): Settings {
   return loadSettings({ ...env, UPSTREAM_URL: env['UPSTREAM_URL'] || 'http://127.0.0.1' }).settings;
 }
 
-/** The address of the admin port: the given one, or that of the settings. */
-export function adminUrl(given: string | undefined, settings: Settings): string {
-  return baseUrl('--admin', given) ?? adminUrlOf(settings.http);
+/** A duration like `50ms` in milliseconds. Throws a {@link UsageError} that names the option. */
+export function durationOf(name: string, text: string, minimum: string, maximum: string): number {
+  const parsed = duration(minimum, maximum).safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`${name} ${parsed.error.issues[0]?.message}`);
+}
+
+/** Loads modules that only a checkout has. Rejects with an {@link UnavailableError} where they are missing. */
+export async function fromCheckout<T>(what: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UnavailableError(
+      `${what} is not part of the installed package: run "npm ci" in a checkout of the repository, and it there`,
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { ProxyError } from '../errors.ts';
 import { parsePurge } from '../ton/purge-selector.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
-import { adminUrl, expectNoMore, readOptions, readSettings } from './options.ts';
+import { expectNoMore, readOptions, readSettings } from './options.ts';
 
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
@@ -36,9 +36,7 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     } catch (error) {
       throw error instanceof ProxyError ? new UsageError(error.message) : error;
     }
-    const settings = readSettings(context);
-    const client = new AdminClient({ url: adminUrl(admin, settings), token: settings.http.adminToken });
-    const { status, text } = await client.post('/purge', body);
+    const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', body);
     const reply: { error?: string; at?: number } = JSON.parse(text);
     if (json) context.stdout.write(`${text}\n`);
     else if (status === 200)

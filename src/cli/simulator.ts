@@ -1,6 +1,5 @@
-import { duration } from '../config/values.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
-import { expectNoMore, readOptions, wholeNumber } from './options.ts';
+import { durationOf, expectNoMore, fromCheckout, readOptions, wholeNumber } from './options.ts';
 
 const DIALECTS = ['1.2', '1.3'] as const;
 const FAULTS = ['500', '429', 'hang', 'reset'] as const;
@@ -33,11 +32,14 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     });
     expectNoMore(positionals);
     const port = wholeNumber('--port', values.port, 0, 65_535);
-    const latencyMs = readDuration('--latency', values.latency);
+    const latencyMs = durationOf('--latency', values.latency, '0ms', '1min');
     const workers = values.workers === undefined ? undefined : wholeNumber('--workers', values.workers, 1, 10_000);
     const dialect = oneOf('--dialect', values.dialect, DIALECTS);
     const fault = values.fault === undefined ? undefined : oneOf('--fault', values.fault, FAULTS);
-    const { startIndexer, failed, rateLimited } = await loadSimulator();
+    const { startIndexer, failed, rateLimited } = await fromCheckout('the simulated indexer', async () => ({
+      ...(await import('../tools/simulator/indexer.ts')),
+      ...(await import('../tools/simulator/faults.ts')),
+    }));
     const indexer = await startIndexer({ port, dialect }).catch((error: unknown) => {
       throw new UnavailableError(
         `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,
@@ -57,23 +59,8 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
   },
 };
 
-function readDuration(name: string, text: string): number {
-  const parsed = duration('0ms', '1min').safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(`${name} ${parsed.error.issues[0]?.message ?? 'is no duration'}`);
-}
-
 function oneOf<T extends string>(name: string, text: string, all: readonly T[]): T {
   const found = all.find((each) => each === text);
   if (found !== undefined) return found;
   throw new UsageError(`${name} is not valid; accepted: ${all.join(', ')}`);
-}
-
-async function loadSimulator() {
-  try {
-    return { ...(await import('../tools/simulator/indexer.ts')), ...(await import('../tools/simulator/faults.ts')) };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new UnavailableError('the simulated indexer is not part of the installed package: run it in a checkout');
-  }
 }

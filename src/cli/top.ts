@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StatusMessage } from '../operate/status/status-pages.ts';
 import { duration, grouped, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
-import { type Command, type Context, EXIT, UsageError } from './command.ts';
-import { adminUrl, expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
+import { type Command, type Context, EXIT } from './command.ts';
+import { expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
 
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
@@ -11,15 +11,14 @@ const CLEAR = '\x1b[H\x1b[2J';
 const LOOK_EVERY_MS = 1000;
 
 export const top: Command = {
-  help: `usage: toncache top [--once | --count N] [--admin URL] [--json]
+  help: `usage: toncache top [--count N] [--admin URL] [--json]
 
 Shows the numbers of the status page of a running instance: whether all is well, requests by how they are answered, the
 indexer, memory. On a terminal every second until q or Ctrl-C; elsewhere once.
 
-  --once    once
   --count   so many times, 1 to 1000000
   --admin   the admin port; by default that of the settings
-  --json    a line of JSON each second; without --once or --count until Ctrl-C
+  --json    a line of JSON each second; without --count until Ctrl-C
 
 example:
   toncache top --json --count 60 --admin http://10.0.0.7:9464
@@ -28,24 +27,21 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
 
   async run(args, context) {
     const { values, positionals } = readOptions(args, {
-      once: { type: 'boolean', default: false },
       count: { type: 'string' },
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
     });
     expectNoMore(positionals);
-    if (values.once && values.count !== undefined) throw new UsageError('--once and --count exclude each other');
     const { stdout, signal } = context;
     const given = values.count === undefined ? undefined : wholeNumber('--count', values.count, 1, 1_000_000);
-    const isEndless = !values.once && (values.json || stdout.isTTY === true);
+    const isEndless = values.json || stdout.isTTY === true;
     let left = given ?? (isEndless ? Number.POSITIVE_INFINITY : 1);
     const clear = left > 1 && stdout.isTTY ? CLEAR : '';
-    const settings = readSettings(context);
-    const client = new AdminClient({ url: adminUrl(values.admin, settings), token: settings.http.adminToken });
+    const client = new AdminClient(values.admin, readSettings(context));
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
     const ended = AbortSignal.any([signal, keys.signal]);
     while (!ended.aborted) {
-      const { text } = await client.get('/status.json');
+      const { text } = await client.ask('/status.json');
       const message: StatusMessage = JSON.parse(text);
       // The first second of a process has no rates: they are counted from one second to the next.
       if (message.rates !== undefined) {
