@@ -1,14 +1,12 @@
 import { expect, it } from 'vitest';
-import { type Launched, launch } from '../support/launch.ts';
+import { type IndexerProcess, launchIndexer } from '../support/indexer-process.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
 const COUNT = 3;
 const HISTORY_MS = 60_000;
 
-/** A process of a simulated indexer, and the port that it listens on. */
-async function startReplica(startAt: number, port = 0): Promise<{ process: Launched; port: number }> {
-  const process = launch(new URL('./replica-process.ts', import.meta.url), { args: [`${startAt}`, `${port}`] });
-  return { process, port: await process.next((line) => Number((line as { port: number }).port)) };
+function startReplica(startAt: number, port = 0): Promise<IndexerProcess> {
+  return launchIndexer({ chain: { startAt }, port, faults: { latencyMs: 5 } });
 }
 
 it('three indexers are restarted one after the other, and no client notices', async () => {
@@ -16,8 +14,8 @@ it('three indexers are restarted one after the other, and no client notices', as
   await using stack = new AsyncDisposableStack();
   const starting = Array.from({ length: COUNT }, () => startReplica(startAt));
   const replicas = await Promise.all(starting);
-  for (const { process } of replicas) stack.use(process);
-  const upstreamUrl = replicas.map(({ port }) => `http://127.0.0.1:${port}`).join();
+  for (const replica of replicas) stack.use(replica);
+  const upstreamUrl = replicas.map(({ url }) => url).join();
   const proxy = stack.use(await startProxy({ upstreamUrl, random: Math.random }));
 
   let isOver = false;
@@ -32,10 +30,9 @@ it('three indexers are restarted one after the other, and no client notices', as
     return said;
   };
   const clients = Array.from({ length: 5 }, client);
-  for (const { process, port } of replicas) {
-    await process[Symbol.asyncDispose]();
-    const restarted = await startReplica(startAt, port);
-    stack.use(restarted.process);
+  for (const replica of replicas) {
+    await replica[Symbol.asyncDispose]();
+    stack.use(await startReplica(startAt, replica.port));
     const before = asked;
     while (asked < before + 50) await new Promise(setImmediate);
   }

@@ -6,7 +6,14 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** Where Debian puts programs for administrators, which are not always on PATH. */
-const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
+const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
+
+/** The path of a program, on PATH or where Debian puts those for administrators; undefined where it is not there. */
+export function pathOf(program: string): string | undefined {
+  return [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
+    .map((folder) => join(folder, program))
+    .find((path) => existsSync(path));
+}
 
 /** Whether a package can be installed: as root, on Debian or what is made from it. */
 export function canInstall(): boolean {
@@ -31,15 +38,11 @@ export async function installPackage(name: string, why: string): Promise<void> {
  * what to install, where it cannot.
  */
 export async function debianProgram(program: string, packageName: string): Promise<string> {
-  const found = () =>
-    [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
-      .map((folder) => join(folder, program))
-      .find((path) => existsSync(path));
   let cause: unknown;
-  if (found() === undefined && canInstall()) {
+  if (pathOf(program) === undefined && canInstall()) {
     cause = await installPackage(packageName, `No ${program} here`).catch((error: unknown) => error);
   }
-  const path = found();
+  const path = pathOf(program);
   if (path !== undefined) return path;
   throw new Error(`This test needs ${program}: install it (Debian, Ubuntu: apt-get install ${packageName}).`, {
     cause,

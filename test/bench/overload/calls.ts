@@ -1,5 +1,6 @@
-import { Chain } from '../../../src/tools/simulator/chain.ts';
+import { Chain, type ChainOptions } from '../../../src/tools/simulator/chain.ts';
 import { digest, type SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
+import type { Heard } from '../support/connections.ts';
 
 export const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
 export type Operation = (typeof OPERATIONS)[number];
@@ -13,6 +14,22 @@ export interface Call {
   readonly target: string;
   /** Status 200 and this text in the body. */
   readonly says: string;
+}
+
+/** How a request ended for the client: `hit` and `miss` are right, `shed` is 503 with `Retry-After`. */
+export type Outcome = 'hit' | 'miss' | 'shed' | 'left' | { readonly error: string };
+
+/** What an answer, or the loss of one, is worth to the one who made that call. */
+export function outcomeOf(call: Call, { status, body, hasRetryAfter, isHit }: Heard): Outcome {
+  if (status === 0) return body === 'left' ? 'left' : { error: body };
+  if (status === 503 && hasRetryAfter) return 'shed';
+  if (status !== 200) return { error: String(status) };
+  if (!body.includes(call.says)) return { error: 'wrong answer' };
+  return isHit ? 'hit' : 'miss';
+}
+
+export function isRight(outcome: Outcome): boolean {
+  return outcome === 'hit' || outcome === 'miss';
 }
 
 /** Requests a second: the hot ones, and the unique ones of each operation. */
@@ -34,9 +51,16 @@ export const HOT_CALLS: readonly Call[] = Array.from({ length: HOT_BLOCKS }, (_,
   shards('hot', FIRST_SEQNO + number, ''),
 );
 
-/** The chain of the bench: the same in every process, given when its first masterchain block was, epoch ms. */
+/** Makes the chain of the bench: the same in every process, given when its first masterchain block was, epoch ms. */
+export function chainOptions(startAt: number): ChainOptions {
+  return { startAt, firstSeqno: FIRST_SEQNO, historyBlocks: 1_000_000 };
+}
+
+/** The chain of the bench as it is now. */
 export function chainOf(startAt: number): Chain {
-  return new Chain({ startAt, firstSeqno: FIRST_SEQNO, historyBlocks: 1_000_000 });
+  const chain = new Chain(chainOptions(startAt));
+  chain.advanceTo(Date.now());
+  return chain;
 }
 
 /** Requests a second of all kinds. */

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { Connections, type Identity } from '../support/connections.ts';
 import { type Due, openLoop } from '../support/open-loop.ts';
-import { type Call, Calls, chainOf, HOT_CALLS } from './calls.ts';
-import { isRight, outcomeOf } from './outcome.ts';
+import { type Call, Calls, chainOf, HOT_CALLS, isRight, outcomeOf } from './calls.ts';
 import { type Phase, type PlacedPhase, placed, scheduleOf } from './schedule.ts';
 import { type Exchange, type Tally, tally } from './tally.ts';
 
@@ -37,9 +36,7 @@ const MOST_RETRIES = 20;
 
 const order: LoadOrder = JSON.parse(process.argv[2] ?? '');
 const random = new SeededRandom('overload');
-const chain = chainOf(order.chainStartAt);
-chain.advanceTo(Date.now());
-const calls = new Calls(chain, random, { skip: order.skip });
+const calls = new Calls(chainOf(order.chainStartAt), random, { skip: order.skip });
 const connections = new Connections(order.port, order.addresses, order.identity);
 for (const call of HOT_CALLS) {
   const outcome = outcomeOf(call, await connections.ask(call.target));

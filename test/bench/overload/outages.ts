@@ -1,27 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Fault, failed } from '../../../src/tools/simulator/faults.ts';
-import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
+import { failed } from '../../../src/tools/simulator/faults.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
-import { freePort } from '../../support/free-port.ts';
 import { Connections } from '../support/connections.ts';
+import { Member } from '../support/members.ts';
 import { evenly, openLoop } from '../support/open-loop.ts';
 import { startToncache } from '../support/processes.ts';
 import { markdownTable, quantilesOf } from '../support/report.ts';
-import { Calls, chainOf, chainStart, NO_RATES, OPERATIONS } from './calls.ts';
-import { isRight, outcomeOf } from './outcome.ts';
+import { Calls, chainOf, chainOptions, chainStart, isRight, NO_RATES, OPERATIONS, outcomeOf } from './calls.ts';
 
-/** What befalls the indexer for so long; gives the one that is well again. */
-type Outage = (indexer: Indexer, lastingMs: number) => Promise<Indexer>;
+/** How an outage of an indexer begins and ends. */
+interface Outage {
+  readonly begin: (indexer: Member) => unknown;
+  readonly end: (indexer: Member) => unknown;
+}
 
 const OUTAGES: Readonly<Record<string, Outage>> = {
-  'answers 500': (indexer, lastingMs) => broken(failed(500), indexer, lastingMs),
-  'resets connections': (indexer, lastingMs) => broken({ kind: 'reset' }, indexer, lastingMs),
-  killed: async (indexer, lastingMs) => {
-    const { port, chain } = indexer;
-    await indexer.close();
-    await delay(lastingMs);
-    return await startIndexer({ port, chain });
+  'answers 500': { begin: ({ faults }) => faults.inject(failed(500)), end: ({ faults }) => faults.clear() },
+  'resets connections': {
+    begin: ({ faults }) => faults.inject({ kind: 'reset' }),
+    end: ({ faults }) => faults.clear(),
   },
+  killed: { begin: (indexer) => indexer.kill(), end: (indexer) => indexer.revive() },
 };
 
 const LASTING_SECONDS = [10, 36, 75];
@@ -38,7 +37,7 @@ const WATCHED_MS = 15_000;
  */
 export async function tableOfOutages(): Promise<string> {
   const startAt = chainStart();
-  const calls = new Calls(advanced(startAt), new SeededRandom('outages'));
+  const calls = new Calls(chainOf(startAt), new SeededRandom('outages'));
   const rows: string[][] = [];
   for (const seconds of LASTING_SECONDS) {
     console.error(`... outages of ${seconds} s`);
@@ -56,7 +55,7 @@ export async function tableOfOutages(): Promise<string> {
 
 /** When each operation was answered for everybody again, in seconds after the indexer was well. */
 async function recover(outage: Outage, lastingMs: number, calls: Calls, startAt: number): Promise<number[]> {
-  const indexer = await startIndexer({ port: await freePort(), chain: advanced(startAt) });
+  await using indexer = await Member.start(chainOptions(startAt));
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
   const connections = new Connections(toncache.port);
   const dues = evenly(PER_SECOND, (CALM_MS + lastingMs + WATCHED_MS) / 1000);
@@ -69,29 +68,17 @@ async function recover(outage: Outage, lastingMs: number, calls: Calls, startAt:
     return { operation: call.operation, dueMs, isRight: isRight(outcome) };
   });
   await delay(CALM_MS);
-  const revived = await outage(indexer, lastingMs);
+  await outage.begin(indexer);
+  await delay(lastingMs);
+  await outage.end(indexer);
   const wellMs = performance.now() - startedAt;
   const answers = (await asking).filter(({ dueMs }) => dueMs >= wellMs);
   connections.close();
-  await revived.close();
   return OPERATIONS.map((name) => {
     const ofOperation = answers.filter(({ operation }) => operation === name);
     const wholeFrom = ofOperation[ofOperation.findLastIndex((answer) => !answer.isRight) + 1]?.dueMs ?? Infinity;
     return (wholeFrom - wellMs) / 1000;
   });
-}
-
-async function broken(fault: Fault, indexer: Indexer, lastingMs: number): Promise<Indexer> {
-  const { remove } = indexer.faults.inject(fault);
-  await delay(lastingMs);
-  remove();
-  return indexer;
-}
-
-function advanced(startAt: number) {
-  const chain = chainOf(startAt);
-  chain.advanceTo(Date.now());
-  return chain;
 }
 
 function medianAndLongest(seconds: readonly number[]): string {

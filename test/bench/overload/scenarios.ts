@@ -1,3 +1,4 @@
+import type { Fault } from '../../../src/tools/simulator/faults.ts';
 import type { Identity } from '../support/connections.ts';
 import { NO_RATES, type Rates } from './calls.ts';
 import type { Phase } from './schedule.ts';
@@ -9,8 +10,8 @@ export interface Scenario {
   /** What toncache answers before: a process that has just begun is slower. */
   readonly warmUp?: Phase;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
-  /** What befalls `pendingTraces` at the indexer: each takes 4.8 s, or none is answered. Those hold no worker. */
-  readonly fault?: 'slow' | 'hang';
+  /** What befalls `pendingTraces` at the indexer; such requests hold no worker. */
+  readonly fault?: Fault;
   /** How long one of the indexer's 20 workers takes for a request. */
   readonly serviceMs: number;
   /** So many clients, each with an address of its own, share the load; without it, it comes from 127.0.0.1. */
@@ -42,6 +43,9 @@ const ONE_STUCK: Rates = { ...NO_RATES, pendingTraces: 26, adjacentTransactions:
 /** Longer than a request that is slow takes. */
 const STUCK_SECONDS = 20;
 
+/** Each takes 4.8 s, and is sent in one piece. */
+const SLOW: Fault = { kind: 'slow', chunkBytes: 2 ** 30, pauseMs: 4800 };
+
 /** By kind; `loads`, multiples of the capacity, and `seconds` are for those that leave them open. */
 export const SCENARIOS = {
   /** A load that stays. */
@@ -64,8 +68,8 @@ export const SCENARIOS = {
     return [cold('30 every 250 ms', SERVICE_MS, { rates: MIXED, seconds, bursts })];
   },
   /** `pendingTraces` is, and the other operations are asked for now and then. */
-  slow: (_, seconds) => [stuck('slow', seconds)],
-  hang: (_, seconds) => [stuck('hang', seconds)],
+  slow: (_, seconds) => [stuck('slow', SLOW, seconds)],
+  hang: (_, seconds) => [stuck('hang', { kind: 'hang' }, seconds)],
   /** One or three clients ask for too much, by their addresses, behind a proxy or with invented ones; {@link POLITE} too. */
   greedy: (loads, seconds) => {
     const greedy = (clients: number, load: number): Scenario => {
@@ -91,9 +95,9 @@ function course(name: string, calm: Rates, load: Phase): Scenario {
   return { name, serviceMs: SERVICE_MS, phases: [{ rates: calm, seconds: 2 }, load, { rates: calm, seconds: 5 }] };
 }
 
-function stuck(fault: 'slow' | 'hang', seconds: number): Scenario {
+function stuck(name: string, fault: Fault, seconds: number): Scenario {
   const load = { rates: ONE_STUCK, seconds: Math.max(seconds, STUCK_SECONDS) };
-  return { ...course(fault, OTHERS_CALM, load), fault };
+  return { ...course(name, OTHERS_CALM, load), fault };
 }
 
 /** A load that meets a process that has just begun, and nothing before or after it. */

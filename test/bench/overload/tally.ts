@@ -1,6 +1,5 @@
 import { quantilesOf } from '../support/report.ts';
-import type { Call } from './calls.ts';
-import { isRight, type Outcome } from './outcome.ts';
+import { type Call, isRight, type Outcome } from './calls.ts';
 import type { PlacedPhase } from './schedule.ts';
 
 /** One request. Instants are ms from the begin of the run; times count from when it was due, not from when it was sent. */

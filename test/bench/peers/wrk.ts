@@ -32,7 +32,7 @@ export interface WrkResult {
 /** Runs one load. Rejects when wrk fails. */
 export async function runWrk(order: WrkOrder): Promise<WrkResult> {
   const { core, origin, connections, seconds, hitsFile, firstMiss, gzip } = order;
-  const wrk = await findProgram('wrk');
+  const wrk = findProgram('wrk');
   const load = ['-t', '1', '-c', connections, '-d', `${seconds}s`, '--timeout', '10s', '-s', SCRIPT, origin];
   const script = [hitsFile, order.missPattern, firstMiss, FIRST_MISS_SEQNO, gzip ? 'gzip' : ''];
   const { stdout } = await run('taskset', ['-c', core, wrk, ...load, '--', ...script].map(String));

@@ -1,5 +1,5 @@
 import { failed, rateLimited } from '../../../src/tools/simulator/faults.ts';
-import type { Member } from './members.ts';
+import type { Member } from '../support/members.ts';
 
 /** What happens to several indexers under a load of some seconds. */
 export interface Case {

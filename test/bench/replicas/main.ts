@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
-import type { Chain } from '../../../src/tools/simulator/chain.ts';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { exitOnSignals } from '../../support/launch.ts';
 import { Calls, NO_RATES } from '../overload/calls.ts';
 import { numberUpTo } from '../support/arguments.ts';
 import { Connections } from '../support/connections.ts';
+import { Member } from '../support/members.ts';
 import { evenly, openLoop } from '../support/open-loop.ts';
 import { startNginx } from '../support/other-caches.ts';
 import { startToncache } from '../support/processes.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { CASES, type Case } from './cases.ts';
-import { startMembers } from './members.ts';
 
 // `npm run bench:replicas`: 100 misses a second to several indexers of 20 workers, of which one fails in many ways; with
 // toncache choosing, and with nginx between. Five minutes. `--case hangs` runs those whose name holds the word, `--seconds 6` each shorter.
@@ -18,6 +18,7 @@ import { startMembers } from './members.ts';
 /** How long the load of a case lasts. */
 const SECONDS = 11;
 const WARM_UP_SECONDS = 2;
+const HISTORY_MS = 10 * 60_000;
 const PER_SECOND = 100;
 const CLOSED_LOOP = { clients: 100, seconds: 5 };
 const RATES = { ...NO_RATES, adjacentTransactions: 1, masterchainBlockShards: 1 };
@@ -28,8 +29,6 @@ type Between = 'toncache' | 'nginx';
 
 /** `past`: it says that there is nothing where there is something. */
 type Said = 'right' | 'past' | 'failed';
-
-const urlAt = (port: number) => `http://127.0.0.1:${port}`;
 
 exitOnSignals();
 
@@ -52,15 +51,17 @@ ${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
 }
 
 async function run({ name, members: count = 2, hasBackup, prepare, events = [] }: Case, between: Between) {
-  await using started = await startMembers(count);
-  const { members } = started;
   await using stack = new AsyncDisposableStack();
+  const { members, chain } = await startMembers(count, stack);
   prepare?.(members);
-  const urls = members.map(({ port }) => urlAt(port));
+  const urls = members.map(({ url }) => url);
   const settings: Record<string, string> = hasBackup
     ? { UPSTREAM_URL: urls[0] ?? '', UPSTREAM_BACKUP_URL: urls[1] ?? '', UPSTREAM_BACKUP_API_KEY: 'backup-key' }
-    : { UPSTREAM_URL: between === 'nginx' ? urlAt(stack.use(await startBalancer(members)).port) : urls.join() };
-  const ask = asking(stack.use(await startToncache(settings)).port, started.chain);
+    : {
+        UPSTREAM_URL:
+          between === 'nginx' ? `http://127.0.0.1:${stack.use(await startBalancer(members)).port}` : urls.join(),
+      };
+  const ask = asking(stack.use(await startToncache(settings)).port, chain);
   await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
   for (const member of members) member.asked = 0;
   const timers = events.map(([second, happens]) => setTimeout(() => void happens(members), second * 1000));
@@ -83,9 +84,10 @@ async function run({ name, members: count = 2, hasBackup, prepare, events = [] }
 
 /** Clients that each ask again once they are answered: right answers a second. */
 async function goodput(count: number): Promise<number> {
-  await using started = await startMembers(count);
-  await using toncache = await startToncache({ UPSTREAM_URL: started.members.map(({ port }) => urlAt(port)).join() });
-  const ask = asking(toncache.port, started.chain);
+  await using stack = new AsyncDisposableStack();
+  const { members, chain } = await startMembers(count, stack);
+  await using toncache = await startToncache({ UPSTREAM_URL: members.map(({ url }) => url).join() });
+  const ask = asking(toncache.port, chain);
   await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
   const endsAt = performance.now() + CLOSED_LOOP.seconds * 1000;
   let right = 0;
@@ -94,6 +96,14 @@ async function goodput(count: number): Promise<number> {
   };
   await Promise.all(Array.from({ length: CLOSED_LOOP.clients }, client));
   return right / CLOSED_LOOP.seconds;
+}
+
+/** Starts so many equal indexers, and a chain that shows the truth. */
+async function startMembers(count: number, stack: AsyncDisposableStack) {
+  const chain = { startAt: Date.now() - HISTORY_MS, messagesPerBlock: 10, historyBlocks: 10_000 };
+  const members = await Promise.all(Array.from({ length: count }, () => Member.start(chain)));
+  for (const member of members) stack.use(member);
+  return { members, chain: new Chain(chain) };
 }
 
 /** Asks for neighbours of transactions and for pages of blocks of the last minute, each once. */

@@ -42,7 +42,7 @@ exitOnSignals();
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } });
 const seconds = numberUpTo('--seconds', values.seconds, MOST_SECONDS);
-for (const program of ['nginx', 'varnishd', 'taskset'] as const) await findProgram(program);
+for (const program of ['nginx', 'varnishd', 'taskset'] as const) findProgram(program);
 const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
 const sessions = sessionsOfHour(hour);

@@ -1,0 +1,53 @@
+import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
+import type { Fault, Faults } from '../../src/tools/simulator/faults.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { launch } from './launch.ts';
+
+/** What is simulated. */
+export interface IndexerOrder {
+  readonly chain: ChainOptions;
+  /** Default: a free one. */
+  readonly port?: number;
+  readonly faults?: Partial<Pick<Faults, 'latencyMs' | 'jitterMs' | 'workers'>>;
+  /** What befalls each request for `pendingTraces`. */
+  readonly pendingTraces?: Fault | undefined;
+}
+
+/** A simulated indexer in a process of its own. */
+export interface IndexerProcess extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+  /** Requests since the start: all, and those for each of `pendingTraces`, `adjacentTransactions`, `masterchainBlockShards`. */
+  counts(): Promise<readonly number[]>;
+}
+
+/** Starts one; resolves when it listens. */
+export async function launchIndexer(order: IndexerOrder): Promise<IndexerProcess> {
+  const launched = launch(new URL(import.meta.url), { args: [JSON.stringify(order)] });
+  const port = await launched.next(Number);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    counts: async () => {
+      launched.signal('SIGUSR2');
+      return await launched.next((line) => line as readonly number[]);
+    },
+    [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose](),
+  };
+}
+
+if (import.meta.main) {
+  const order: IndexerOrder = JSON.parse(process.argv[2] ?? '');
+  const chain = new Chain(order.chain);
+  chain.advanceTo(Date.now());
+  const { faults, requests, port } = await startIndexer({ chain, port: order.port ?? 0 });
+  Object.assign(faults, order.faults);
+  if (order.pendingTraces !== undefined) faults.inject(order.pendingTraces, { operation: 'pendingTraces' });
+  process.on('SIGUSR2', () => {
+    const operations = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+    console.log(JSON.stringify([requests.total, ...operations.map((operation) => requests.count(operation))]));
+  });
+  // As the real one does: what is under way is not waited for.
+  process.on('SIGTERM', () => process.exit(0));
+  console.log(JSON.stringify(port));
+}
