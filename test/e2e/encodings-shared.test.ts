@@ -41,16 +41,6 @@ describe('with Redis', () => {
     expect([await encoded(), await encoded(other)]).toEqual([1, 0]);
   });
 
-  it('another instance decodes it for a client that accepts no encoding', async () => {
-    const target = parentOfSettled(world);
-    const { text } = await world.ask(target);
-    await world.proxy.untilRedisHasAll();
-    const other = await world.addProxy();
-    const reply = await world.ask(target, {}, other);
-    expect([reply.cache, reply.text]).toMatchObject([{ hit: true, detail: 'redis' }, text]);
-    expect(await encoded(other)).toBe(0);
-  });
-
   it('a body that cannot be decoded is asked for again, and replaced', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.ask(target);

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { arrivedAt, open, startPassThrough, untilNoticed } from './pass-through-world.ts';
+import { arrivedAt, open, startPassThrough } from './pass-through-world.ts';
 import { head, INFO, JSON_BODY, MESSAGE, MIB, statuses } from './raw-requests.ts';
 import type { World } from './world.ts';
 
@@ -55,10 +55,10 @@ describe('bodies of requests that are passed through', () => {
   it('that break off are not reported as a bug, and nothing is sent', async () => {
     for (const framing of ['Content-Length: 100\r\n\r\nhalf', 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
       const socket = await open(world, `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
-      await untilNoticed(world);
+      await world.proxy.untilTakenIn();
       socket.resetAndDestroy();
       await once(socket, 'close');
-      await untilNoticed(world);
+      await world.proxy.untilTakenIn();
     }
     expect(arrivedAt(world)).toEqual([]);
     expect(world.proxy.log.filter(({ level }) => level >= 50)).toEqual([]);
@@ -69,7 +69,7 @@ describe('bodies of requests that are passed through', () => {
       world,
       `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{"boc":`,
     );
-    await untilNoticed(world);
+    await world.proxy.untilTakenIn();
     expect(arrivedAt(world)).toEqual([]);
     socket.write('"AAAA"}');
     expect(statuses((await buffer(socket)).toString())).toEqual(['200']);
@@ -104,7 +104,7 @@ describe('bodies of clients', () => {
       await open(world, unfinished(MIB)),
       await open(world, unfinished(0, 'Transfer-Encoding: chunked')),
     ];
-    await untilNoticed(world);
+    await world.proxy.untilTakenIn();
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
-import { arrivedAt, startPassThrough, untilNoticed } from './pass-through-world.ts';
+import { arrivedAt, startPassThrough } from './pass-through-world.ts';
 import { INFO, MESSAGE } from './raw-requests.ts';
 
 describe('an indexer that fails passed-through requests', () => {
@@ -16,7 +16,7 @@ describe('an indexer that fails passed-through requests', () => {
     expect(status).toBe(502);
     expect(cache).toMatchObject({ detail: 'upstream-unreachable' });
     expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
-    await untilNoticed(world);
+    await world.proxy.untilTakenIn();
     expect(fault.hits).toBe(1);
     expect(arrivedAt(world)).toHaveLength(2);
   });

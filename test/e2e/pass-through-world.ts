@@ -23,8 +23,3 @@ export async function open({ proxy }: World, bytes: string): Promise<Socket> {
   socket.write(bytes, 'latin1');
   return socket;
 }
-
-/** Resolves once the proxy has seen what became of earlier connections. */
-export async function untilNoticed({ proxy }: World): Promise<void> {
-  for (let time = 0; time < 3; time++) await proxy.ask('/no/such/path');
-}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asking } from '../support/http-client.ts';
 import { newestBlock, sendTrace, settledParent, targetOf } from './questions.ts';
-import { ANY_WORLD, WORLDS, World } from './world.ts';
+import { WORLDS, World } from './world.ts';
 
 /** All that the indexer may see of a request, beside the inputs that change its answer. */
 const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent', 'x-request-id'];
@@ -145,26 +145,5 @@ describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $
     expect(Object.keys(asked?.headers ?? {}).sort()).toEqual(OWN_HEADERS);
     expect(JSON.stringify(asked?.headers)).not.toMatch(/secret|wallet/);
     expect(world.forwarded).toHaveLength(2);
-  });
-});
-
-describe('UPSTREAM_API_KEY', () => {
-  const key = 'our-own-key';
-
-  beforeEach(async () => {
-    world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_API_KEY: key } } });
-  });
-
-  it('is sent to the indexer in place of any client key, and to no client', async () => {
-    const asking = { headers: { 'X-Api-Key': 'of-a-client' } };
-    const replies = [await world.ask(newestBlock(world), asking), await world.ask('/api/v3/pendingTraces', asking)];
-    expect(world.forwarded.map(({ headers }) => headers['x-api-key'])).toEqual([key]);
-    for (const { headers, text } of replies) expect(JSON.stringify(headers) + text).not.toContain(key);
-    expect(JSON.stringify(world.proxy.log)).not.toContain(key);
-  });
-
-  it('is the same for all clients: their own keys make no entries of their own', async () => {
-    for (const name of ['one', 'two']) await world.ask(newestBlock(world), { headers: { 'X-Api-Key': name } });
-    expect(world.forwarded).toHaveLength(1);
   });
 });

@@ -35,18 +35,14 @@ async function metricOf(proxy: ProxyProcess, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Connects so many clients that send this and read nothing. */
-function connectMany(url: string, count: number, bytes: string): void {
-  const sockets = Array.from({ length: count }, () => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    socket.on('error', () => {});
-    socket.pause();
-    if (bytes !== '') socket.write(bytes);
-    return socket;
-  });
+/** Connects so many clients that send this. */
+function connectMany(url: string, count: number, bytes: string): Socket[] {
+  const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+  for (const socket of sockets) socket.on('error', () => {}).write(bytes);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });
+  return sockets;
 }
 
 describe('clients that pipeline as much as they can', () => {
@@ -76,11 +72,7 @@ describe('clients that pipeline as much as they can', () => {
     await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s', ...env });
     const gate = indexer.hold();
     let answers = 0;
-    const sockets = Array.from({ length: 50 }, () => connect(Number(new URL(proxy.url).port), '127.0.0.1'));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-    });
-    for (const socket of sockets) {
+    for (const socket of connectMany(proxy.url, 50, miss.repeat(1200))) {
       // Each answer has one of these; that one is cut by the end of a part is provided for.
       let rest = '';
       socket.setEncoding('latin1').on('data', (part: string) => {
@@ -88,7 +80,6 @@ describe('clients that pipeline as much as they can', () => {
         answers += pieces.length - 1;
         rest = pieces.at(-1)?.slice(-6) ?? '';
       });
-      socket.write(miss.repeat(1200));
     }
     await gate.arrived(1);
     const waiting = await watch(proxy, 30);
@@ -108,14 +99,7 @@ describe('clients that pipeline as much as they can', () => {
     await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });
     indexer.hold();
     let cut = 0;
-    const sockets = Array.from({ length: 1000 }, () => connect(Number(new URL(proxy.url).port), '127.0.0.1'));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-    });
-    for (const socket of sockets) {
-      socket.on('error', () => {}).on('close', () => cut++);
-      socket.write(miss.repeat(1200));
-    }
+    for (const socket of connectMany(proxy.url, 1000, miss.repeat(1200))) socket.on('close', () => cut++);
     // A connection holds 64 KiB, or twice that where it was read once more.
     await expect.poll(() => cut, { timeout: 60_000 }).toBeGreaterThan(700);
     const { mostMib } = await watch(proxy, 10);
@@ -139,7 +123,7 @@ describe('clients that only hold their connections open', () => {
     world.indexer.faults.inject({ kind: 'huge', bytes: 16 * MIB }, { times: 1 });
     expect((await world.ask(large)).cache['stored']).toBe(true);
     const accepted = acceptedBy(world.proxy.url);
-    connectMany(world.proxy.url, 500, `GET ${large} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    for (const socket of connectMany(world.proxy.url, 500, `GET ${large} HTTP/1.1\r\nHost: x\r\n\r\n`)) socket.pause();
     await expect.poll(() => accepted.count, { interval: 5 }).toBe(500);
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
     for (let time = 0; time < 50; time++) expect((await world.ask(newestBlock(world))).cache['hit']).toBe(true);

@@ -45,8 +45,3 @@ const STATUS_LENGTH = 'HTTP/1.1 200'.length;
 export function requestsInFlight(world: World): Promise<number> {
   return world.proxy.metric('toncache_requests_in_flight');
 }
-
-/** Lets everything be taken in that has been sent: a request that is sent after it has been answered. */
-export async function untilTakenIn(world: World): Promise<void> {
-  for (let time = 0; time < 5; time++) await world.ask('/no/such/path');
-}

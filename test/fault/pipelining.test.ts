@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
-import { type ClientOptions, connectClient, get, head, requestsInFlight, untilTakenIn } from './pipelining-client.ts';
+import { type ClientOptions, connectClient, get, head, requestsInFlight } from './pipelining-client.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
 /** A request that is held at the end of a test is not waited for. */
@@ -32,7 +32,7 @@ describe('a connection that pipelines', () => {
     const gate = world.indexer.hold();
     client(requests(nothingPending()));
     await gate.arrived(1);
-    await untilTakenIn(world);
+    await world.proxy.untilTakenIn();
     // Node reads ahead by one part, in which there may be several very short requests.
     expect(await inFlight()).toBeGreaterThanOrEqual(1);
     expect(await inFlight()).toBeLessThanOrEqual(5);
@@ -71,7 +71,7 @@ describe('a connection that pipelines', () => {
     world.indexer.faults.inject({ kind: 'huge', bytes }, { times: 1 });
     await world.ask(large);
     const reader = client(get(large).repeat(400), { reads: false });
-    await untilTakenIn(world);
+    await world.proxy.untilTakenIn();
     expect(await inFlight()).toBeLessThan(40);
     reader.socket.resume();
     await expect.poll(() => reader.statuses.length).toBe(400);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Fault, failed, garbage, withoutList } from '../../src/tools/simulator/faults.ts';
-import { untilNoticed } from '../e2e/pass-through-world.ts';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Sent } from '../support/http-client.ts';
@@ -62,7 +61,7 @@ describe('clients that ask for one key', () => {
     await held.arrived(1);
     lone.leave();
     await expect(lone.answer).rejects.toThrow();
-    await untilNoticed(world);
+    await world.proxy.untilTakenIn();
     held.release();
     await expect.poll(() => world.proxy.metric('toncache_stored_total')).toBe(2);
     expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
@@ -131,7 +130,7 @@ describe('a flight that waits for a slot', () => {
     const waiters = await sendMany(target, 2);
     await world.proxy.untilQueued(1);
     waiters[0]?.leave();
-    await untilNoticed(world);
+    await world.proxy.untilTakenIn();
     expect(await world.proxy.metric('toncache_upstream_queued')).toBe(1);
     waiters[1]?.leave();
     await world.proxy.untilQueued(0);

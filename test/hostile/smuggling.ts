@@ -1,6 +1,6 @@
-import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { ask } from '../support/http-client.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
+import { changedBytes } from './changed-bytes.ts';
 import { type EchoIndexer, readEcho, startEchoIndexer } from './echo-indexer.ts';
 import { readAnswers } from './raw-answers.ts';
 import { connectTo, receiveAll } from './raw-connection.ts';
@@ -54,7 +54,7 @@ async function smuggle(
   const hidden = `GET ${hiddenTarget} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const asWritten = form.write(start, hidden);
   const isChanged = asOperation === undefined && random.chance(0.7);
-  const bytes = isChanged ? changed(asWritten, random) : asWritten;
+  const bytes = isChanged ? changedBytes(asWritten, random, 400) : asWritten;
 
   const reached = [indexer.watch(mark), indexer.watch(`seqno=${seqno}`)];
   const socket = connectTo(url);
@@ -86,35 +86,6 @@ async function smuggle(
 
 function isAskedFor(target: string | undefined, bytes: string): boolean {
   return target !== undefined && (target.match(/\d{2,}/g) ?? []).every((digits) => bytes.includes(digits));
-}
-
-/** A few bytes put in, taken out or put in place of others, mostly such that separate something. */
-function changed(bytes: string, random: SeededRandom): string {
-  let text = bytes;
-  for (let times = random.int(1, 3); times > 0; times--) {
-    const at = random.int(0, Math.min(text.length, 400));
-    const byte = random.chance(0.7)
-      ? random.pick([
-          '\r',
-          '\n',
-          '\r\n',
-          '\r\n\r\n',
-          '\0',
-          ' ',
-          '\t',
-          ':',
-          ',',
-          ';',
-          '0',
-          '\x0b',
-          '\x85',
-          '\xa0',
-          '\xff',
-        ])
-      : String.fromCharCode(random.int(0, 255));
-    text = text.slice(0, at) + random.pick([byte, byte, '']) + text.slice(at + random.int(0, 2));
-  }
-  return text;
 }
 
 async function askOrdinarily({ random, tally }: Arena, url: string): Promise<void> {

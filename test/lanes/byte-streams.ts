@@ -1,4 +1,5 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
+import { changedBytes } from '../hostile/changed-bytes.ts';
 import { FORMS } from '../hostile/smuggling-forms.ts';
 
 // What clients send, in latin1: requests, some of them changed at a few bytes, one after another. Queries that begin with
@@ -64,25 +65,6 @@ const ODD_FIELDS = [
   'X: a\x0bb',
 ];
 const ENDS = ['\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\n', '\r', '\r\n '];
-const BYTES = [
-  '\r',
-  '\n',
-  '\r\n',
-  '\r\n\r\n',
-  '\0',
-  ' ',
-  '\t',
-  ':',
-  ',',
-  ';',
-  '0',
-  '/',
-  '?',
-  '\x0b',
-  '\x7f',
-  '\x85',
-  '\xff',
-];
 
 /** One request; `oddity` (0 to 1): how much of it is out of the ordinary. */
 export function someRequest(random: SeededRandom, oddity: number): string {
@@ -96,7 +78,7 @@ export function someRequest(random: SeededRandom, oddity: number): string {
     (line) => line + (isOdd() ? random.pick(ENDS) : '\r\n'),
   );
   const request = `${lines.join('')}\r\n`;
-  return isOdd() ? changed(request, random) : request;
+  return isOdd() ? changedBytes(request, random) : request;
 }
 
 /** A few requests that are sent together. */
@@ -111,17 +93,6 @@ export function someStream(random: SeededRandom): string {
 
 /** Known tricks, without those whose size is the trick. */
 const SHORT_FORMS = FORMS.filter(({ write }) => write('GET /', '').length < 10_000);
-
-/** A few bytes put in, taken out or put in place of others. */
-function changed(text: string, random: SeededRandom): string {
-  let bytes = text;
-  for (let times = random.int(1, 3); times > 0; times--) {
-    const at = random.int(0, bytes.length);
-    const byte = random.chance(0.7) ? random.pick(BYTES) : String.fromCharCode(random.int(0, 255));
-    bytes = bytes.slice(0, at) + random.pick([byte, byte, '']) + bytes.slice(at + random.int(0, 2));
-  }
-  return bytes;
-}
 
 /** The stream in the reads that a server could get. */
 export function someReads(bytes: string, random: SeededRandom): string[] {

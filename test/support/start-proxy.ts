@@ -87,8 +87,13 @@ export class RunningProxy implements AsyncDisposable {
   async sendIn(target: string, asking?: Asking): Promise<Sent> {
     const sending = send(this.url, target, asking);
     await sending.sent;
-    for (let time = 0; time < 3; time++) await this.ask('/no/such/path');
+    await this.untilTakenIn();
     return sending;
+  }
+
+  /** Resolves once the proxy has seen all that clients have sent, and which connections have ended. */
+  async untilTakenIn(): Promise<void> {
+    for (let time = 0; time < 5; time++) await this.ask('/no/such/path');
   }
 
   /** Bytes out, bytes in, on the public port. */
