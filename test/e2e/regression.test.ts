@@ -60,7 +60,6 @@ const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ],
 ];
 
-/** A setting with which the entry is kept for ten minutes: by default none is kept that long. */
 const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());

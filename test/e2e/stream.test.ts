@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   accountOf,
   byAccount,
@@ -11,24 +11,11 @@ import {
   untilSubscribed,
   watch,
 } from '../support/streaming-world.ts';
-import { World } from './world.ts';
-
-const worlds: World[] = [];
-
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world[Symbol.asyncDispose]();
-});
-
-function ending(world: World): World {
-  worlds.push(world);
-  return world;
-}
-
-const streaming = async (...options: Parameters<typeof streamingWorld>) => ending(await streamingWorld(...options));
+import { ANY_WORLD, World } from './world.ts';
 
 describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) => {
   test('a polled account without traces is asked for every 2 s instead of every 250 ms', async () => {
-    const world = await streaming({ tiers });
+    await using world = await streamingWorld({ tiers });
     const account = accountOf(world);
     await watch(world, account);
     const before = world.forwarded.length;
@@ -43,7 +30,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) 
   });
 
   test('a change is seen after its event, not at the end of the lifetime', async () => {
-    const world = await streaming({ tiers });
+    await using world = await streamingWorld({ tiers });
     const account = accountOf(world);
     await watch(world, account);
     const trace = send(world);
@@ -54,7 +41,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) 
 });
 
 test('an empty answer that was asked for before an event, and came after it, is not kept', async () => {
-  const world = await streaming();
+  await using world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
   world.advance(2000);
@@ -70,7 +57,7 @@ test('an empty answer that was asked for before an event, and came after it, is 
 });
 
 test('a refresh after an event waits for the misses that come after it', async () => {
-  const world = await streaming({ proxy: { overrides: { upstream: { maxConcurrency: 1 } } } });
+  await using world = await streamingWorld({ proxy: { overrides: { upstream: { maxConcurrency: 1 } } } });
   const [polled = '', first = '', second = ''] = [0, 1, 2].map((place) => accountOf(world, place));
   await watch(world, polled);
   world.advance(100);
@@ -89,7 +76,7 @@ test('a refresh after an event waits for the misses that come after it', async (
 });
 
 test('a trace that is polled by its hash is seen to be confirmed after the event', async () => {
-  const world = await streaming({ chain: { messagesPerBlock: 0, lateShare: 0, blockMs: 4000 } });
+  await using world = await streamingWorld({ chain: { messagesPerBlock: 0, lateShare: 0, blockMs: 4000 } });
   const trace = send(world);
   const target = byHash(trace.externalHash);
   const confirmedAt = Math.min(...trace.transactions.map((transaction) => transaction.confirmedAt));
@@ -110,11 +97,8 @@ test('a trace that is polled by its hash is seen to be confirmed after the event
 
 test('polling accounts with nothing pending costs the indexer a fifth of the requests that it costs without a stream', async () => {
   const count = async (streams: boolean) => {
-    const world = ending(
-      streams
-        ? await streamingWorld()
-        : await World.start({ dialect: '1.3', tiers: 'memory alone', chain: { messagesPerBlock: 0, lateShare: 0 } }),
-    );
+    const chain = { messagesPerBlock: 0, lateShare: 0 };
+    await using world = streams ? await streamingWorld() : await World.start({ ...ANY_WORLD, chain });
     const accounts = [0, 1, 2, 3, 4].map((place) => accountOf(world, place));
     if (streams) for (const account of accounts) await watch(world, account);
     const before = world.forwarded.length;
@@ -129,7 +113,7 @@ test('polling accounts with nothing pending costs the indexer a fifth of the req
 });
 
 test('one busy account under 30 keys costs at most one refresh for each poll', async () => {
-  const world = await streaming();
+  await using world = await streamingWorld();
   const account = accountOf(world);
   const keys = Array.from({ length: 30 }, (_, n) => `${byAccount(account)}&supported_action_types=type_${n}`);
   await watch(world, account);
@@ -150,7 +134,7 @@ const KEPT_IN_REDIS = {
 };
 
 test('other instances do not know of the watch: what is in Redis lives as long as without a stream', async () => {
-  const world = await streaming({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
+  await using world = await streamingWorld({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
   const other = await world.addProxy({ overrides: KEPT_IN_REDIS });
   const account = accountOf(world);
   await watch(world, account);
@@ -165,7 +149,7 @@ test('other instances do not know of the watch: what is in Redis lives as long a
 });
 
 test('after an event nothing from before it is taken from Redis', async () => {
-  const world = await streaming({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
+  await using world = await streamingWorld({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
   const other = await world.addProxy({ overrides: KEPT_IN_REDIS });
   const account = accountOf(world);
   await watch(world, account);
@@ -180,7 +164,7 @@ test('after an event nothing from before it is taken from Redis', async () => {
 });
 
 test('the metrics and the log say what the stream does', async () => {
-  const world = await streaming();
+  await using world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
   const trace = send(world);
@@ -193,17 +177,14 @@ test('the metrics and the log say what the stream does', async () => {
 });
 
 test('without STREAM_URL the metrics have nothing about it, and nothing connects', async () => {
-  const world = ending(await World.start({ dialect: '1.3', tiers: 'memory alone' }));
+  await using world = await World.start(ANY_WORLD);
   expect((await world.proxy.askAdmin('/metrics')).text).not.toContain('toncache_stream');
   expect(world.indexer.streaming.connections).toBe(0);
 });
 
 test('the key goes to the server of the stream in a header', async () => {
-  const world = ending(await World.start({ dialect: '1.3', tiers: 'memory alone' }));
+  await using world = await World.start(ANY_WORLD);
   world.indexer.streaming.faults.apiKey = 'secret';
   const proxy = await world.addProxy({ streams: true, env: { STREAM_API_KEY: 'secret' } });
-  await vi.waitFor(async () => expect(await proxy.metric('toncache_stream_connected')).toBe(1), {
-    timeout: 20_000,
-    interval: 2,
-  });
+  await expect.poll(() => proxy.metric('toncache_stream_connected')).toBe(1);
 });

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { markdownTable } from '../bench/support/report.ts';
+import { exitOnSignals } from '../support/launch.ts';
 import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';
 import { damagedEntries } from './damaged-entries.ts';
@@ -34,8 +35,7 @@ if (!(seconds > 0) || chosen.length === 0) {
   process.exit(1);
 }
 
-// What the attacks started is killed when this process exits; a signal alone would let it be.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 console.log(`seed ${seed}: ${chosen.length} attacks of ${seconds} s\n`);
 const tallies: [string, Tally][] = [];

@@ -31,7 +31,7 @@ export class Launched implements AsyncDisposable {
   async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
     for (;;) {
       const { done, value } = await this.#lines.next();
-      if (done === true) throw new Error('a process of the bench ended early: what it said is above');
+      if (done === true) throw new Error('a process that was started ended early: what it said is above');
       const message = read(JSON.parse(value));
       if (message !== undefined) return message;
     }
@@ -66,7 +66,7 @@ export function launch(program: URL, { args = [], environment = {} }: LaunchOpti
   return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
-/** Makes a signal exit: exit handlers end the processes of a bench, which a signal alone would leave running. */
+/** Makes a signal exit: exit handlers end the processes that were started, which a signal alone would leave running. */
 export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 }

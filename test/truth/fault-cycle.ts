@@ -45,7 +45,7 @@ export class FaultCycle {
   /** What the faults that were on between two instants (epoch ms) excuse, those included that have not settled. */
   excusesBetween(from: number, to: number): Excuses {
     const during = this.#episodes.filter(
-      ({ fault, fromAt, untilAt }) => fromAt <= to && untilAt + fault.settlesMs >= from,
+      ({ fault, fromAt, untilAt }) => fromAt <= to && untilAt + (fault.settlesMs ?? 0) >= from,
     );
     return Object.assign({}, ...during.map(({ fault }) => fault.excuses));
   }

@@ -23,13 +23,13 @@ export interface Excuses {
 /** A way in which the world goes wrong. */
 export interface Fault {
   readonly name: string;
-  /** The Redis that it needs. */
-  readonly redis: 'single' | 'sentinels';
+  /** The Redis that it needs; by default a server of its own. */
+  readonly redis?: 'sentinels';
   /** Whether it needs the stream. */
   readonly streams?: true;
-  readonly excuses: Excuses;
-  /** How long after its end it is still an excuse, ms. */
-  readonly settlesMs: number;
+  readonly excuses?: Excuses;
+  /** How long after its end it is still an excuse, ms; by default no longer than it lasts. */
+  readonly settlesMs?: number;
   /** Begins it; the function that it gives ends it. */
   readonly begin: (world: World) => Promise<() => Promise<void> | void>;
 }
@@ -42,7 +42,6 @@ const BREAKER_MS = 8000;
 export const FAULTS: readonly Fault[] = [
   {
     name: 'redis-killed',
-    redis: 'single',
     excuses: { cutOff: true },
     settlesMs: 2000,
     begin: async (world) => {
@@ -52,7 +51,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'redis-paused',
-    redis: 'single',
     excuses: { cutOff: true },
     settlesMs: 2000,
     begin: async (world) => {
@@ -62,7 +60,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'redis-stutters',
-    redis: 'single',
     excuses: { cutOff: true, lagMs: LAG_MS, losesEvents: true },
     settlesMs: 2 * LAG_MS,
     begin: async (world) => {
@@ -91,9 +88,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'instance-killed',
-    redis: 'single',
-    excuses: {},
-    settlesMs: 0,
     begin: async (world) => {
       const place = world.instances.length - 1;
       world.instances[place]?.kill();
@@ -102,7 +96,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'indexer-slow',
-    redis: 'single',
     excuses: { refusals: true },
     settlesMs: BREAKER_MS,
     begin: async ({ indexer: { faults } }) => {
@@ -113,7 +106,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'indexer-down',
-    redis: 'single',
     excuses: { refusals: true },
     settlesMs: BREAKER_MS,
     begin: async ({ indexer }) => {
@@ -123,9 +115,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'head-hangs',
-    redis: 'single',
-    excuses: {},
-    settlesMs: 0,
     begin: async ({ indexer: { faults } }) => {
       const hanging = faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
       return () => hanging.remove();
@@ -133,7 +122,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'replica-lag',
-    redis: 'single',
     excuses: { lagMs: LAG_MS, losesEvents: true },
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer }) => {
@@ -144,9 +132,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'clock-step',
-    redis: 'single',
-    excuses: {},
-    settlesMs: 0,
     begin: async ({ instances }) => {
       for (const instance of instances) instance.stepClock();
       return () => {};

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { markdownTable } from '../bench/support/report.ts';
+import { exitOnSignals } from '../support/launch.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import { runChecker } from './run-checker.ts';
 import { Tally } from './tally.ts';
@@ -23,8 +24,7 @@ const startedAt = performance.now();
 const report = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s  ${line}`);
 const tally = new Tally(({ text }) => report(text));
 
-// What was started is killed when this process exits; a signal alone would let it be.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+exitOnSignals();
 
 const names = faults.map(({ name }) => name).join(', ') || 'none';
 console.log(`seed ${options.seed}, ${options.instances} instances, ${forMs / 1000} s, faults: ${names}\n`);
@@ -40,9 +40,8 @@ function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams'> & {
 })[] {
   if (faults.length === 0) return [{ redis, forMs, streams, faults }];
   const streaming = streams || faults.some((fault) => fault.streams);
-  const kinds = redis === 'none' ? [redis] : [...new Set(faults.map((fault) => fault.redis))];
-  return kinds.map((kind) => {
-    const some = kind === 'none' ? faults : faults.filter((fault) => fault.redis === kind);
+  const byRedis = Map.groupBy(faults, (fault) => (redis === 'none' ? redis : (fault.redis ?? redis)));
+  return [...byRedis].map(([kind, some]) => {
     return { redis: kind, forMs: (forMs * some.length) / faults.length, streams: streaming, faults: some };
   });
 }

@@ -20,10 +20,7 @@ const WHOLE_BYTES = 2 ** 30;
 export const FAULTS_OF_STREAM: readonly Fault[] = [
   {
     name: 'stream-cut',
-    redis: 'single',
     streams: true,
-    excuses: {},
-    settlesMs: 0,
     begin: async ({ indexer: { streaming } }) => {
       streaming.faults.refusesConnections = true;
       streaming.cut();
@@ -34,7 +31,6 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   },
   {
     name: 'stream-stalled',
-    redis: 'single',
     streams: true,
     excuses: { losesEvents: true },
     settlesMs: EMPTY_MS,
@@ -47,7 +43,6 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   },
   {
     name: 'stream-flooded',
-    redis: 'single',
     streams: true,
     excuses: { losesEvents: true },
     settlesMs: EMPTY_MS,
@@ -64,10 +59,7 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   },
   {
     name: 'stream-duplicated',
-    redis: 'single',
     streams: true,
-    excuses: {},
-    settlesMs: 0,
     begin: async ({ indexer: { streaming } }) => {
       streaming.faults.duplicatedShare = 1;
       return () => {
@@ -77,7 +69,6 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   },
   {
     name: 'answers-late',
-    redis: 'single',
     streams: true,
     excuses: { lagMs: LATE_MS },
     settlesMs: 2 * LATE_MS,
@@ -89,10 +80,7 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   },
   {
     name: 'traces-vanish',
-    redis: 'single',
     streams: true,
-    excuses: {},
-    settlesMs: 0,
     begin: async (world) => {
       const vanishing = setInterval(() => {
         const pending = world.indexer.chain.pendingTraces();
