@@ -55,7 +55,8 @@ export function parseRedisUrl(text: string): RedisAddress {
   const endpoints = hosts.split(',').map((host) => endpointOf(host, defaultPort));
   const database = databaseOf(path);
   const common = { endpoints, database, ...credentialsOf(userinfo) };
-  const parameters = parametersOf(query);
+  // URLSearchParams would read a plus in a password as a space.
+  const parameters = new URLSearchParams(query.replaceAll('+', '%2B'));
   if (topology === 'sentinel') return { topology, ...common, ...sentinelOf(parameters) };
   if (parameters.size > 0) throw new Error('must have no query: only redis-sentinel:// takes parameters');
   if (topology === 'cluster') {
@@ -111,7 +112,7 @@ function credentialsOf(userinfo = ''): Credentials {
   return credentials(decoded(username), decoded(password));
 }
 
-function sentinelOf(parameters: ReadonlyMap<string, string>) {
+function sentinelOf(parameters: URLSearchParams) {
   const primaryName = parameters.get('name');
   if (!primaryName || [...parameters.keys()].some((name) => !SENTINEL_PARAMETERS.includes(name))) {
     throw new Error(
@@ -128,17 +129,6 @@ function sentinelOf(parameters: ReadonlyMap<string, string>) {
 /** A user that is named without a password gets an empty one: that user accepts any (`nopass`). */
 function credentials(username: string, password: string): Credentials {
   return { username: username || undefined, password: password || (username ? '' : undefined) };
-}
-
-/** Not URLSearchParams, which reads a plus in a password as a space. */
-function parametersOf(query: string): Map<string, string> {
-  const pairs = query.split('&').filter((pair) => pair !== '');
-  return new Map(
-    pairs.map((pair) => {
-      const [name = '', ...value] = pair.split('=');
-      return [decoded(name), decoded(value.join('='))];
-    }),
-  );
 }
 
 function decoded(text: string): string {

@@ -1,17 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isObject, type JsonObject } from '../json-object.ts';
 import { type Settings, settingsSchema } from './schema.ts';
-import {
-  type Environment,
-  isNested,
-  type Nested,
-  type Setting,
-  type Sourced,
-  setAt,
-  sourceOf,
-  valueAt,
-} from './setting-source.ts';
+import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -36,28 +28,29 @@ export interface LoadedSettings {
 }
 
 /**
- * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. The result is
- * deep-frozen. Throws a {@link SettingsError}; its problems never hold a secret.
+ * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. Throws a
+ * {@link SettingsError}; its problems never hold a secret.
  */
 export function loadSettings(environment: Environment): LoadedSettings {
   const problems: string[] = [];
-  const given = readFile(environment['CONFIG_FILE'], problems);
+  const inFile = readFile(environment['CONFIG_FILE'], problems);
   const isFileRead = problems.length === 0;
-  const inFile = structuredClone(given);
+  // `upstream` has a required member, so it has no default of its own.
+  const given = { upstream: {}, ...structuredClone(inFile) };
   for (const { env, envOnly, path } of listSettings()) {
-    if (envOnly && valueAt(given, path) !== undefined) {
+    if (envOnly && valueAt(inFile, path) !== undefined) {
       problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
     }
     const value = env === undefined ? undefined : environment[env];
     if (value !== undefined && value !== '') setAt(given, path, value);
   }
-  const parsed = settingsSchema.safeParse(withGroups(given));
+  const parsed = settingsSchema.safeParse(given);
   for (const issue of parsed.error?.issues ?? []) {
     // A file that could not be read may hold what seems to be missing.
     problems.push(...describe(issue, given).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)));
   }
-  if (parsed.data === undefined || problems.length > 0) throw new SettingsError(problems);
-  const settings = deepFreeze(parsed.data);
+  if (parsed.data === undefined || problems.length > 0) throw new SettingsError([...new Set(problems)]);
+  const settings = parsed.data;
   const sources = listSettings().map((setting) => sourceOf(setting, environment, inFile));
   const known = ['CONFIG_FILE', ...listSettings().flatMap(({ env }) => env ?? [])];
   return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
@@ -92,11 +85,11 @@ function unwrap(schema: z.ZodType): z.ZodType {
 /**
  * Reads the file's object. Problems with the file are added to `problems`, without its text, which may hold a secret.
  */
-function readFile(path: string | undefined, problems: string[]): Nested {
+function readFile(path: string | undefined, problems: string[]): JsonObject {
   if (path === undefined || path === '') return {};
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (isNested(parsed)) return parsed;
+    if (isObject(parsed)) return parsed;
     problems.push(`CONFIG_FILE: ${path} must hold a JSON object`);
   } catch (error) {
     problems.push(`CONFIG_FILE: ${resolve(path)} ${error instanceof SyntaxError ? notJson(error) : unreadable(error)}`);
@@ -115,16 +108,12 @@ function unreadable(error: unknown): string {
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
 }
 
-/** `upstream` has a required member, so it has no default of its own. */
-function withGroups(given: Nested): Nested {
-  return { upstream: {}, ...given };
-}
-
-function describe(issue: z.core.$ZodIssue, given: Nested): string[] {
+function describe(issue: z.core.$ZodIssue, given: JsonObject): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `${[...issue.path, key].join('.')}: is no setting`);
   }
-  const path = issue.path.map(String);
+  // A problem of one item of a list is one of the setting.
+  const path = issue.path.filter((name) => typeof name === 'string');
   const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
   return [`${name}: ${valueAt(given, path) === undefined ? REQUIRED : wording(issue)}`];
@@ -140,11 +129,3 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: 'a group of settings in braces',
   string: 'text in quotes',
 };
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    Object.values(value).forEach(deepFreeze);
-    Object.freeze(value);
-  }
-  return value;
-}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject, type JsonObject } from '../json-object.ts';
 import { describeRedisUrl } from '../redis-url.ts';
 import type { SettingMeta } from './values.ts';
 
@@ -23,7 +24,11 @@ export interface Sourced {
 }
 
 /** Says where a setting comes from: the environment overrides the file, the file overrides the default. */
-export function sourceOf({ path, env, envOnly, schema }: Setting, environment: Environment, inFile: Nested): Sourced {
+export function sourceOf(
+  { path, env, envOnly, schema }: Setting,
+  environment: Environment,
+  inFile: JsonObject,
+): Sourced {
   const name = path.join('.');
   const variable = env === undefined ? undefined : environment[env];
   if (variable !== undefined && variable !== '') {
@@ -42,18 +47,15 @@ function masked(name: string, value: string): string {
   return name === 'redis.url' ? describeRedisUrl(value) : '(secret)';
 }
 
-/** Nested JSON objects, as in a settings file. */
-export type Nested = { [name: string]: unknown };
-
 /** The value at a path of names; `undefined` where there is none. */
-export function valueAt(nested: Nested, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isNested(at) ? at[name] : undefined), nested);
+export function valueAt(nested: JsonObject, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), nested);
 }
 
 /**
  * Puts a value at a path of names, and creates missing objects on the way. Does nothing if another value is in the way.
  */
-export function setAt(nested: Nested, path: readonly string[], value: unknown): void {
+export function setAt(nested: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [name = '', ...rest] = path;
   if (rest.length === 0) {
     nested[name] = value;
@@ -61,10 +63,5 @@ export function setAt(nested: Nested, path: readonly string[], value: unknown): 
   }
   if (nested[name] === undefined) nested[name] = {};
   const child = nested[name];
-  if (isNested(child)) setAt(child, rest, value);
-}
-
-/** Whether a value is an object, not an array or null. */
-export function isNested(value: unknown): value is Nested {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
 }

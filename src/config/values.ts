@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseRedisUrl } from '../redis-url.ts';
 
@@ -97,16 +96,17 @@ const upstreamUrl = plainUrl(
   ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
 );
 
+/** Values separated by commas, to a list of at least one. */
+function listOf(item: z.ZodType<string, string>) {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.tuple([item], item));
+}
+
 /** Addresses of indexers, separated by commas, to a list. */
-export const upstreamUrls = z.string().transform((text, ctx): readonly [string, ...string[]] => {
-  const parsed = text.split(',').map((url) => upstreamUrl.safeParse(url.trim()));
-  const wrong = parsed.find(({ error }) => error !== undefined)?.error;
-  const [first, ...others] = parsed.flatMap(({ data }) => data ?? []);
-  if (wrong !== undefined) ctx.addIssue(wrong.issues[0]?.message ?? '');
-  else if (first === undefined || new Set([first, ...others]).size < parsed.length)
-    ctx.addIssue('must name each address once');
-  else return [first, ...others];
-  return z.NEVER;
+export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls).size === urls.length, {
+  error: 'must name each address once',
 });
 
 /** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
@@ -159,29 +159,22 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
 
-/** Host names without ports, to a list in lower case. */
-export const hostNames = z.string().transform((text, ctx): readonly string[] => {
-  const names = text.split(',').map((name) => name.trim().toLowerCase());
-  // Names of containers may hold underscores, which host names may not.
-  if (names.every((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success)) return names;
-  ctx.addIssue('must be host names without ports, separated by commas');
-  return z.NEVER;
-});
+/** Host names without ports, to a list in lower case. Names of containers may hold underscores, which host names may not. */
+export const hostNames = listOf(
+  z
+    .string()
+    .toLowerCase()
+    .refine((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success, {
+      error: 'must be host names without ports, separated by commas',
+    }),
+);
 
 /** IP addresses and networks, to a list. */
-export const networks = z.string().transform((text, ctx): readonly string[] => {
-  const given = text.split(',').map((network) => network.trim());
-  if (given.every(isNetwork)) return given;
-  ctx.addIssue('must be IP addresses or networks, separated by commas, like "10.0.0.0/8, 192.168.1.7"');
-  return z.NEVER;
-});
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || more.length > 0) return false;
-  return bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
+export const networks = listOf(
+  z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+    error: 'must be IP addresses or networks, separated by commas, like "10.0.0.0/8, 192.168.1.7"',
+  }),
+);
 
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });

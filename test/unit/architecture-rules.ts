@@ -61,7 +61,7 @@ export const mayImport: Record<string, readonly string[]> = {
     ...['admission', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
-  config: ['redis-url.ts', 'loopback.ts'],
+  config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
   operate: [
     'http',
     'errors.ts',
