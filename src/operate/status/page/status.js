@@ -30,10 +30,12 @@ function show(id, text, state = '') {
   byId(id).parentElement.dataset.state = state;
 }
 
+const VERDICT_STATES = { serving: 'good', stale: 'warn', refusing: 'bad' };
+
 function showVerdict({ level, says, why, since }) {
   const from = why === '' ? '' : ` since ${timeOf(since)}: ${why}`;
   byId('verdict').textContent = `${says}${from}`;
-  byId('verdict').dataset.level = level;
+  byId('verdict').dataset.state = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }
 
@@ -198,6 +200,6 @@ watchNumbers(
     if (isLive) return;
     document.title = 'gone – toncache';
     byId('verdict').textContent = 'this instance does not answer: the numbers are old';
-    byId('verdict').dataset.level = 'gone';
+    byId('verdict').dataset.state = '';
   },
 );
