@@ -87,7 +87,8 @@ describe('a process that is nearly out of memory', () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing: { ...growing(), staleIfError: 0 } };
+    const adjacentGrowing = { ...times(1000, 0, 0), shortestLifetime: 1000, longestLifetime: 1000, ageDivisor: 10 };
+    const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing };
     await using world = await startEndingWorld({ overrides: { lifetimes, admission: { maxMemory: 0.9 } } });
     const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     // The first is evicted to make room.
@@ -118,14 +119,3 @@ describe('a process that is nearly out of memory', () => {
     expect((await leader.answer).status).toBe(404);
   });
 });
-
-function growing() {
-  return {
-    shortestLifetime: 1000,
-    longestLifetime: 1000,
-    ageDivisor: 10,
-    memoryTtl: 1000,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-  };
-}

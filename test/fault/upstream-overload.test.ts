@@ -31,29 +31,7 @@ async function untilOccupied({ proxy }: World, count: number): Promise<void> {
 const expectShedForSeconds = (answered: Answered) => expectShed(answered, /^[123]$/);
 
 describe('the concurrency limit', () => {
-  it('is never exceeded at the indexer, and requests that wait are answered in order', async () => {
-    await using world = await start(3, 20);
-    const gate = world.indexer.hold();
-    const targets = Array.from({ length: 12 }, unknownTransaction);
-    const sent: Sent[] = [];
-    for (const [index, target] of targets.entries()) {
-      sent.push(await world.proxy.sendIn(target));
-      await untilOccupied(world, index + 1);
-    }
-    expect(gate.held).toBe(3);
-    for (let arrived = 4; arrived <= targets.length; arrived++) {
-      gate.release(1);
-      await gate.arrived(arrived);
-      expect(world.indexer.requests.inHand).toBeLessThanOrEqual(3);
-    }
-    gate.release();
-    for (const { answer } of sent) expect((await answer).status).toBe(404);
-    expect(world.indexer.requests.maxInHand).toBe(3);
-    const asked = (target: string) => new URLSearchParams(target.split('?')[1]).get('hash');
-    expect(world.forwarded.map(({ target }) => asked(target))).toEqual(targets.map(asked));
-  });
-
-  it('holds while many clients come, wait and leave', async () => {
+  it('is never exceeded at the indexer while many clients come, wait and leave', async () => {
     await using world = await start(4, 10);
     world.indexer.faults.latencyMs = 1;
     world.indexer.faults.jitterMs = 5;

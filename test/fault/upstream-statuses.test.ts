@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { failed, refusedKey } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { answering, expectFailure, expectNotKept, startFaultyWorld } from './faulty-world.ts';
 
 let world: World;
@@ -125,23 +123,15 @@ describe('an answer with an unexpected status', () => {
   it.each([300, 301, 302, 303, 304, 305, 307, 308])(
     'a redirect (%i) becomes 502, is not cached and not followed',
     async (status) => {
-      let followed = 0;
-      const elsewhere = createServer((_, response) => {
-        followed++;
-        response.end('{"blocks":[]}');
-      });
-      await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
-      const { port } = elsewhere.address() as AddressInfo;
+      await using elsewhere = await startScriptedUpstream(() => {});
       const target = newestBlock(world);
-      const location = `http://127.0.0.1:${port}/`;
-      world.indexer.faults.inject(answering('', { Location: location }, status), { times: 1 });
+      world.indexer.faults.inject(answering('', { Location: `${elsewhere.url}/` }, status), { times: 1 });
       const reply = await world.ask(target);
       expectFailure(reply, 502, 'upstream-redirect');
       expect(reply.cache['fwd-status']).toBe(status);
       expect(reply.headers).not.toHaveProperty('location');
       await expectNotKept(world, target);
-      expect(followed).toBe(0);
-      elsewhere.close();
+      expect(elsewhere.connections).toBe(0);
     },
   );
 });
