@@ -8,7 +8,6 @@ import { AnswerBodyReader } from './answer/answer-body-reader.ts';
 import type { AppContext } from './app-context.ts';
 import { Heads } from './indexer/heads.ts';
 import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-indexer.ts';
-import type { IndexerSample } from './operate/gauges.ts';
 import type { RedisScripting } from './redis/connect.ts';
 
 /** How long a start waits for the heads of several indexers, so that none answers from the past. */
@@ -25,8 +24,6 @@ export interface OpenIndexers {
   /** For pass-through. */
   readonly passThroughAdmission: Admission;
   readonly answerBodies: AnswerBodyReader;
-  /** What is known of each indexer now. */
-  readonly samples: () => IndexerSample[];
   /** Whether this process is nearly out of memory. */
   readonly isMemoryFull: () => boolean;
   /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
@@ -84,16 +81,6 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
       })),
     ),
     answerBodies,
-    samples: () =>
-      indexers.map(({ name, head, route: { index, slots, health } }) => ({
-        indexer: name,
-        seqno: head.seqno,
-        lag: heads?.lag(index) ?? 0,
-        isBehind: heads?.isBehind(index) === true,
-        slotsInUse: slots.inUse,
-        peakMs: health?.peakMs ?? 0,
-        isFailing: health?.isWell === false,
-      })),
     isMemoryFull: () => processGuard.isFull,
     askHeads: async () => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
     ready: async () => {

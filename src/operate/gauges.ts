@@ -1,33 +1,18 @@
 import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
+import type { Route } from '../admission/routes.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
+import type { Heads } from '../indexer/heads.ts';
+import type { IndexerHead } from '../indexer/indexer-head.ts';
 import type { StreamConnection } from '../push/connection.ts';
 import type { Subscription } from '../push/subscription.ts';
 import type { Watches } from '../push/watches.ts';
-import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
-
-/** What is known of one indexer now. */
-export interface IndexerSample {
-  /** Its host and port. */
-  readonly indexer: string;
-  /** Its newest known masterchain block; -1 while none is known. */
-  readonly seqno: number;
-  /** The blocks by which it is behind the newest head of all. */
-  readonly lag: number;
-  /** Whether that is too many. */
-  readonly isBehind: boolean;
-  readonly slotsInUse: number;
-  /** How long its requests take, the longest of late; 0 where there is one indexer. */
-  readonly peakMs: Ms;
-  /** Whether the last requests to it failed; always `false` where there is one indexer. */
-  readonly isFailing: boolean;
-}
 
 /** Whose values are read at each scrape. */
 export interface GaugeSources {
@@ -38,7 +23,9 @@ export interface GaugeSources {
   readonly indexers: {
     readonly admission: Admission;
     readonly passThroughAdmission: Admission;
-    readonly samples: () => readonly IndexerSample[];
+    readonly all: readonly { readonly name: string; readonly head: IndexerHead; readonly route: Route }[];
+    /** Absent where there are no two replicas. */
+    readonly heads: Heads | undefined;
   };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
@@ -56,13 +43,14 @@ export interface GaugeSources {
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const { memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
-  const { admission, passThroughAdmission, samples } = indexers;
+  const { admission, passThroughAdmission, all, heads } = indexers;
   const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
     addMetric(registry, { name: `toncache_${name}`, help }, 'gauge', read);
   const gauge = (name: string, help: string, read: () => number) =>
     add(name, help, () => [{ value: read(), labels: {} }]);
-  const ofIndexer = (name: string, help: string, read: (sample: IndexerSample) => number) =>
-    add(name, help, () => samples().map((sample) => ({ value: read(sample), labels: { indexer: sample.indexer } })));
+  type Indexer = (typeof all)[number];
+  const ofIndexer = (name: string, help: string, read: (indexer: Indexer) => number) =>
+    add(name, help, () => all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })));
   gauge(
     'verdict',
     'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
@@ -96,30 +84,34 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
   );
   gauge('redis_writes_pending', 'Redis writes under way.', () => redis?.tier.pendingWrites ?? 0);
-  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ seqno }) =>
-    Math.max(0, seqno),
+  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ head }) =>
+    Math.max(0, head.seqno),
   );
-  ofIndexer('indexer_lag_blocks', 'The blocks by which each indexer is behind the newest of all.', ({ lag }) => lag);
   ofIndexer(
-    'indexer_behind',
-    'Whether the chain of an indexer is too far behind (1): the others are asked.',
-    ({ isBehind }) => Number(isBehind),
+    'indexer_lag_blocks',
+    'The blocks by which each indexer is behind the newest of all.',
+    ({ route }) => heads?.lag(route.index) ?? 0,
   );
-  ofIndexer('indexer_slots_in_use', 'Requests of the operations at each indexer now.', ({ slotsInUse }) => slotsInUse);
+  ofIndexer('indexer_behind', 'Whether the chain of an indexer is too far behind (1): the others are asked.', (it) =>
+    Number(heads?.isBehind(it.route.index) === true),
+  );
+  ofIndexer(
+    'indexer_slots_in_use',
+    'Requests of the operations at each indexer now.',
+    ({ route }) => route.slots.inUse,
+  );
   ofIndexer(
     'indexer_peak_seconds',
     'How long requests to each indexer take, the longest of late.',
-    ({ peakMs }) => peakMs / 1000,
+    ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
-  ofIndexer(
-    'indexer_failing',
-    'Whether the last requests to an indexer failed (1): the others are asked.',
-    ({ isFailing }) => Number(isFailing),
+  ofIndexer('indexer_failing', 'Whether the last requests to an indexer failed (1): the others are asked.', (it) =>
+    Number(it.route.health?.isWell === false),
   );
   gauge(
     'newest_masterchain_seqno',
     'The newest masterchain block that an indexer is known to have; 0 while none is known.',
-    () => Math.max(0, ...samples().map(({ seqno }) => seqno)),
+    () => Math.max(0, ...all.map(({ head }) => head.seqno)),
   );
   if (push === undefined) return;
   const { connection, watches, subscription } = push;

@@ -59,7 +59,7 @@ export class Metrics {
   /** Adds the gauges to the page. To be called once, when the components that they read exist. */
   readGauges(sources: GaugeSources): void {
     addGauges(this.#registry, sources);
-    for (const { indexer } of sources.indexers.samples()) {
+    for (const { name: indexer } of sources.indexers.all) {
       this.#paused.start(indexer);
       for (const operation of OPERATION_NAMES) this.#breakerOpen.start(indexer, operation);
     }

@@ -77,7 +77,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],
   'open-redis.ts': [...parts, 'app-context.ts'],
   'open-indexer.ts': [...parts, 'app-context.ts'],
-  'open-indexers.ts': [...parts, 'app-context.ts', 'open-indexer.ts', 'operate (types)'],
+  'open-indexers.ts': [...parts, 'app-context.ts', 'open-indexer.ts'],
   'open-push.ts': [...parts, 'app-context.ts'],
   'open-proxy.ts': [...parts, 'app-context.ts', 'open-redis.ts', 'open-indexers.ts', 'open-push.ts'],
   'app.ts': [

@@ -11,56 +11,16 @@ const OUTCOMES = [
   'invalid',
 ] satisfies readonly RequestOutcome[];
 
-type Counts = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
+type Rates = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
 
-/** The numbers of the status page and of `toncache top`. Rates and quantiles are absent where nothing was counted. */
-export interface StatusNumbers {
-  /** Requests a second since the last message; absent in the first one. */
-  readonly rates?: Counts;
-  /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
-  readonly hitRatio?: number;
-  /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
-  readonly savedRatio?: number;
-  readonly upstream: {
-    readonly p50Seconds?: number;
-    readonly p99Seconds?: number;
-    readonly inFlight: number;
-    readonly limit: number;
-    readonly queued: number;
-    readonly expectedWaitSeconds: number;
-    readonly paused: boolean;
-    /** The operations whose circuit breaker is open. */
-    readonly openBreakers: readonly string[];
-  };
-  readonly memory: { readonly bytes: number; readonly maxBytes: number; readonly entries: number };
-  readonly process: { readonly rssBytes: number; readonly heapBytes: number; readonly loopLagSeconds: number };
-  readonly redis: 'not configured' | 'used' | 'failed';
-  readonly stream: 'not configured' | 'connected' | 'lost';
-  /** The newest masterchain block that the indexer is known to have. */
-  readonly newestSeqno?: number;
-  /** Each of several indexers; empty where there is one. */
-  readonly indexers: readonly IndexerNumbers[];
-}
-
-/** One of several indexers. */
-export interface IndexerNumbers {
-  readonly indexer: string;
-  readonly state: 'well' | 'failing' | 'behind' | 'paused';
-  readonly seqno: number;
-  readonly lagBlocks: number;
-  readonly slotsInUse: number;
-  /** The longest of late. */
-  readonly peakSeconds: number;
-  /** Requests a second, over 10 s, and those of them that failed. */
-  readonly perSecond: number;
-  readonly failedPerSecond: number;
-}
+/** The numbers of the status page and of `toncache top`. Rates, ratios and quantiles are undefined without requests. */
+export type StatusNumbers = ReturnType<typeof readNumbers>;
 
 /** Computes the numbers from the samples of the last 10 s, oldest first; at least one. */
-export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNumbers {
+export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const [oldest] = samples;
   const newest = samples.at(-1) ?? oldest;
   const before = samples.at(-2);
@@ -72,25 +32,24 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
   // With refreshes, retries and questions for the head.
   const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
   const sent = growth.perSecond('upstream_requests_total') - passed;
-  const [p50, p99] = [0.5, 0.99].map((each) => growth.quantile('upstream_request_seconds', each));
-  const newestSeqno = newest.sum('newest_masterchain_seqno');
+  const openBreakers = newest.of('breaker_open').filter(({ value }) => value > 0);
   return {
-    ...(before && { rates: ratesOf(new Growth(before, newest)) }),
-    ...(valid > 0 && { hitRatio: hits / valid }),
-    ...(answered > 0 && { savedRatio: Math.min(1, Math.max(0, 1 - sent / answered)) }),
+    /** Requests a second since the samples before. */
+    rates: before && ratesOf(new Growth(before, newest)),
+    /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
+    hitRatio: valid > 0 ? hits / valid : undefined,
+    /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
+    savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
     upstream: {
-      ...(p50 !== undefined && { p50Seconds: p50 }),
-      ...(p99 !== undefined && { p99Seconds: p99 }),
+      p50Seconds: growth.quantile('upstream_request_seconds', 0.5),
+      p99Seconds: growth.quantile('upstream_request_seconds', 0.99),
       inFlight: newest.sum('upstream_in_flight'),
       limit: newest.sum('upstream_concurrency_limit'),
       queued: newest.sum('upstream_queued'),
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
-      openBreakers: [
-        ...new Set(
-          newest.of('breaker_open').flatMap(({ labels, value }) => (value > 0 ? `${labels['operation']}` : [])),
-        ),
-      ],
+      /** The operations whose circuit breaker is open. */
+      openBreakers: [...new Set(openBreakers.map(({ labels }) => String(labels['operation'])))],
     },
     memory: {
       bytes: newest.sum('memory_bytes'),
@@ -104,12 +63,14 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]): StatusNu
     },
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
-    ...(newestSeqno > 0 && { newestSeqno }),
+    /** The newest masterchain block that an indexer is known to have. */
+    newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
+    /** Each of several indexers; empty where there is one. */
     indexers: indexersIn(growth),
   };
 }
 
-function indexersIn(growth: Growth): IndexerNumbers[] {
+function indexersIn(growth: Growth) {
   const { after } = growth;
   const names = after.of('indexer_head_seqno').map(({ labels }) => String(labels['indexer']));
   if (names.length < 2) return [];
@@ -122,20 +83,22 @@ function indexersIn(growth: Growth): IndexerNumbers[] {
       seqno: after.sum('indexer_head_seqno', is),
       lagBlocks: after.sum('indexer_lag_blocks', is),
       slotsInUse: after.sum('indexer_slots_in_use', is),
+      /** How long its requests take, the longest of late. */
       peakSeconds: after.sum('indexer_peak_seconds', is),
+      /** Requests a second, over 10 s, and those of them that failed. */
       perSecond: all / growth.seconds,
       failedPerSecond: (all - growth.good('indexer_requests_total', is)) / growth.seconds,
     };
   });
 }
 
-function stateOfIndexer(samples: Samples, is: { readonly indexer: string }): IndexerNumbers['state'] {
+function stateOfIndexer(samples: Samples, is: { readonly indexer: string }) {
   if (samples.sum('upstream_paused', is) > 0) return 'paused';
   if (samples.sum('indexer_failing', is) > 0) return 'failing';
   return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
 }
 
-function ratesOf(growth: Growth): Counts {
+function ratesOf(growth: Growth): Rates {
   const refusedLoads = REFUSALS.reduce((sum, code) => sum + growth.perSecond('request_failures_total', { code }), 0);
   const rates = OUTCOMES.map((outcome) => [outcome, growth.perSecond('requests_total', { outcome })]);
   return {
